@@ -1,0 +1,42 @@
+"""bigdebug: interactive, record-level debugging for PySpark.
+
+Names are resolved on first use: executors import ``bigdebug.agents`` and must not import the world with it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "attach": "bigdebug.session",
+    "DebugSession": "bigdebug.session",
+    "LineageContext": "bigdebug.spark.rdd.context",
+    "LineageRDD": "bigdebug.spark.rdd.lineage_rdd",
+    "Run": "bigdebug.trace.run",
+    "Trace": "bigdebug.trace.trace",
+    "BigdebugError": "bigdebug.errors",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'bigdebug' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext bigdebug``: hands over to the kernel package."""
+    import_module("bigdebug_kernel").load_ipython_extension(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    import_module("bigdebug_kernel").unload_ipython_extension(shell)

@@ -1,0 +1,167 @@
+"""Narrow segments: chains of record-wise operators, and functions over an iterator, with the agents beside them.
+
+PySpark pulls records one at a time, so between two pulls of the input every output belongs to the record pulled
+last: one append per input names the lineage of all outputs (Titian 4.3, without an id on the record).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from bigdebug.agents.notes import CHUNK, Notes
+
+Leaked = Callable[[str], Exception]
+"""Makes the error that PySpark raises when a user's function lets a StopIteration escape."""
+
+
+@dataclass(frozen=True)
+class Map:
+    function: Callable[[Any], Any]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterable[Any]:
+        return map(self.function, records)
+
+
+@dataclass(frozen=True)
+class Filter:
+    function: Callable[[Any], Any]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterable[Any]:
+        return filter(self.function, records)
+
+
+@dataclass(frozen=True)
+class FlatMap:
+    function: Callable[[Any], Iterable[Any]]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterable[Any]:
+        return chain.from_iterable(map(self.function, records))
+
+
+@dataclass(frozen=True)
+class Partitionwise:
+    """A function over the iterator of a partition, given its index as well."""
+
+    function: Callable[[int, Iterable[Any]], Iterable[Any]]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterable[Any]:
+        return self.function(split, records)
+
+
+class Tally:
+    """Lets records pass and counts them."""
+
+    def __init__(self, records: Iterable[Any]) -> None:
+        self._records = records
+        self.passed = 0
+
+    def count(self) -> int:
+        return self.passed
+
+    def pass_on(self) -> Iterator[Any]:
+        for record in self._records:
+            self.passed += 1
+            yield record
+
+
+Step = Map | Filter | FlatMap | Partitionwise
+
+
+@dataclass(frozen=True)
+class OneToOne:
+    """Steps that give one output for each input, in order: there is nothing to note."""
+
+    steps: tuple[Step, ...]
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        notes.levels.append(None)
+        ended = False
+
+        def end_of_input() -> Iterator[Any]:
+            nonlocal ended
+            ended = True
+            yield from ()
+
+        def end_of_output() -> Iterator[Any]:
+            # PySpark wraps every function against a leaked StopIteration; one look at the end sees the same leak.
+            if not ended:
+                raise leaked("")
+            yield from ()
+
+        passing: Iterable[Any] = chain(records, end_of_input())
+        for step in self.steps:
+            passing = step.apply(split, passing)
+        return chain(passing, end_of_output())
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Record-wise steps with any number of outputs for an input: notes the outputs so far at each pull."""
+
+    steps: tuple[Step, ...]
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        offsets = notes.column(f"{name}.offsets")
+        notes.levels[-1] = offsets.__len__
+        notes.levels.append(lambda: outputs)
+        source = iter(records)
+        outputs = 0
+        ended = False
+
+        def feed() -> Iterator[Any]:
+            nonlocal ended
+            append = offsets.append
+            while not ended:
+                before = len(offsets)
+                for record in islice(source, CHUNK):
+                    append(outputs)
+                    yield record
+                ended = len(offsets) == before
+                offsets.settle()
+
+        passing: Iterable[Any] = feed()
+        for step in self.steps:
+            passing = step.apply(split, passing)
+        for record in passing:
+            outputs += 1
+            yield record
+        if not ended:
+            raise leaked("")
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A function over an iterator: notes how much had been read when each output appeared (Newt 3.2)."""
+
+    function: Callable[[int, Iterable[Any]], Iterable[Any]]
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        reads = notes.column(f"{name}.reads")
+        feed = Tally(records)
+        notes.levels[-1] = feed.count
+        notes.levels.append(reads.__len__)
+        append = reads.append
+        for record in self.function(split, feed.pass_on()):
+            append(feed.passed)
+            if not len(reads) % CHUNK:
+                reads.settle()
+            yield record
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A function whose every output depends on the whole partition (glom, an external command)."""
+
+    function: Callable[[int, Iterable[Any]], Iterable[Any]]
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        feed = Tally(records)
+        if notes.levels[-1] is None:
+            notes.levels[-1] = feed.count
+        counted = notes.levels[-1] != feed.count
+        outputs = Tally(self.function(split, iter(records) if counted else feed.pass_on()))
+        notes.levels.append(outputs.count)
+        yield from outputs.pass_on()

@@ -1,0 +1,99 @@
+"""The partition function of a stage: read, run the segments, emit, and commit what was noted as one block."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bigdebug.agents.emit import Emission, Emitted
+from bigdebug.agents.merge import Merge
+from bigdebug.agents.notes import Notes
+from bigdebug.agents.readers import Reader
+from bigdebug.agents.segments import Leaked, Offsets, OneToOne, Paired, Whole
+from bigdebug.store.blocks import Block, write_block
+
+Runnable = OneToOne | Offsets | Paired | Whole | Merge
+
+
+class Task(NamedTuple):
+    """Who is running: the run, and the attempt of the task, unique in the application. No run, no lineage."""
+
+    run: str | None
+    attempt: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a task tells the driver about the block it wrote, or why it wrote none (``error``)."""
+
+    run: str
+    stage: str
+    partition: int
+    attempt: int
+    records_in: int = 0
+    records_out: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class ReportList:
+    """How Spark's accumulators add lists of reports."""
+
+    def zero(self, value: list[Report]) -> list[Report]:
+        return []
+
+    def addInPlace(self, left: list[Report], right: list[Report]) -> list[Report]:  # noqa: N802 (PySpark's name)
+        left.extend(right)
+        return left
+
+
+@dataclass(frozen=True)
+class StageFunction:
+    """A stage as PySpark runs it: called with a partition's index and iterator, gives the frames of its output.
+
+    The user's records, results and exceptions pass as they would without agents. A block that cannot be written is
+    reported as missing; it never fails the task.
+    """
+
+    stage: str
+    reader: Reader
+    segments: tuple[Any, ...]
+    emission: Emission
+    store: str
+    identify: Callable[[], Task]
+    report: Callable[[list[Report]], None]
+    leaked: Leaked
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
+        started = time.perf_counter()
+        notes, emitted = Notes(), Emitted()
+        records: Any = self.reader.read(incoming, notes)
+        for number, segment in enumerate(self.segments):
+            records = segment.run(split, records, notes, f"segment{number}", self.leaked)
+        digest = 0
+        for frame in self.emission.frames(split, records, notes, emitted, self.leaked):
+            digest = zlib.crc32(frame, digest)
+            yield frame
+        self._commit(split, notes, emitted, digest, time.perf_counter() - started)
+
+    def _commit(self, split: int, notes: Notes, emitted: Emitted, digest: int, seconds: float) -> None:
+        task = self.identify()
+        if task.run is None:
+            return
+        counts = notes.counts(emitted.records)
+        size, error = 0, None
+        try:
+            block = Block(
+                stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,
+                columns={name: column() for name, column in notes.columns.items()},
+            )
+            size = write_block(self.store, task.run, block)
+        except Exception as problem:  # whatever it is, the user's task must not fail of it
+            error = f"{type(problem).__name__}: {problem}"
+        self.report([
+            Report(task.run, self.stage, split, task.attempt, counts[0], counts[-1], size, seconds, error)
+        ])

@@ -1,0 +1,62 @@
+"""What can go wrong, by name: each error says what happened, shows the value, and hints at the remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BigdebugError(Exception):
+    """Root of every error that bigdebug raises on its own account.
+
+    ``what`` is a sentence, ``value`` the offending value (shown by repr), ``remedy`` what to do about it.
+    Whatever was found before the error is kept in ``partial``.
+    """
+
+    def __init__(self, what: str, *, value: Any = None, remedy: str = "", partial: Any = None) -> None:
+        self.what = what
+        self.value = value
+        self.remedy = remedy
+        self.partial = partial
+        shown = "" if value is None else f" (got {value!r})"
+        hint = f" {remedy}" if remedy else ""
+        super().__init__(f"{what}{shown}.{hint}")
+
+
+class NotCapturedError(BigdebugError):
+    """A question about an RDD or a run of which no lineage was captured."""
+
+
+class UnknownRecordError(BigdebugError):
+    """A record id that names no record of its operator."""
+
+
+class UnknownOperatorError(BigdebugError):
+    """An operator, or a source, that is not part of the run that is asked."""
+
+
+class StoreError(BigdebugError):
+    """The lineage store cannot be read or written."""
+
+
+class StoreVersionError(StoreError):
+    """A block or a saved session of a format that this version does not read."""
+
+
+class CorruptBlockError(StoreError):
+    """A block whose bytes are not the bytes that were written."""
+
+
+class IncompleteLineageError(BigdebugError):
+    """Lineage that a question needs was not captured, or not wholly, and cannot be derived here."""
+
+
+class SourceChangedError(BigdebugError):
+    """An input of the run is not what it was when the run read it."""
+
+
+class NondeterminismError(BigdebugError):
+    """A stage whose recomputation disagrees with the run: its records cannot be shown again."""
+
+
+class ReplayError(BigdebugError):
+    """A program that cannot be run again as asked."""

@@ -1,0 +1,232 @@
+"""The operator graph of a program, and how a run cuts it into stages. Plain data: it can be saved and read anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any
+
+from bigdebug.errors import UnknownOperatorError
+
+
+class Kind(str, Enum):
+    """Operator kinds after Cui & Widom: the kind fixes the tracing procedure."""
+
+    SOURCE = "source"
+    DISPATCHER = "dispatcher"
+    FILTER = "filter"
+    AGGREGATOR = "aggregator"
+    JOIN = "join"
+    KEY_PRESERVING = "key-preserving"
+    BLACK_BOX = "black box"
+
+
+class Form(str, Enum):
+    """How the outputs of an operator relate to the records it reads; it fixes what an agent notes.
+
+    ONE_TO_ONE, OFFSETS: every output belongs to the one record pulled last. PAIRED: an output belongs to all
+    that was read before it (Newt 3.2). WHOLE: to the whole partition. CODES: to the records of its group.
+    JOIN, SUBTRACT: to the pair, or the left record, that made it. SORT: a permutation. SHUFFLE: moved only.
+    UNION, ALIGNED_UNION, COALESCE, ZIP, CARTESIAN: the JVM rearranges whole partitions.
+    """
+
+    SOURCE = "source"
+    ONE_TO_ONE = "one to one"
+    OFFSETS = "offsets"
+    PAIRED = "paired"
+    WHOLE = "whole"
+    CODES = "codes"
+    JOIN = "join"
+    SUBTRACT = "subtract"
+    SORT = "sort"
+    SHUFFLE = "shuffle"
+    UNION = "union"
+    ALIGNED_UNION = "aligned union"
+    COALESCE = "coalesce"
+    ZIP = "zip"
+    CARTESIAN = "cartesian"
+
+    @property
+    def narrow(self) -> bool:
+        """True if the operator reads its parent record by record inside one task."""
+        return self in (Form.ONE_TO_ONE, Form.OFFSETS, Form.PAIRED, Form.WHOLE)
+
+    @property
+    def record_wise(self) -> bool:
+        return self in (Form.ONE_TO_ONE, Form.OFFSETS)
+
+    @property
+    def wide(self) -> bool:
+        """True if records cross a shuffle."""
+        return self in (Form.CODES, Form.JOIN, Form.SUBTRACT, Form.SORT, Form.SHUFFLE)
+
+    @property
+    def opaque(self) -> bool:
+        """True if lineage is what paired capture gives: sufficient, not precise."""
+        return self is Form.PAIRED
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """The line of the user's program that made an operator."""
+
+    file: str
+    line: int
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A transformation (or source) of the program; ``parents`` are operator ids in the order of the arguments."""
+
+    id: int
+    name: str
+    kind: Kind
+    form: Form
+    parents: tuple[int, ...]
+    partitions: int
+    call_site: CallSite | None = None
+    dataset: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def boundary(self) -> bool:
+        """True where a stage can begin: sources, wide operators and rearrangements; goBack() stops at these."""
+        return not self.form.narrow
+
+    def __str__(self) -> str:
+        label = f" {self.dataset}" if self.dataset else ""
+        site = f" at {self.call_site}" if self.call_site else ""
+        return f"{self.name}#{self.id}{label}{site}"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of operators of one stage between two levels whose association is kept as one table of ``form``."""
+
+    operators: tuple[int, ...]
+    form: Form
+
+
+class Emission(str, Enum):
+    """How the last level of a stage leaves it: as it is, bucketed by key, or combined by key and bucketed."""
+
+    RECORDS = "records"
+    SHUFFLED = "shuffled"
+    COMBINED = "combined"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One compiled partition function: reads the records of operator ``reads`` and runs ``segments`` over them.
+
+    If ``reads`` is wide, the first segment is its merge. A stage that feeds a shuffle names the wide operator it
+    feeds and which of its parents it stands for (``feeds``, ``branch``).
+    """
+
+    id: str
+    reads: int
+    segments: tuple[Segment, ...]
+    emission: Emission
+    feeds: int | None = None
+    branch: int = 0
+
+    @property
+    def ends(self) -> int:
+        """The operator at the last level."""
+        return self.segments[-1].operators[-1] if self.segments else self.reads
+
+    @property
+    def operators(self) -> tuple[int, ...]:
+        return tuple(o for s in self.segments for o in s.operators)
+
+
+class OperatorGraph:
+    """The operators that one target was made from, and the stages that were compiled for them; read-only."""
+
+    def __init__(self, operators: Iterable[Operator], target: int, stages: Iterable[Stage] = ()) -> None:
+        self._operators = {o.id: o for o in sorted(operators, key=lambda o: o.id)}
+        self.target = target
+        self.stages = tuple(stages)
+
+    def __iter__(self) -> Iterator[Operator]:
+        return iter(self._operators.values())
+
+    def __len__(self) -> int:
+        return len(self._operators)
+
+    def __contains__(self, operator: object) -> bool:
+        return getattr(operator, "id", operator) in self._operators
+
+    def __getitem__(self, operator: int) -> Operator:
+        try:
+            return self._operators[operator]
+        except KeyError:
+            raise UnknownOperatorError(
+                "This operator is not part of the run", value=operator,
+                remedy=f"The run has the operators {', '.join(map(str, self))}.",
+            ) from None
+
+    @property
+    def sources(self) -> tuple[Operator, ...]:
+        return tuple(o for o in self if not o.parents)
+
+    def children(self, operator: int) -> tuple[Operator, ...]:
+        return tuple(o for o in self if operator in o.parents)
+
+    def upstream(self, operator: int) -> set[int]:
+        """The operator and all that it was made from."""
+        seen, todo = set(), [operator]
+        while todo:
+            current = todo.pop()
+            if current not in seen:
+                seen.add(current)
+                todo.extend(self[current].parents)
+        return seen
+
+    def downstream(self, operator: int) -> set[int]:
+        """The operator and all that was made from it. Ids grow along the program, so one sweep is enough."""
+        seen = {operator}
+        for other in self:
+            if seen.intersection(other.parents):
+                seen.add(other.id)
+        return seen
+
+    def restricted(self, target: int) -> OperatorGraph:
+        """The same graph as seen from ``target``."""
+        keep = self.upstream(target)
+        stages = [s for s in self.stages if s.ends in keep and (s.feeds is None or s.feeds in keep)]
+        return OperatorGraph((o for o in self if o.id in keep), target, stages)
+
+    def with_stages(self, stages: Iterable[Stage]) -> OperatorGraph:
+        """The same operators with more stages; a stage that is known already is not doubled."""
+        known = {s.id: s for s in self.stages}
+        known.update((s.id, s) for s in stages)
+        return OperatorGraph(self._operators.values(), self.target, known.values())
+
+    def dump(self) -> dict[str, Any]:
+        """As JSON-ready data; ``load`` is its inverse."""
+        return {"target": self.target, "operators": [asdict(o) for o in self], "stages": [asdict(s) for s in self.stages]}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> OperatorGraph:
+        operators = [
+            Operator(
+                id=o["id"], name=o["name"], kind=Kind(o["kind"]), form=Form(o["form"]), parents=tuple(o["parents"]),
+                partitions=o["partitions"], call_site=CallSite(**o["call_site"]) if o["call_site"] else None,
+                dataset=o["dataset"], detail=o["detail"],
+            )
+            for o in data["operators"]
+        ]
+        stages = [
+            Stage(
+                id=s["id"], reads=s["reads"], emission=Emission(s["emission"]), feeds=s["feeds"], branch=s["branch"],
+                segments=tuple(Segment(tuple(g["operators"]), Form(g["form"])) for g in s["segments"]),
+            )
+            for s in data["stages"]
+        ]
+        return cls(operators, data["target"], stages)

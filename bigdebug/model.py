@@ -1,0 +1,90 @@
+"""The values that people and scripts hold: record ids, source records, statistics, runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Rids = npt.NDArray[np.int64]
+
+POSITION_BITS = 40
+POSITION_MASK = (1 << POSITION_BITS) - 1
+NO_RIDS: Rids = np.empty(0, dtype=np.int64)
+
+
+def pack(partition: int, positions: npt.NDArray[Any]) -> Rids:
+    """The rids of ``positions`` in ``partition``: partition in the high 23 bits, position in the low 40."""
+    return (np.int64(partition) << POSITION_BITS) | positions.astype(np.int64)
+
+
+class Place(NamedTuple):
+    """Where a rid points: a partition of an operator and a position in it."""
+
+    partition: int
+    position: int
+
+    @property
+    def rid(self) -> int:
+        return (self.partition << POSITION_BITS) | self.position
+
+
+def place(rid: int) -> Place:
+    """The partition and position that ``rid`` packs."""
+    return Place(int(rid) >> POSITION_BITS, int(rid) & POSITION_MASK)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a source record came from; exactly one of ``line``, ``row`` and ``index`` is set.
+
+    ``line`` counts from 1 in a text file, ``row`` from 0 in another file, ``index`` from 0 in a collection
+    or in an RDD that was made outside of bigdebug.
+    """
+
+    dataset: str
+    path: str | None = None
+    line: int | None = None
+    row: int | None = None
+    index: int | None = None
+
+    def __str__(self) -> str:
+        if self.line is not None:
+            return f"{self.path or self.dataset}:{self.line}"
+        if self.row is not None:
+            return f"{self.path or self.dataset}[{self.row}]"
+        return f"{self.dataset}[{self.index}]"
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """A record of a job's input as the program saw it, with its rid and its origin."""
+
+    record: Any
+    rid: int
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class OperatorStatistics:
+    """What one stage of a run did: records in and out, bytes of lineage, seconds in its tasks."""
+
+    stage: str
+    operators: tuple[int, ...]
+    records_in: int
+    records_out: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Totals of a run, and by stage in ``stages``. ``bytes`` is the lineage on disk, compressed."""
+
+    records_in: int = 0
+    records_out: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    stages: tuple[OperatorStatistics, ...] = field(default=())

@@ -1,0 +1,90 @@
+"""The debug session: joins a SparkSession with what bigdebug keeps for it. Wiring only."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from bigdebug.errors import NotCapturedError
+from bigdebug.spark.rdd.captured import Captured
+from bigdebug.spark.rdd.context import LineageContext
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.run import Run
+
+_sessions: weakref.WeakKeyDictionary[Any, DebugSession] = weakref.WeakKeyDictionary()
+
+
+def attach(spark: Any, store: str | None = None) -> DebugSession:
+    """The debug session of ``spark``; attaching again returns the same one.
+
+    ``store`` is the directory where lineage goes, a new private temporary one if None. Raises StoreError if it
+    cannot be made. Costs no Spark job.
+    """
+    known = _sessions.get(spark)
+    if known is None or known.context._jsc is None:
+        known = _sessions[spark] = DebugSession(spark, store)
+    return known
+
+
+class Capture:
+    """What ``with dbg.capture()`` gives: the runs of its block. As a run, it is the latest of them."""
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+        self.runs: list[Run] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not self.runs:
+            raise NotCapturedError(
+                f"No action has run under capture {self._name or ''!r} yet, so it has no {name}",
+                remedy="Call an action (collect, count, ...) on an RDD of dbg.context inside the block.",
+            )
+        return getattr(self.runs[-1], name)
+
+    def __repr__(self) -> str:
+        return repr(self.runs[-1]) if self.runs else f"<capture {self._name or ''!r}: no action yet>"
+
+
+class DebugSession:
+    """Everything bigdebug does for one SparkSession. Made by ``attach``."""
+
+    def __init__(self, spark: Any, store: str | None = None) -> None:
+        self.spark = spark
+        self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
+        self._recorder = self.context._bigdebug
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Captured runs, oldest first."""
+        return tuple(self._recorder.runs)
+
+    @contextmanager
+    def capture(self, name: str | None = None) -> Iterator[Capture]:
+        """Capture the actions of a block. Gives the runs; used as a run, it is the latest of them."""
+        recorder = self._recorder
+        capture = Capture(name)
+        before = recorder.capturing, recorder.run_name
+        recorder.capturing, recorder.run_name = True, name
+        recorder.listeners.append(capture.runs.append)
+        try:
+            yield capture
+        finally:
+            recorder.listeners.remove(capture.runs.append)
+            recorder.capturing, recorder.run_name = before
+
+    def lineage(self, what: Any) -> LineageRDD:
+        """The trace over all records of an RDD, or over the records that a run's action was called on."""
+        if isinstance(what, Captured):
+            return lineage_of(what)
+        run = what.runs[-1] if isinstance(what, Capture) and what.runs else what
+        if isinstance(run, Run) and any(run is known for known in self._recorder.runs):
+            return trace_of(self._recorder, run, run.subject)
+        raise NotCapturedError(
+            "Lineage is known for RDDs of dbg.context and for runs of this session", value=what,
+            remedy="Make the RDD with dbg.context (or the sc that %load_ext bigdebug put in place).",
+        )

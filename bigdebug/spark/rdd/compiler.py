@@ -1,0 +1,323 @@
+"""The stage compiler: from captured RDDs to PySpark RDDs whose partition functions carry agents.
+
+Each stage becomes one partition function (Titian 4.2 puts agents between the functions; one function is faster). What
+is compiled is kept with its RDD: like PySpark's own shuffles and caches it is computed once and used by later runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark import RDD, TaskContext
+from pyspark.core.rdd import PipelinedRDD
+from pyspark.errors import PySparkRuntimeError
+from pyspark.serializers import (
+    AutoBatchedSerializer,
+    BatchedSerializer,
+    CartesianDeserializer,
+    CPickleSerializer,
+    NoOpSerializer,
+    PairDeserializer,
+)
+
+from bigdebug.agents import emit, readers, segments
+from bigdebug.agents.stage import StageFunction, Task
+from bigdebug.graph import Emission, Form, Segment, Stage
+from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartition, Source, definitions
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorder import Recorder
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Where a stage begins and what it runs: ``pieces`` pairs each segment of the graph with what executes it."""
+
+    base: RDD[Any]
+    reader: readers.Reader
+    reads: int
+    pieces: tuple[tuple[Segment, Any], ...]
+
+
+@dataclass
+class Compiled:
+    """What was compiled for one captured RDD, each at most once."""
+
+    records: RDD[Any] | None = None
+    raw: RDD[Any] | None = None
+    exchange: RDD[Any] | None = None
+    stages: dict[str, Stage] = field(default_factory=dict)
+
+
+class Compiler:
+    """Compiles captured RDDs of one recorder. Every method runs with the recorder out of the way (``plain``)."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        sc = recorder.sc
+        self._pickle = sc._unbatched_serializer
+        limit = _megabytes(sc._conf.get("spark.python.worker.memory", "512m") or "512m") << 20
+        # Objects take several times the bytes of their pickles.
+        self._memory = limit // 8
+        self._compiled_stages: dict[str, tuple[Pipeline, StageFunction]] = {}
+
+    # ---- what callers ask for ---------------------------------------------------------------------------------
+
+    def action_jrdd(self, rdd: Captured) -> Any:
+        """The Java RDD of ``rdd`` with agents in all its stages, in the serialization that PySpark expects of it."""
+        if getattr(rdd, "_bypass_serializer", False):
+            compiled = rdd._compiled
+            if compiled.raw is None:
+                compiled.raw = self._stage_rdd(rdd, self._pipeline(rdd), emit.Raw())
+            rdd._jrdd_deserializer = NoOpSerializer()
+            return compiled.raw._jrdd
+        return self.records(rdd)._jrdd
+
+    def stages(self, rdd: Captured) -> Iterator[Stage]:
+        """All stages that computing ``rdd`` involves."""
+        for known in definitions(rdd):
+            yield from known._compiled.stages.values()
+
+    def records(self, rdd: Captured) -> RDD[Any]:
+        """A plain RDD of the records of ``rdd``, with agents; cached or checkpointed if ``rdd`` is."""
+        compiled = rdd._compiled
+        if compiled.records is None:
+            lowering = rdd._definition.lowering
+            if isinstance(lowering, Source):
+                return rdd
+            if isinstance(lowering, Rearranged) and rdd._definition.operator.form is not Form.CARTESIAN:
+                compiled.records = self._rearranged(rdd, lowering)
+            else:
+                stage = self._stage_rdd(rdd, self._pipeline(rdd), emit.Records(self._pickle.dumps))
+                compiled.records = self._readable(stage)
+            rdd._apply_storage(compiled.records)
+        return compiled.records
+
+    def fine(self, stage: str) -> tuple[RDD[Any], StageFunction]:
+        """Base and function of a stage that was compiled before, with an agent after each operator."""
+        pipeline, function = self._compiled_stages[stage]
+        pieces = _grouped(_singles(pipeline.pieces), fuse=False)
+        return pipeline.base, replace(function, stage=f"{stage}.fine", segments=tuple(run for _, run in pieces))
+
+    def pipeline(self, stage: str) -> tuple[Pipeline, StageFunction]:
+        """Where a compiled stage begins and its partition function, to run it once more."""
+        return self._compiled_stages[stage]
+
+    # ---- pipelines --------------------------------------------------------------------------------------------
+
+    def _pipeline(self, rdd: Captured) -> Pipeline:
+        """The narrow operators that end at ``rdd``, back to where its stage begins."""
+        steps: list[tuple[Segment, Any]] = []
+        current = rdd
+        while isinstance(current._definition.lowering, Narrow):
+            definition = current._definition
+            steps.append((Segment((definition.operator.id,), definition.operator.form), definition.lowering.step))
+            current = definition.parents[0]
+            if not definition.fused[0]:
+                return self._from_records(current, steps)
+        definition = current._definition
+        reads = definition.operator.id
+        if isinstance(definition.lowering, Repartition) or (
+            isinstance(definition.lowering, Exchange) and definition.lowering.merge is None
+        ):
+            return Pipeline(self._exchange(current), self._shuffled(), reads, _grouped(steps[::-1]))
+        if isinstance(definition.lowering, Exchange):
+            assert definition.lowering.merge is not None
+            merge = (Segment((reads,), definition.operator.form), definition.lowering.merge(self._memory))
+            return Pipeline(self._exchange(current), self._shuffled(), reads, (merge, *_grouped(steps[::-1])))
+        if definition.operator.form is Form.CARTESIAN:
+            return Pipeline(self._product(current), readers.Product(self._pickle.loads), reads, _grouped(steps[::-1]))
+        return self._from_records(current, steps)
+
+    def _from_records(self, rdd: Captured, steps: list[tuple[Segment, Any]]) -> Pipeline:
+        return Pipeline(self.records(rdd), readers.Direct(), rdd._definition.operator.id, _grouped(steps[::-1]))
+
+    def _shuffled(self) -> readers.Shuffled:
+        return readers.Shuffled(self._pickle.loads, self._memory)
+
+    def _branch(self, rdd: Captured, branch: int) -> Pipeline:
+        """The pipeline of the parent of ``rdd`` on ``branch``."""
+        definition = rdd._definition
+        parent = definition.parents[branch]
+        return self._pipeline(parent) if definition.fused[branch] else self._from_records(parent, [])
+
+    # ---- stages -----------------------------------------------------------------------------------------------
+
+    def _stage_rdd(
+        self, rdd: Captured, pipeline: Pipeline, emission: emit.Emission, feeds: int | None = None, branch: int = 0
+    ) -> PipelinedRDD[Any, Any]:
+        stage_id = self._recorder.next_stage_id()
+        kind = {emit.Shuffled: Emission.SHUFFLED, emit.Combined: Emission.COMBINED}.get(type(emission), Emission.RECORDS)
+        stage = Stage(stage_id, pipeline.reads, tuple(s for s, _ in pipeline.pieces), kind, feeds, branch)
+        rdd._compiled.stages[stage_id] = stage
+        function = self._function(stage_id, pipeline.reader, pipeline.pieces, emission)
+        self._compiled_stages[stage_id] = pipeline, function
+        keeps = feeds is None and rdd.partitioner is not None
+        made: PipelinedRDD[Any, Any] = PipelinedRDD(pipeline.base, function, preservesPartitioning=keeps)
+        made._bypass_serializer = True  # frames leave as they are
+        return made
+
+    def _function(self, stage: str, reader: Any, pieces: tuple[tuple[Segment, Any], ...], emission: Any) -> StageFunction:
+        return StageFunction(
+            stage=stage, reader=reader, segments=tuple(run for _, run in pieces), emission=emission,
+            store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.reports.add,
+            leaked=_leaked(),
+        )
+
+    def _readable(self, stage: RDD[Any]) -> RDD[Any]:
+        """Frames are pickled batches with a tag behind: PySpark reads them as what they are."""
+        return RDD(stage._jrdd, self._recorder.sc, AutoBatchedSerializer(CPickleSerializer()))
+
+    def _frames(self, rdd: Captured, branch: int, size: int | None) -> RDD[Any]:
+        """The records of a parent as tagged frames of ``size`` records."""
+        parent = rdd._definition.parents[branch]
+        emission = emit.Records(self._pickle.dumps, size, branch)
+        return self._stage_rdd(parent, self._branch(rdd, branch), emission)
+
+    # ---- across partitions ------------------------------------------------------------------------------------
+
+    def _exchange(self, rdd: Captured) -> RDD[Any]:
+        """The frames that arrive after the shuffle of ``rdd``."""
+        compiled = rdd._compiled
+        if compiled.exchange is None:
+            lowering = rdd._definition.lowering
+            if isinstance(lowering, Repartition):
+                compiled.exchange = self._dealt(rdd, lowering)
+            else:
+                assert isinstance(lowering, Exchange)
+                compiled.exchange = self._bucketed(rdd, lowering)
+        return compiled.exchange
+
+    def _bucketed(self, rdd: Captured, lowering: Exchange) -> RDD[Any]:
+        sc = self._recorder.sc
+        jrdds = []
+        for branch in range(len(rdd._definition.parents)):
+            emission: Any
+            if lowering.create is None:
+                emission = emit.Shuffled(self._pickle.dumps, lowering.partition, lowering.targets, branch)
+            else:
+                assert lowering.combine is not None
+                emission = emit.Combined(
+                    self._pickle.dumps, lowering.create, lowering.combine, lowering.partition, lowering.targets,
+                    self._memory, branch,
+                )
+            stage = self._stage_rdd(rdd, self._branch(rdd, branch), emission, rdd._definition.operator.id, branch)
+            jrdds.append(stage._jrdd)
+        joined = jrdds[0]
+        for other in jrdds[1:]:
+            joined = joined.union(other)
+        jvm = sc._jvm
+        assert jvm is not None
+        pairs = jvm.PairwiseRDD(joined.rdd()).asJavaPairRDD()
+        partitioner = jvm.PythonPartitioner(lowering.targets, id(lowering.partition))
+        return RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, NoOpSerializer())
+
+    def _dealt(self, rdd: Captured, lowering: Repartition) -> RDD[Any]:
+        emission = emit.Records(self._pickle.dumps, lowering.frame)
+        stage = self._stage_rdd(rdd, self._branch(rdd, 0), emission, rdd._definition.operator.id)
+        return RDD(stage._jrdd.coalesce(lowering.targets, True), self._recorder.sc, NoOpSerializer())
+
+    def _rearranged(self, rdd: Captured, lowering: Rearranged) -> RDD[Any]:
+        sc, definition = self._recorder.sc, rdd._definition
+        if definition.operator.form is Form.ZIP:
+            left, right = (self._frames(rdd, branch, lowering.frame) for branch in (0, 1))
+            batched = BatchedSerializer(CPickleSerializer(), lowering.frame or 1)
+            return RDD(left._jrdd.zip(right._jrdd), sc, PairDeserializer(batched, batched))
+        parents = [self.records(parent) for parent in definition.parents]
+        if definition.operator.form is Form.COALESCE:
+            return RDD(parents[0]._jrdd.coalesce(rdd.getNumPartitions()), sc, parents[0]._jrdd_deserializer)
+        if len({str(p._jrdd_deserializer) for p in parents}) > 1:
+            parents = [self._readable(self._frames(rdd, branch, None)) for branch in range(len(parents))]
+        with_agents = RDD.union(parents[0], parents[1]) if len(parents) == 2 else sc.union(parents)
+        return with_agents
+
+    def _product(self, rdd: Captured) -> RDD[Any]:
+        left, right = (self._frames(rdd, branch, None) for branch in (0, 1))
+        deserializer = CartesianDeserializer(NoOpSerializer(), NoOpSerializer())
+        return RDD(left._jrdd.cartesian(right._jrdd), self._recorder.sc, deserializer)
+
+
+def _singles(pieces: tuple[tuple[Segment, Any], ...]) -> list[tuple[Segment, Any]]:
+    """The steps that were grouped into ``pieces``; merges stay as they are."""
+    found: list[tuple[Segment, Any]] = []
+    for segment, run in pieces:
+        if isinstance(run, (segments.OneToOne, segments.Offsets)):
+            for operator, (form, step) in zip(segment.operators, _forms(segment, run)):
+                found.append((Segment((operator,), form), step))
+        elif isinstance(run, (segments.Paired, segments.Whole)):
+            found.append((segment, segments.Partitionwise(run.function)))
+        else:
+            found.append((segment, run))
+    return found
+
+
+def _forms(segment: Segment, run: Any) -> Iterator[tuple[Form, Any]]:
+    for step in run.steps:
+        one = isinstance(step, segments.Map) or segment.form is Form.ONE_TO_ONE
+        yield (Form.ONE_TO_ONE if one else Form.OFFSETS), step
+
+
+def _grouped(steps: Any, fuse: bool = True) -> tuple[tuple[Segment, Any], ...]:
+    """Neighbouring record-wise operators share one table; every other operator has its own."""
+    pieces: list[tuple[list[int], list[Form], list[Any]]] = []
+    done: list[tuple[Segment, Any]] = []
+
+    def close() -> None:
+        for operators, forms, found in pieces:
+            plain = all(form is Form.ONE_TO_ONE for form in forms)
+            run = segments.OneToOne(tuple(found)) if plain else segments.Offsets(tuple(found))
+            done.append((Segment(tuple(operators), Form.ONE_TO_ONE if plain else Form.OFFSETS), run))
+        pieces.clear()
+
+    for segment, step in steps:
+        if segment.form.record_wise:
+            if pieces and fuse:
+                pieces[-1][0].extend(segment.operators)
+                pieces[-1][1].append(segment.form)
+                pieces[-1][2].append(step)
+            else:
+                close()
+                pieces.append((list(segment.operators), [segment.form], [step]))
+            continue
+        close()
+        if segment.form is Form.PAIRED:
+            done.append((segment, segments.Paired(step.function)))
+        elif segment.form is Form.WHOLE:
+            done.append((segment, segments.Whole(step.function)))
+        else:
+            done.append((segment, step))
+    close()
+    return tuple(done)
+
+
+def regrouped(pieces: tuple[tuple[Segment, Any], ...], operator: int) -> tuple[tuple[Segment, Any], ...]:
+    """The same steps, grouped so that the records of ``operator`` stand at a level of their own."""
+    steps = _singles(pieces)
+    cut = next((n + 1 for n, (segment, _) in enumerate(steps) if segment.operators[-1] == operator), 0)
+    return (*_grouped(steps[:cut]), *_grouped(steps[cut:]))
+
+
+def _identify() -> Any:
+    def identify() -> Task:
+        context = TaskContext.get()
+        if context is None:
+            return Task(None, 0)
+        return Task(context.getLocalProperty("bigdebug.run"), context.taskAttemptId())
+
+    return identify
+
+
+def _leaked() -> Any:
+    def leaked(message: str) -> Exception:
+        return PySparkRuntimeError(errorClass="STOP_ITERATION_OCCURRED", messageParameters={"exc": message})
+
+    return leaked
+
+
+def _megabytes(text: str) -> int:
+    from pyspark.util import _parse_memory
+
+    return int(_parse_memory(text))

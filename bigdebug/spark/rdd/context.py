@@ -1,0 +1,130 @@
+"""LineageContext: a SparkContext whose RDDs remember how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark import RDD, SparkContext
+
+from bigdebug.spark.rdd.captured import Captured
+from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.spark.rdd.sources import adopt_source
+from bigdebug.store.directory import LineageStore
+
+
+class LineageContext(SparkContext):
+    """A drop-in for the SparkContext ``sc`` that it is made from (Titian 3): the same context, seen with lineage.
+
+    Both names share one state, so stopping either stops both. With capture off, its RDDs run the Python code that
+    PySpark's do.
+    """
+
+    _bigdebug: Recorder
+
+    def __init__(self, sc: SparkContext, store: LineageStore | None = None) -> None:
+        self.__dict__ = sc.__dict__
+        if not hasattr(self, "_bigdebug"):
+            self._bigdebug = Recorder(sc, store or LineageStore.private())
+
+    def setCaptureLineage(self, on: bool) -> None:  # noqa: N802 (Titian's name)
+        """Capture the actions that follow, or stop doing so."""
+        self._bigdebug.capturing = bool(on)
+
+    def isCaptureLineage(self) -> bool:  # noqa: N802
+        return self._bigdebug.capturing
+
+    # ---- sources ----------------------------------------------------------------------------------------------
+
+    def _source(self, name: str, build: Any, dataset: str | None, **detail: Any) -> Any:
+        recorder = self._bigdebug
+        if recorder.defining:
+            return build()
+        with recorder.plain():
+            return adopt_source(recorder, build(), name, dataset, detail)
+
+    def textFile(self, name: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:  # noqa: N802, N803
+        return self._source(
+            "textFile", lambda: SparkContext.textFile(self, name, minPartitions, use_unicode), _last_part(name), type="text"
+        )
+
+    def wholeTextFiles(self, path: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:  # noqa: N802, N803
+        return self._source(
+            "wholeTextFiles", lambda: SparkContext.wholeTextFiles(self, path, minPartitions, use_unicode), _last_part(path),
+            type="file",
+        )
+
+    def binaryFiles(self, path: str, minPartitions: int | None = None) -> Any:  # noqa: N802, N803
+        return self._source(
+            "binaryFiles", lambda: SparkContext.binaryFiles(self, path, minPartitions), _last_part(path), type="file"
+        )
+
+    def binaryRecords(self, path: str, recordLength: int) -> Any:  # noqa: N802, N803
+        return self._source(
+            "binaryRecords", lambda: SparkContext.binaryRecords(self, path, recordLength), _last_part(path), type="file"
+        )
+
+    def pickleFile(self, name: str, minPartitions: int | None = None) -> Any:  # noqa: N802, N803
+        return self._source(
+            "pickleFile", lambda: SparkContext.pickleFile(self, name, minPartitions), _last_part(name), type="file"
+        )
+
+    def sequenceFile(self, path: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+        return self._source(
+            "sequenceFile", lambda: SparkContext.sequenceFile(self, path, *args, **kwargs), _last_part(path), type="file"
+        )
+
+    def newAPIHadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+        return self._source(
+            "newAPIHadoopFile", lambda: SparkContext.newAPIHadoopFile(self, path, *args, **kwargs), _last_part(path),
+            type="file",
+        )
+
+    def hadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+        return self._source(
+            "hadoopFile", lambda: SparkContext.hadoopFile(self, path, *args, **kwargs), _last_part(path), type="file"
+        )
+
+    def newAPIHadoopRDD(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+        return self._source(
+            "newAPIHadoopRDD", lambda: SparkContext.newAPIHadoopRDD(self, *args, **kwargs), None, type="file"
+        )
+
+    def hadoopRDD(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+        return self._source("hadoopRDD", lambda: SparkContext.hadoopRDD(self, *args, **kwargs), None, type="file")
+
+    def emptyRDD(self) -> Any:  # noqa: N802
+        return self._source("emptyRDD", lambda: SparkContext.emptyRDD(self), None, type="rdd")
+
+    def parallelize(self, c: Iterable[Any], numSlices: int | None = None) -> Any:  # noqa: N802, N803
+        slices = int(numSlices) if numSlices is not None else self.defaultParallelism
+        if isinstance(c, range):
+            return self._source(
+                "parallelize", lambda: SparkContext.parallelize(self, c, numSlices), "parallelize",
+                type="range", length=len(c), slices=slices,
+            )
+        # PySpark's own test: a lazy iterable becomes a list, once.
+        records = c if "__len__" in dir(c) else list(c)
+        batch = max(1, min(len(records) // slices, self._batchSize or 1024)) if slices else 1  # type: ignore[arg-type, attr-defined]
+        return self._source(
+            "parallelize", lambda: SparkContext.parallelize(self, records, numSlices), "parallelize",
+            type="collection", length=len(records), batch=batch, slices=slices,  # type: ignore[arg-type]
+        )
+
+    def union(self, rdds: list[Any]) -> Any:
+        if self._bigdebug.defining or not any(isinstance(rdd, Captured) for rdd in rdds):
+            return SparkContext.union(self, rdds)
+        first = self._bigdebug.captured(rdds[0])
+        return first._union(lambda: SparkContext.union(self, rdds), rdds[1:], lambda p: self.union(list(p)))
+
+    # ---- jobs -------------------------------------------------------------------------------------------------
+
+    def runJob(self, rdd: Any, partitionFunc: Any, partitions: Any = None, allowLocal: bool = False) -> Any:  # noqa: N802, N803
+        if not isinstance(rdd, Captured):
+            return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
+        with self._bigdebug.acting("runJob", rdd):
+            return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
+
+
+def _last_part(path: str) -> str:
+    return path.split(",")[0].rstrip("/").rsplit("/", 1)[-1] or path

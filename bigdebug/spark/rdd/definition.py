@@ -1,0 +1,125 @@
+"""What a captured RDD remembers of how it was made: its operator, its parents, and how to run it once more."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from linecache import getline
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.agents.segments import Step
+from bigdebug.graph import CallSite, Form, Operator
+
+if TYPE_CHECKING:
+    from pyspark import RDD
+
+    from bigdebug.spark.rdd.captured import Captured
+
+
+@dataclass(frozen=True)
+class Source:
+    """Records that Spark or the user brings along: nothing of ours runs."""
+
+
+@dataclass(frozen=True)
+class Narrow:
+    step: Step
+
+
+@dataclass(frozen=True)
+class Rearranged:
+    """The JVM moves whole partitions or pairs them; ``frame`` is the number of records in a frame, if it matters."""
+
+    frame: int | None = None
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Records cross a shuffle: ``targets`` partitions by ``partition``, combined before it if there is ``create``,
+    and merged after it by what ``merge`` makes of a memory limit in bytes (None: they are only moved)."""
+
+    targets: int
+    partition: Callable[[Any], int]
+    create: Callable[[Any], Any] | None = None
+    combine: Callable[[Any, Any], Any] | None = None
+    merge: Callable[[int], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Repartition:
+    """Spark deals frames out to ``targets`` partitions."""
+
+    targets: int
+    frame: int
+
+
+Lowering = Source | Narrow | Rearranged | Exchange | Repartition
+
+
+@dataclass(frozen=True)
+class Definition:
+    """``again`` repeats the user's call on other parents. ``fused`` says for each parent whether PySpark pipelines
+    through it: a parent that was cached or checkpointed when this RDD was made is read back instead."""
+
+    operator: Operator
+    parents: tuple[Captured, ...]
+    lowering: Lowering
+    again: Callable[[Sequence[RDD[Any]]], RDD[Any]]
+    fused: tuple[bool, ...]
+
+
+UNKNOWN = -1
+"""Partitions of an operator that nobody has counted yet."""
+
+
+def definitions(rdd: Captured) -> Iterator[Captured]:
+    """``rdd`` and everything it was made from, each once."""
+    seen: set[int] = set()
+    todo = [rdd]
+    while todo:
+        current = todo.pop()
+        operator = current._definition.operator.id
+        if operator not in seen:
+            seen.add(operator)
+            yield current
+            todo.extend(current._definition.parents)
+
+
+def resolved(rdd: Captured) -> Operator:
+    """The operator of ``rdd`` with its partitions counted; asks the JVM once."""
+    known = rdd.__dict__.get("_resolved")
+    if known is None:
+        operator, lowering = rdd._definition.operator, rdd._definition.lowering
+        detail = dict(operator.detail)
+        if isinstance(lowering, Narrow):
+            partitions = resolved(rdd._definition.parents[0]).partitions
+        elif isinstance(lowering, Exchange | Repartition):
+            partitions = lowering.targets
+        else:
+            partitions = rdd.getNumPartitions()  # type: ignore[attr-defined]
+        if operator.form is Form.COALESCE:
+            groups = rdd._plain_jrdd().rdd().partitions()
+            detail["groups"] = [list(partition.parentsIndices()) for partition in groups]
+        known = rdd.__dict__["_resolved"] = replace(operator, partitions=partitions, detail=detail)
+    return known
+
+
+_LIBRARY = ("pyspark", "bigdebug", "contextlib", "functools")
+
+
+def _of_library(module: str) -> bool:
+    return module.split(".", 1)[0] in _LIBRARY
+
+
+def caller() -> tuple[CallSite | None, str]:
+    """The nearest line of the user's program on the stack, and the name of the library method that it called."""
+    frame = sys._getframe(1)
+    method = frame.f_code.co_name
+    while frame is not None and _of_library(frame.f_globals.get("__name__", "")):
+        method = frame.f_code.co_name
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return None, method
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return CallSite(file, line, getline(file, line).strip()), method

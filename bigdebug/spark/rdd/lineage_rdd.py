@@ -1,0 +1,195 @@
+"""LineageRDD: a trace that is also the RDD of the raw records it names (Titian 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pyspark import RDD
+from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer
+
+from bigdebug.errors import NotCapturedError
+from bigdebug.model import SourceRecord, pack
+from bigdebug.spark.rdd.questions import Questions
+from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.trace.places import Places
+from bigdebug.trace.run import Run
+from bigdebug.trace.tables import Positions
+from bigdebug.trace.trace import Standing, Trace, all_records
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.captured import Captured
+
+
+class LineageRDD(Trace, RDD[Any]):
+    """A trace point: its steps are a Trace's; as an RDD it holds the raw records, read or computed again.
+
+    Computing again is checked against the run: a record is shown as the run saw it, or NondeterminismError or
+    SourceChangedError says why it cannot be. Only the partitions that hold traced records are computed.
+    """
+
+    def __init__(self, run: Run, operators: Iterable[int], standing: Callable[[], Standing], recorder: Recorder) -> None:
+        Trace.__init__(self, run, operators, standing)
+        self._recorder = recorder
+        self.ctx = recorder.sc
+        self.is_cached = self.is_checkpointed = self.has_resource_profile = False
+        self.partitioner = None
+        self._jrdd_deserializer = AutoBatchedSerializer(CPickleSerializer())
+
+    @cached_property
+    def _questions(self) -> Questions:
+        return self._recorder.questions(self.run)
+
+    def _to(self, operators: Iterable[int], find: Callable[[], Standing]) -> LineageRDD:
+        return LineageRDD(self.run, operators, find, self._recorder)
+
+    def _sizes(self, operator: int, partitions: list[int]) -> Mapping[int, int]:
+        """As noted; partitions of a source that the run did not read wholly are counted by a job."""
+        known = self.run.lineage.records(operator)
+        whole = self.run.action not in ("take", "first", "isEmpty", "runJob", "takeSample", "toLocalIterator", "lookup")
+        missing = [p for p in partitions if p not in known or not whole]
+        return {**known, **(self._questions.sizes(operator, missing) if missing else {})}
+
+    # ---- records ----------------------------------------------------------------------------------------------
+
+    def where(self, predicate: Callable[[Any], Any]) -> LineageRDD:
+        """The records that satisfy ``predicate``; lazy, evaluated where the records are."""
+        operator = self._only("where()")
+
+        def find() -> Standing:
+            found = self._questions.records(operator, self.places, predicate)
+            return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}}
+
+        return self._to([operator], find)
+
+    def collect(self) -> list[Any]:
+        """The raw records, in the order of ``rids()``."""
+        return [record for _, _, record in self._located()]
+
+    def take(self, num: int) -> list[Any]:
+        """The first ``num`` raw records; computes only the partitions that hold them."""
+        return [record for _, _, record in self._located(num)]
+
+    def first(self) -> Any:
+        """The first raw record. Raises ValueError if there is none, as PySpark does."""
+        if not (found := self.take(1)):
+            raise ValueError("RDD is empty")
+        return found[0]
+
+    def isEmpty(self) -> bool:  # noqa: N802
+        return self.count() == 0
+
+    def source_records(self, num: int | None = None) -> list[SourceRecord]:
+        """The traced records with rids and origins; for traces that stand at sources."""
+        origins = self.origins() if num is None else self._limited(num).origins()
+        return [
+            SourceRecord(record, rid, origin) for (_, rid, record), origin in zip(self._located(num), origins, strict=True)
+        ]
+
+    def toPandas(self) -> Any:  # noqa: N802
+        """A pandas frame of rid, origin (at sources) and record, one column for each field of tuples and dicts."""
+        import pandas as pd
+
+        located = self._located()
+        frame = pd.DataFrame({"rid": [rid for _, rid, _ in located]})
+        if all(o in self.run.sources for o in self.operators):
+            frame["origin"] = [str(origin) for origin in self.origins()]
+        records = [record for _, _, record in located]
+        if records and all(isinstance(r, tuple) and len(r) == len(records[0]) for r in records):
+            names = getattr(records[0], "_fields", None) or [f"_{i + 1}" for i in range(len(records[0]))]
+            for i, name in enumerate(names):
+                frame[name] = [r[i] for r in records]
+        else:
+            frame["record"] = records
+        return frame
+
+    def show(self, n: int = 20, truncate: int = 100) -> None:
+        """Print the first ``n`` records with where they came from."""
+        print(self.table(n).text(truncate))
+
+    def table(self, n: int = 20) -> Any:
+        """The first ``n`` records as a table that displays as text and as escaped HTML."""
+        from bigdebug.trace.table import Table
+
+        total = self.count()
+        limited = self._limited(n)
+        located = limited._located()
+        sources = all(o in self.run.sources for o in self.operators)
+        names = [str(o) for o in limited.origins()] if sources else [str(rid) for _, rid, _ in located]
+        where = " and ".join(str(self.run.graph[o]) for o in self.operators)
+        notes = [f"{total:,} records at {where}" + (f", the first {len(located)} shown" if total > len(located) else "")]
+        if self.opaque:
+            notes.append("through " + ", ".join(map(str, self.opaque)) + ": what it had read before each output")
+        return Table(
+            ("origin" if sources else "rid", "record"),
+            [(name, repr(record)) for name, (_, _, record) in zip(names, located)], tuple(notes),
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = self.table()
+        return {"text/plain": shown.text(), "text/html": shown.html()}
+
+    def _limited(self, n: int) -> LineageRDD:
+        left = n
+        standing: dict[int, dict[int, Positions]] = {}
+        for operator in self.operators:
+            standing[operator] = {}
+            for partition, positions in sorted(self.standing.get(operator, {}).items()):
+                if left > 0:
+                    standing[operator][partition] = positions[:left]
+                    left -= len(standing[operator][partition])
+        return self._to(self.operators, lambda: standing)
+
+    def _located(self, n: int | None = None) -> list[tuple[int, int, Any]]:
+        """(operator, rid, record) in the order of ``rids()``."""
+        trace = self if n is None else self._limited(n)
+        found = []
+        for operator in trace.operators:
+            places: Places = trace.standing.get(operator, {})
+            records = self._questions.records(operator, places)
+            for partition in sorted(places):
+                for position, rid in zip(places[partition].tolist(), pack(partition, places[partition]).tolist()):
+                    found.append((operator, rid, records[partition][position]))
+        return found
+
+    # ---- what PySpark sees ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _raw(self) -> RDD[Any]:
+        with self._recorder.plain():
+            parts = [self._questions.distributed(o, self.standing.get(o, {})) for o in self.operators]
+            return parts[0] if len(parts) == 1 else self._recorder.sc.union(parts)
+
+    @property
+    def _jrdd(self) -> Any:
+        with self._recorder.plain():
+            return self._raw._jrdd
+
+    def id(self) -> int:
+        return int(self._jrdd.id())
+
+    def getNumPartitions(self) -> int:  # noqa: N802
+        return int(self._jrdd.partitions().size())
+
+
+def lineage_of(rdd: Captured) -> LineageRDD:
+    """The trace over all records of ``rdd`` in the latest run that involved it."""
+    recorder = rdd._recorder
+    operator = rdd._definition.operator.id
+    for run in reversed(recorder.runs):
+        if operator in run.graph:
+            return trace_of(recorder, run, operator)
+    raise NotCapturedError(
+        f"No lineage was captured for {rdd._definition.operator}",
+        remedy="Run an action on it under `with dbg.capture():` or `%%lineage` first.",
+    )
+
+
+def trace_of(recorder: Recorder, run: Run, operator: int) -> LineageRDD:
+    """The trace over all records of an operator of ``run``."""
+    recorder.questions(run)
+    run.graph[operator]
+    return LineageRDD(run, [operator], lambda: all_records(run, operator), recorder)

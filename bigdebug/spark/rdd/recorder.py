@@ -1,0 +1,238 @@
+"""The recorder: what bigdebug keeps for one SparkContext. It sees definitions and actions, and makes runs of actions."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.agents.stage import Report, ReportList
+from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
+from bigdebug.model import OperatorStatistics, Statistics
+from bigdebug.spark.rdd.compiler import Compiler
+from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+
+    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.questions import Questions
+
+log = logging.getLogger("bigdebug")
+
+RUN_PROPERTY = "bigdebug.run"
+
+
+@dataclass
+class Action:
+    """An action in progress: the RDD it was called on, and what was compiled for its jobs."""
+
+    run: str
+    name: str
+    subject: Captured
+    target: Captured | None = None
+    stages: dict[str, Stage] = field(default_factory=dict)
+    trouble: list[str] = field(default_factory=list)
+
+
+class _ThreadState(threading.local):
+    depth = 0
+    action: Action | None = None
+    composing: Form | None = None
+
+
+class Recorder:
+    """Definitions, actions and runs of one SparkContext. Thread-safe: what is in progress is kept by thread."""
+
+    def __init__(self, sc: SparkContext, store: LineageStore) -> None:
+        self.sc = sc
+        self.store = store
+        self.capturing = False
+        self.skipping = False
+        self.run_name: str | None = None
+        self.runs: list[Run] = []
+        self.subjects: dict[str, Captured] = {}
+        self.reports = sc.accumulator([], ReportList())  # type: ignore[arg-type]
+        self._ids = itertools.count(1)
+        self._stage_ids = itertools.count(1)
+        self._run_ids = itertools.count(1)
+        self._state = _ThreadState()
+        self._questions: dict[str, Questions] = {}
+        self.compiler = Compiler(self)
+        self.listeners: list[Callable[[Run], None]] = []
+
+    # ---- definitions ------------------------------------------------------------------------------------------
+
+    @property
+    def defining(self) -> bool:
+        return self._state.depth > 0
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        """Within: PySpark's own code runs as if there were no bigdebug."""
+        self._state.depth += 1
+        try:
+            yield
+        finally:
+            self._state.depth -= 1
+
+    @property
+    def composing(self) -> Form | None:
+        """The known form of a function over an iterator that PySpark is about to pass to mapPartitions."""
+        return self._state.composing
+
+    @contextmanager
+    def composing_as(self, form: Form) -> Iterator[None]:
+        before, self._state.composing = self._state.composing, form
+        try:
+            yield
+        finally:
+            self._state.composing = before
+
+    def captured(self, rdd: Any) -> Captured:
+        """``rdd`` if it is captured; else a captured twin of it that stands as a source."""
+        from bigdebug.spark.rdd.captured import Captured
+        from bigdebug.spark.rdd.sources import outside
+
+        return rdd if isinstance(rdd, Captured) else outside(self, rdd)
+
+    def operator(
+        self, name: str, kind: Kind, form: Form, parents: Sequence[Captured],
+        dataset: str | None = None, detail: dict[str, Any] | None = None,
+    ) -> Operator:
+        site, method = caller()
+        known = dict(detail or {})
+        if self._state.action is not None:
+            known["internal"] = True
+            method = self._state.action.name
+        return Operator(
+            id=next(self._ids), name=name if method in (name, "<module>") else f"{method}.{name}", kind=kind, form=form,
+            parents=tuple(p._definition.operator.id for p in parents), partitions=UNKNOWN,
+            call_site=site, dataset=dataset, detail=known,
+        )
+
+    def adopt(
+        self, rdd: RDD[Any], operator: Operator, parents: Sequence[Captured], lowering: Lowering,
+        again: Callable[[Sequence[RDD[Any]]], RDD[Any]],
+    ) -> Captured:
+        """Make ``rdd``, as PySpark built it, a captured RDD: the same object, with a memory of its operator."""
+        from bigdebug.spark.rdd.captured import into_captured
+
+        fused = tuple(not (p.is_cached or p.is_checkpointed or p.has_resource_profile) for p in parents)
+        return into_captured(rdd, Definition(operator, tuple(parents), lowering, again, fused))
+
+    def compiled_for(self, action: Action, rdd: Captured) -> Any:
+        """The Java RDD with agents for ``rdd``, or PySpark's own if it cannot be compiled: then the run says so."""
+        with self.plain():
+            try:
+                jrdd = self.compiler.action_jrdd(rdd)
+                action.target = rdd
+                for stage in self.compiler.stages(rdd):
+                    action.stages[stage.id] = stage
+                return jrdd
+            except Exception as trouble:  # the user's job comes first
+                log.warning("bigdebug runs %s without capture: %s", action.name, trouble, exc_info=True)
+                action.trouble.append(f"{type(trouble).__name__}: {trouble}")
+                return rdd._plain_jrdd()
+
+    def next_stage_id(self) -> str:
+        return f"s{next(self._stage_ids)}"
+
+    def questions(self, run: Run) -> Questions:
+        """What Spark can still answer about ``run``."""
+        from bigdebug.spark.rdd.questions import Questions
+
+        if run.id not in self._questions:
+            found = self._questions[run.id] = Questions(self, run)
+            run.lineage.derive = found.derive
+        return self._questions[run.id]
+
+    # ---- actions ----------------------------------------------------------------------------------------------
+
+    @property
+    def action(self) -> Action | None:
+        """The action that is being captured in this thread, if PySpark asks for something to run."""
+        return None if self.defining else self._state.action
+
+    @contextmanager
+    def acting(self, name: str, subject: Captured) -> Iterator[Action | None]:
+        """The user called action ``name``: if capture is on, all jobs within belong to one run."""
+        if not self.capturing or self.defining or self._state.action is not None:
+            yield None
+            return
+        action = Action(f"r{next(self._run_ids)}", name, subject)
+        self._state.action = action
+        before = self.sc.getLocalProperty(RUN_PROPERTY)
+        self.sc.setLocalProperty(RUN_PROPERTY, action.run)
+        status = "failed"
+        try:
+            yield action
+            status = "succeeded"
+        finally:
+            self._state.action = None
+            self.sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
+            try:
+                with self.plain():
+                    self._finish(action, status)
+            except Exception as trouble:  # the user's result comes first
+                log.warning("bigdebug could not record the run of %s: %s", name, trouble, exc_info=True)
+
+    def _finish(self, action: Action, status: str) -> None:
+        from bigdebug.spark.rdd.sources import measured
+
+        graph = graph_of(action.target or action.subject, action.stages.values())
+        reports = self.reports_of(action.run)
+        self.store.forget(action.run)
+        trouble = list(action.trouble)
+        trouble += [f"stage {r.stage}, partition {r.partition}: {r.error}" for r in reports if r.error]
+        run = Run(
+            id=action.run, name=self.run_name or action.name, action=action.name, status=status,
+            subject=action.subject._definition.operator.id, graph=graph, statistics=_statistics(graph, reports),
+            incomplete=tuple(trouble), store=self.store, earlier=tuple(r.id for r in reversed(self.runs)),
+            sources=measured(action.subject),
+        )
+        self.subjects[run.id] = action.target or action.subject
+        self.runs.append(run)
+        for listener in list(self.listeners):
+            listener(run)
+
+    def reports_of(self, run: str) -> list[Report]:
+        mine = [r for r in self.reports.value if r.run == run]
+        self.reports.value = [r for r in self.reports.value if r.run != run]
+        latest: dict[tuple[str, int], Report] = {}
+        for report in mine:
+            known = latest.get((report.stage, report.partition))
+            if known is None or known.error:
+                latest[report.stage, report.partition] = report
+        return list(latest.values())
+
+
+def graph_of(rdd: Captured, stages: Any = ()) -> OperatorGraph:
+    """The operator graph of ``rdd``. Partitions are counted now: to ask earlier would list files too early."""
+    operators = [resolved(known) for known in definitions(rdd)]
+    return OperatorGraph(operators, rdd._definition.operator.id, stages)
+
+
+def _statistics(graph: OperatorGraph, reports: Sequence[Report]) -> Statistics:
+    by_stage: dict[str, list[Report]] = {}
+    for report in reports:
+        by_stage.setdefault(report.stage, []).append(report)
+    stages = tuple(
+        OperatorStatistics(
+            stage.id, stage.operators, sum(r.records_in for r in found), sum(r.records_out for r in found),
+            sum(r.bytes for r in found), sum(r.seconds for r in found),
+        )
+        for stage in graph.stages if (found := by_stage.get(stage.id))
+    )
+    reading = {s.id for s in graph.stages if graph[s.reads].form is Form.SOURCE}
+    return Statistics(
+        records_in=sum(s.records_in for s in stages if s.stage in reading),
+        records_out=stages[-1].records_out if stages else 0,
+        bytes=sum(s.bytes for s in stages), seconds=sum(s.seconds for s in stages), stages=stages,
+    )

@@ -1,0 +1,118 @@
+"""Sources: what a run notes of the inputs it reads, and RDDs that were made outside of bigdebug."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from pyspark import RDD
+from pyspark.core.rdd import PipelinedRDD
+
+from bigdebug.errors import SourceChangedError
+from bigdebug.graph import Form, Kind
+from bigdebug.spark.rdd.definition import Source, definitions
+from bigdebug.trace.origins import SourceFacts, Split, Stamp
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorder import Recorder
+
+
+def adopt_source(recorder: Recorder, rdd: Any, name: str, dataset: str | None, detail: dict[str, Any]) -> Any:
+    """Make an RDD that PySpark just created a captured source."""
+    operator = recorder.operator(name, Kind.SOURCE, Form.SOURCE, [], dataset, detail)
+    return recorder.adopt(rdd, operator, [], Source(), lambda parents: rdd)
+
+
+def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
+    """A captured twin of an RDD that was made without bigdebug; the RDD itself stays as it is."""
+    twin: Any = object.__new__(PipelinedRDD if isinstance(rdd, PipelinedRDD) else RDD)
+    twin.__dict__.update(rdd.__dict__)
+    return adopt_source(recorder, twin, "rdd", rdd.name() or f"rdd {rdd.id()}", {"type": "rdd"})
+
+
+def measured(target: Captured) -> dict[int, SourceFacts]:
+    """The facts of every source of ``target`` as of now; asked of Spark once for each source and set of files."""
+    found = {}
+    for known in definitions(target):
+        if isinstance(known._definition.lowering, Source):
+            facts = known.__dict__.get("_facts")
+            fresh = facts_of(known) if facts is None else replace(facts, stamps=stamps_of(known, facts.splits))
+            known.__dict__["_facts"] = found[known._definition.operator.id] = fresh
+    return found
+
+
+def facts_of(source: Captured) -> SourceFacts:
+    """How records of ``source`` are named; asks the JVM for its splits and the file system for the files."""
+    operator = source._definition.operator
+    detail = dict(operator.detail)
+    kind = detail.get("type", "rdd")
+    dataset = operator.dataset or operator.name
+    if kind in ("text", "file"):
+        splits = _splits(source)
+        if splits:
+            return SourceFacts(dataset, kind, splits, stamps_of(source, splits))
+        kind = "rdd"
+    layout = {k: detail[k] for k in ("length", "batch", "slices") if k in detail}
+    return SourceFacts(dataset, kind, **layout)
+
+
+def _splits(source: Captured) -> tuple[Split, ...]:
+    """The file splits that partitions read, or none if the source does not read whole files piece by piece."""
+    rdd = source._plain_jrdd().rdd()
+    while "HadoopRDD" not in rdd.getClass().getSimpleName():
+        dependencies = rdd.dependencies()
+        if dependencies.size() != 1:
+            return ()
+        rdd = dependencies.head().rdd()
+    found = []
+    newer = "NewHadoopRDD" in rdd.getClass().getSimpleName()
+    for partition in rdd.partitions():
+        held = partition.serializableHadoopSplit() if newer else partition.inputSplit()
+        split = held.value()
+        if not split.getClass().getSimpleName().endswith("FileSplit") or "Combine" in split.getClass().getSimpleName():
+            return ()
+        found.append(Split(split.getPath().toString(), int(split.getStart()), int(split.getLength())))
+    return tuple(found)
+
+
+def local_path(uri: str) -> str | None:
+    """The path of a file on this machine, or None for a file elsewhere."""
+    parsed = urlparse(uri)
+    if parsed.scheme in ("", "file"):
+        return unquote(parsed.path)
+    return None
+
+
+def stamps_of(source: Captured, splits: tuple[Split, ...]) -> tuple[Stamp, ...]:
+    return tuple(_stamp(source, path) for path in sorted({split.path for split in splits}))
+
+
+def _stamp(source: Captured, uri: str) -> Stamp:
+    path = local_path(uri)
+    if path is not None:
+        status = os.stat(path)
+        return Stamp(uri, status.st_size, status.st_mtime_ns)
+    sc = source.ctx  # type: ignore[attr-defined]
+    where = getattr(sc._jvm, "org.apache.hadoop.fs.Path")(uri)
+    status = where.getFileSystem(sc._jsc.hadoopConfiguration()).getFileStatus(where)
+    return Stamp(uri, int(status.getLen()), int(status.getModificationTime()))
+
+
+def check_unchanged(source: Captured, facts: SourceFacts) -> None:
+    """Raise SourceChangedError if a file that a run read is no longer what it was."""
+    for stamp in facts.stamps:
+        try:
+            now = _stamp(source, stamp.path)
+        except OSError as problem:
+            raise SourceChangedError(
+                f"An input of the run can no longer be read: {problem.strerror}", value=stamp.path,
+                remedy="Put the file back, or ask for rids only.",
+            ) from problem
+        if now != stamp:
+            raise SourceChangedError(
+                f"An input of the run has changed since: it was {stamp.size} bytes and is {now.size}", value=stamp.path,
+                remedy="Run the job again under capture; rids of the old run still hold for the old file.",
+            )

@@ -1,0 +1,1 @@
+"""The lineage store: association tables as blocks on disk, and the catalog of runs that they belong to."""

@@ -1,0 +1,139 @@
+"""Blocks: the association tables of one stage on one partition, as bytes. This is the wire between executors and driver.
+
+A block file is an envelope (magic, format version, crc32 and length of what follows) around one Arrow record batch
+of one row, compressed with zstd: a list column for each table, and the block's own facts as JSON in the schema's
+metadata. ``notes/store-format.md`` describes the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bigdebug.errors import CorruptBlockError, StoreVersionError
+
+MAGIC = b"BDLG"
+VERSION = 1
+_ENVELOPE = struct.Struct("<4sHIQ")
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the agents of one task noted. ``levels`` counts records by level; ``digest`` is a crc32 of the output."""
+
+    stage: str
+    partition: int
+    attempt: int
+    levels: tuple[int, ...]
+    digest: int
+    columns: Mapping[str, Array]
+
+    def column(self, name: str) -> Array:
+        return self.columns[name]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What two attempts at the same partition must agree on."""
+        return self.levels, self.digest
+
+
+def encode(block: Block) -> bytes:
+    """The block as bytes; ``decode`` is its inverse."""
+    import pyarrow as pa
+
+    facts = {
+        "stage": block.stage, "partition": block.partition, "attempt": block.attempt,
+        "levels": block.levels, "digest": block.digest,
+    }
+    arrays = [
+        pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), pa.array(_narrowed(name, values)))
+        for name, values in block.columns.items()
+    ]
+    schema = pa.schema(
+        [pa.field(name, array.type) for name, array in zip(block.columns, arrays)],
+        metadata={"bigdebug": json.dumps(facts)},
+    )
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    payload = sink.getvalue().to_pybytes()
+    return _ENVELOPE.pack(MAGIC, VERSION, zlib.crc32(payload), len(payload)) + payload
+
+
+def decode(data: bytes, where: str = "a block") -> Block:
+    """The block that ``data`` holds; an error of ours if the bytes are not those that were written."""
+    import pyarrow as pa
+
+    mend = "Run the job again under capture, or restore the file."
+    if len(data) < _ENVELOPE.size or data[:4] != MAGIC:
+        raise CorruptBlockError("This is not a lineage block", value=where, remedy=mend)
+    _, version, crc, length = _ENVELOPE.unpack_from(data)
+    if version > VERSION:
+        raise StoreVersionError(
+            f"The lineage block {where} has format {version} and this bigdebug reads up to {VERSION}",
+            remedy="Open it with the bigdebug that wrote it, or a newer one.",
+        )
+    payload = memoryview(data)[_ENVELOPE.size :]
+    if len(payload) != length:
+        raise CorruptBlockError(f"The lineage block {where} is truncated: {len(payload)} of {length} bytes", remedy=mend)
+    if zlib.crc32(payload) != crc:
+        raise CorruptBlockError(f"The lineage block {where} was altered: its checksum does not match", remedy=mend)
+    with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
+        batch = reader.read_next_batch()
+        facts = json.loads(reader.schema.metadata[b"bigdebug"])
+    columns = {
+        name: _widened(name, batch.column(i).values.to_numpy(zero_copy_only=False))
+        for i, name in enumerate(batch.schema.names)
+    }
+    return Block(
+        stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
+        levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns,
+    )
+
+
+def write_block(root: str, run: str, block: Block) -> int:
+    """Write a block under ``root`` so that readers see all of it or nothing; its size in bytes."""
+    folder = Path(root, run, block.stage)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    data = encode(block)
+    handle, partial = tempfile.mkstemp(dir=folder, suffix=".partial")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(partial, folder / block_name(block.partition, block.attempt))
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+    return len(data)
+
+
+def block_name(partition: int, attempt: int) -> str:
+    return f"p{partition}.a{attempt}.block"
+
+
+# Offsets and reads never fall: their steps are small and compress to almost nothing.
+_RISING = (".offsets", ".reads")
+
+
+def _narrowed(name: str, values: Array) -> Array:
+    if name.endswith(_RISING) and len(values):
+        values = np.diff(values.astype(np.int64), prepend=0)
+        return values.astype(np.min_scalar_type(int(values.max())))
+    return values
+
+
+def _widened(name: str, values: Array) -> Array:
+    return np.cumsum(values, dtype=np.int64) if name.endswith(_RISING) else values

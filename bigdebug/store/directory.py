@@ -1,0 +1,120 @@
+"""A lineage store in a directory: which blocks a run can be answered from, read once and checked on reading."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
+from bigdebug.store.blocks import Block, block_name, decode
+
+_NAME = re.compile(r"p(\d+)\.a(\d+)\.block$")
+CACHE_BYTES = 512 << 20
+
+
+class LineageStore:
+    """The blocks under ``root``: one folder for each run, in it one for each stage that the run computed.
+
+    Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+        self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
+        self._cached_bytes = 0
+        self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
+
+    @classmethod
+    def private(cls, parent: str | None = None) -> LineageStore:
+        """A new store that only this user can read, below ``parent`` or the temporary directory."""
+        try:
+            if parent is not None:
+                Path(parent).mkdir(parents=True, exist_ok=True, mode=0o700)
+            return cls(tempfile.mkdtemp(prefix="bigdebug-", dir=parent))
+        except OSError as problem:
+            raise StoreError(
+                f"The lineage store cannot be made: {problem}", value=parent,
+                remedy="Name a directory that you may write: bigdebug.attach(spark, store=...).",
+            ) from problem
+
+    def partitions(self, runs: Iterable[str], stage: str) -> list[int]:
+        """Partitions of ``stage`` with a block in any of ``runs``."""
+        return sorted({p for run in runs for p in self._listing(run, stage)})
+
+    def block(self, runs: Sequence[str], stage: str, partition: int) -> Block | None:
+        """The block of a stage's partition, from the first of ``runs`` that computed it; None if none did."""
+        for run in runs:
+            key = (run, stage, partition)
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+            if attempts := self._listing(run, stage).get(partition):
+                return self._remember(key, self._agreed(run, stage, partition, attempts))
+        return None
+
+    def forget(self, run: str) -> None:
+        """Look at the disk again for ``run``: it has written since."""
+        for key in [k for k in self._listings if k[0] == run]:
+            del self._listings[key]
+        for cached in [k for k in self._cache if k[0] == run]:
+            self._cached_bytes -= _size(self._cache.pop(cached))
+
+    def path(self, run: str, stage: str, partition: int, attempt: int) -> Path:
+        return self.root / run / stage / block_name(partition, attempt)
+
+    def _listing(self, run: str, stage: str) -> dict[int, list[int]]:
+        if (run, stage) not in self._listings:
+            found: dict[int, list[int]] = {}
+            folder = self.root / run / stage
+            try:
+                names = os.listdir(folder) if folder.exists() else []
+            except OSError as problem:
+                raise StoreError(
+                    f"The lineage store cannot be read: {problem}", value=str(folder),
+                    remedy="Check the permissions of the directory.",
+                ) from problem
+            for name in names:
+                if match := _NAME.match(name):
+                    found.setdefault(int(match[1]), []).append(int(match[2]))
+            self._listings[run, stage] = found
+        return self._listings[run, stage]
+
+    def _agreed(self, run: str, stage: str, partition: int, attempts: Iterable[int]) -> Block:
+        blocks = []
+        for attempt in sorted(attempts):
+            path = self.path(run, stage, partition, attempt)
+            try:
+                data = path.read_bytes()
+            except OSError as problem:
+                raise StoreError(
+                    f"A lineage block cannot be read: {problem}", value=str(path), remedy="Check the permissions."
+                ) from problem
+            block = decode(data, str(path))
+            if (block.stage, block.partition) != (stage, partition):
+                raise CorruptBlockError(
+                    f"The lineage block {path} says it is of stage {block.stage}, partition {block.partition}",
+                    remedy="Restore the file that belongs here.",
+                )
+            blocks.append(block)
+        if len({block.key for block in blocks}) > 1:
+            raise NondeterminismError(
+                f"Two attempts at partition {partition} of stage {stage} gave different records",
+                remedy="A function of this stage depends on something else than its input (time, random numbers, a "
+                "global); its lineage cannot be trusted.",
+            )
+        return blocks[-1]
+
+    def _remember(self, key: tuple[str, str, int], block: Block) -> Block:
+        self._cache[key] = block
+        self._cached_bytes += _size(block)
+        while self._cached_bytes > CACHE_BYTES and len(self._cache) > 1:
+            self._cached_bytes -= _size(self._cache.popitem(last=False)[1])
+        return block
+
+
+def _size(block: Block) -> int:
+    return sum(values.nbytes for values in block.columns.values())

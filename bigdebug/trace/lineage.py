@@ -1,0 +1,307 @@
+"""The lineage of one run: its operator graph over the blocks of a store, one hop at a time.
+
+A hop goes from an operator to the nearest operators whose records are named by a stored table; a hop over several
+fused operators is exact because their table is. To stop between them, the stage is derived again with an agent
+after each operator (Titian 4.1, remark); whoever holds the running program supplies that derivation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bigdebug.errors import IncompleteLineageError
+from bigdebug.graph import Emission, Form, Operator, OperatorGraph, Stage
+from bigdebug.store.blocks import Block
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace import structure
+from bigdebug.trace.places import Places, union
+from bigdebug.trace.shuffle import Arrivals, Departures
+from bigdebug.trace.tables import Positions, Table, table
+
+Derive = Callable[[Stage, Collection[int]], None]
+"""Writes blocks of ``stage`` for the given partitions into the run's folder."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One step of a trace: the operator it reaches, and the stage and segment it crosses (None: no stage)."""
+
+    operator: int
+    stage: Stage | None = None
+    segment: int = -1
+    branch: int = 0
+
+
+@dataclass
+class Lineage:
+    """Answers hops over ``graph`` from the blocks that ``runs`` (latest first) left in ``store``."""
+
+    graph: OperatorGraph
+    store: LineageStore
+    runs: tuple[str, ...]
+    derive: Derive | None = None
+    _tables: dict[tuple[str, int, int], Table] = field(default_factory=dict)
+
+    # ---- the shape of the graph -------------------------------------------------------------------------------
+
+    def finest(self, stage: Stage) -> Stage:
+        """The same stage with an agent after each operator."""
+        from bigdebug.graph import Segment
+
+        segments = tuple(
+            Segment((operator,), self.graph[operator].form) for segment in stage.segments for operator in segment.operators
+        )
+        return Stage(stage.id + ".fine", stage.reads, segments, Emission.RECORDS)
+
+    def hops_back(self, operator: int, stops: Collection[int]) -> Iterator[Hop]:
+        """Where a backward trace at ``operator`` goes next, stopping no later than at ``stops``."""
+        subject = self.graph[operator]
+        if subject.form.narrow:
+            stage, number = self._ending_at(operator, stops)
+            yield Hop(self._level_below(stage, number), stage, number)
+        elif subject.form.wide:
+            for branch, parent in enumerate(subject.parents):
+                yield Hop(parent, self._reading(operator), branch=branch)
+        else:
+            for branch, parent in enumerate(subject.parents):
+                stage = self._reading(operator) if subject.form is Form.CARTESIAN else None
+                yield Hop(parent, stage, branch=branch)
+
+    def hops_ahead(self, operator: int, stops: Collection[int], within: Collection[int]) -> Iterator[Hop]:
+        """Where a forward trace at ``operator`` goes next among the operators ``within``."""
+        seen: set[tuple[int, ...]] = set()
+        narrow = {child.id for child in self.graph.children(operator) if child.form.narrow and child.id in within}
+        for child in sorted(narrow):
+            for stage, number in self._crossing(operator, child, stops):
+                segment = stage.segments[number]
+                reached = segment.operators[-1]
+                if segment.operators not in seen and reached in within:
+                    seen.add(segment.operators)
+                    yield Hop(reached, stage, number)
+        for other in self.graph.children(operator):
+            if other.form.narrow or other.id not in within:
+                continue
+            for branch, parent in enumerate(other.parents):
+                if parent == operator:
+                    needs_stage = other.form.wide or other.form is Form.CARTESIAN
+                    yield Hop(other.id, self._reading(other.id) if needs_stage else None, branch=branch)
+
+    # ---- one hop ----------------------------------------------------------------------------------------------
+
+    def back(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+        """From records of ``operator`` to those of ``hop.operator``."""
+        subject = self.graph[operator]
+        if subject.form.narrow:
+            assert hop.stage is not None
+            self._need(hop.stage, places)
+            return {p: self._table(hop.stage, hop.segment, p).back(at) for p, at in places.items() if len(at)}
+        if subject.form.wide:
+            assert hop.stage is not None
+            arrivals = self._arrivals(operator, hop.stage, places, ahead=False)
+            return self._departures(operator, hop.branch).back(arrivals)
+        return structure.back(self, subject, hop, places)
+
+    def ahead(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+        """From records of ``operator`` to those of ``hop.operator``."""
+        reached = self.graph[hop.operator]
+        if reached.form.narrow:
+            assert hop.stage is not None
+            self._need(hop.stage, places)
+            found = {}
+            for partition, at in places.items():
+                if len(at):
+                    found[partition] = self._table(hop.stage, hop.segment, partition).ahead(at)
+            return found
+        if reached.form.wide:
+            assert hop.stage is not None
+            arrived = self._departures(hop.operator, hop.branch).ahead(places, self._readable(hop.stage), hop.stage, self)
+            return self._arrivals(hop.operator, hop.stage, arrived, ahead=True)
+        return structure.ahead(self, reached, hop, places)
+
+    def records(self, operator: int) -> dict[int, int]:
+        """How many records of ``operator`` the run saw, by partition."""
+        subject = self.graph[operator]
+        if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
+            return structure.records(self, subject)
+        for stage, level in self._levels(operator):
+            found = {}
+            for partition in self.store.partitions(self.runs, stage.id):
+                found[partition] = self.block(stage, partition).levels[level]
+            if found:
+                return found
+        if subject.form.narrow and subject.form is not Form.SOURCE:
+            stage, number = self._ending_at(operator, {operator})
+            partitions = range(self.graph[stage.reads].partitions)
+            self._need(stage, dict.fromkeys(partitions, np.empty(1)))
+            return {p: self.block(stage, p).levels[number + 1] for p in self.store.partitions(self.runs, stage.id)}
+        raise IncompleteLineageError(
+            f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
+        )
+
+    def block(self, stage: Stage, partition: int) -> Block:
+        found = self.store.block(self.runs, stage.id, partition)
+        if found is None:
+            raise IncompleteLineageError(
+                f"There is no lineage of partition {partition} of stage {stage.id} ({self.graph[stage.ends]})",
+                remedy="The job did not compute it, or its block could not be written: see run.incomplete.",
+            )
+        return found
+
+    def sizes(self, operator: int, partitions: Iterable[int]) -> dict[int, int]:
+        """Records by partition; an error of ours for a partition that the run never saw."""
+        known = self.records(operator)
+        missing = [p for p in partitions if p not in known]
+        if missing:
+            raise IncompleteLineageError(
+                f"The run did not read partition {missing[0]} of {self.graph[operator]}",
+                remedy="Run an action that reads all of it under capture.",
+            )
+        return known
+
+    # ---- tables -----------------------------------------------------------------------------------------------
+
+    def _table(self, stage: Stage, number: int, partition: int) -> Table:
+        key = (stage.id, number, partition)
+        if key not in self._tables:
+            block = self.block(stage, partition)
+            segment = stage.segments[number]
+            detail = self.graph[segment.operators[-1]].detail
+            right = self._runs(stage, partition).branches() == 1 if segment.form in (Form.JOIN, Form.SUBTRACT) else None
+            self._tables[key] = table(
+                segment.form.value, f"segment{number}", block.columns,
+                block.levels[number], block.levels[number + 1], right, detail,
+            )
+        return self._tables[key]
+
+    def _runs(self, stage: Stage, partition: int) -> Arrivals:
+        return Arrivals.of(self.block(stage, partition))
+
+    def _arrivals(self, operator: int, stage: Stage, places: Places, ahead: bool) -> Any:
+        merged = self.graph[operator].form is not Form.SHUFFLE
+        self._need(stage, places)
+        if ahead:
+            return {
+                p: self._table(stage, 0, p).ahead(at) if merged else at for p, at in places.items() if len(at)
+            }
+        return {
+            p: (self._runs(stage, p), self._table(stage, 0, p).back(at) if merged else at)
+            for p, at in places.items() if len(at)
+        }
+
+    def _departures(self, operator: int, branch: int) -> Departures:
+        for stage in self.graph.stages:
+            if stage.feeds == operator and stage.branch == branch:
+                return Departures(stage, lambda partition: self.block(stage, partition))
+        raise IncompleteLineageError(
+            f"No stage that feeds {self.graph[operator]} was captured", remedy="Run the action again under capture."
+        )
+
+    def _readable(self, stage: Stage) -> list[int]:
+        return self.store.partitions(self.runs, stage.id)
+
+    # ---- stages -----------------------------------------------------------------------------------------------
+
+    def _level_below(self, stage: Stage, number: int) -> int:
+        return stage.segments[number - 1].operators[-1] if number else stage.reads
+
+    def _levels(self, operator: int) -> Iterator[tuple[Stage, int]]:
+        """Stages and levels at which exactly the records of ``operator`` stand, those with blocks first."""
+        found = []
+        for stage in self.graph.stages:
+            for number, segment in enumerate(stage.segments):
+                if segment.operators[-1] == operator:
+                    found.append((stage, number + 1))
+            if stage.reads == operator and self.graph[operator].form in (Form.SOURCE, Form.SHUFFLE, Form.CARTESIAN):
+                found.append((stage, 0))
+            elif stage.reads == operator and self.graph[operator].form.narrow:
+                found.append((stage, 0))
+        coverage = {stage.id: len(self._readable(stage)) for stage, _ in found}
+        yield from sorted(found, key=lambda at: -coverage[at[0].id])
+
+    def _ending_at(self, operator: int, stops: Collection[int]) -> tuple[Stage, int]:
+        """A stage with a segment that ends at ``operator`` and skips none of ``stops``; derived if need be."""
+        for stage, level in self._levels(operator):
+            if level and not set(stage.segments[level - 1].operators[:-1]).intersection(stops):
+                return stage, level - 1
+        for stage in self._running(operator):
+            fine = self.finest(stage)
+            for number, segment in enumerate(fine.segments):
+                if segment.operators == (operator,):
+                    return fine, number
+        raise IncompleteLineageError(
+            f"{self.graph[operator]} was not computed under capture", remedy="Run an action on it under capture."
+        )
+
+    def _crossing(self, operator: int, child: int, stops: Collection[int]) -> Iterator[tuple[Stage, int]]:
+        """Segments that begin at the records of ``operator`` with ``child``."""
+        plain = []
+        for stage in self._running(child):
+            for number, segment in enumerate(stage.segments):
+                if segment.operators[0] == child and self._level_below(stage, number) == operator:
+                    if not set(segment.operators[:-1]).intersection(stops):
+                        plain.append((stage, number))
+        yield from plain
+        if not plain:
+            for stage in self._running(child):
+                fine = self.finest(stage)
+                for number, segment in enumerate(fine.segments):
+                    if segment.operators == (child,):
+                        yield fine, number
+                        return
+
+    def _running(self, operator: int) -> list[Stage]:
+        """Stages that compute ``operator``, those with most blocks first."""
+        found = [s for s in self.graph.stages if operator in s.operators]
+        return sorted(found, key=lambda s: -len(self._readable(s)))
+
+    def _reading(self, operator: int) -> Stage:
+        found = [s for s in self.graph.stages if s.reads == operator]
+        if not found:
+            raise IncompleteLineageError(
+                f"No stage that reads {self.graph[operator]} was captured", remedy="Run the action again under capture."
+            )
+        return max(found, key=lambda s: len(self._readable(s)))
+
+    def _need(self, stage: Stage, places: Places) -> None:
+        """See that ``stage`` has blocks for the partitions of ``places``, deriving those that it lacks."""
+        missing = [p for p, at in places.items() if len(at) and self.store.block(self.runs, stage.id, p) is None]
+        if missing and self.derive is not None:
+            self.derive(stage, missing)
+            self.store.forget(self.runs[0])
+
+
+def all_of(lineage: Lineage, operator: int) -> dict[int, Positions]:
+    """Every record of ``operator`` that the run saw."""
+    return {p: np.arange(n, dtype=np.int64) for p, n in lineage.records(operator).items()}
+
+
+def walk(
+    lineage: Lineage, start: int, places: Places, stops: Collection[int], within: Collection[int], ahead: bool
+) -> dict[int, dict[int, Positions]]:
+    """Follow all paths from ``start`` through ``within`` and give what is reached at ``stops``.
+
+    A path ends at the first of ``stops`` it meets. Each operator is visited once, with the union of what reaches
+    it: ids grow along the program, so the order of ids is an order of the graph.
+    """
+    waiting: dict[int, dict[int, Positions]] = {start: dict(places)}
+    reached: dict[int, dict[int, Positions]] = {}
+    while waiting:
+        operator = min(waiting) if ahead else max(waiting)
+        here = waiting.pop(operator)
+        if operator in stops and operator != start:
+            reached[operator] = here
+            continue
+        hops = lineage.hops_ahead(operator, stops, within) if ahead else lineage.hops_back(operator, stops)
+        for hop in hops:
+            if hop.operator not in within:
+                continue
+            step = lineage.ahead if ahead else lineage.back
+            waiting[hop.operator] = union(waiting.get(hop.operator, {}), step(operator, hop, here))
+    return reached
+
+
+__all__ = ["Lineage", "Hop", "Derive", "Operator", "all_of", "walk"]

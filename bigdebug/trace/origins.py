@@ -1,0 +1,81 @@
+"""Where the records of a source came from: facts noted when a run read it, and names of records worked out from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bigdebug.model import Origin
+from bigdebug.trace.tables import Positions
+
+Sizes = Callable[[list[int]], Mapping[int, int]]
+"""Gives the number of records of partitions of the source."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A piece of a file that one partition read."""
+
+    path: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a file looked like when it was read: size in bytes and time of modification in nanoseconds or milliseconds."""
+
+    path: str
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """How the records of a source are named.
+
+    ``type`` is text (file and line), file (file and row), collection, range or rdd (index). ``splits`` are by
+    partition. A collection was cut into ``slices`` of batches of ``batch`` records.
+    """
+
+    dataset: str
+    type: str
+    splits: tuple[Split, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
+    length: int = 0
+    batch: int = 1
+    slices: int = 1
+
+    def origins(self, partition: int, positions: Positions, sizes: Sizes) -> list[Origin]:
+        """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
+        if self.splits:
+            split = self.splits[partition]
+            earlier = [p for p, s in enumerate(self.splits) if s.path == split.path and s.start < split.start]
+            known = sizes(earlier) if earlier else {}
+            first = sum(known[p] for p in earlier)
+            if self.type == "text":
+                return [Origin(self.dataset, split.path, line=int(p) + first + 1) for p in positions]
+            return [Origin(self.dataset, split.path, row=int(p) + first) for p in positions]
+        first = self._first(partition, sizes)
+        return [Origin(self.dataset, index=int(p) + first) for p in positions]
+
+    def _first(self, partition: int, sizes: Sizes) -> int:
+        """The index of the first record of a partition, as PySpark's parallelize deals records out."""
+        if self.type == "range":
+            return int(partition * self.length / self.slices)
+        if self.type == "collection":
+            batches = -(-self.length // self.batch)
+            return min(self.length, (partition * batches // self.slices) * self.batch)
+        earlier = list(range(partition))
+        known = sizes(earlier) if earlier else {}
+        return sum(known[p] for p in earlier)
+
+    def dump(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> SourceFacts:
+        return cls(**{
+            **data, "splits": tuple(Split(**s) for s in data["splits"]), "stamps": tuple(Stamp(**s) for s in data["stamps"]),
+        })

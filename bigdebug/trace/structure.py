@@ -1,0 +1,112 @@
+"""Operators that rearrange whole partitions in the JVM: union, coalesce, zip, cartesian. Nothing is stored for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bigdebug.graph import Form, Operator
+from bigdebug.trace.places import Places, union
+from bigdebug.trace.tables import Positions, Product
+
+if TYPE_CHECKING:
+    from bigdebug.trace.lineage import Hop, Lineage
+
+
+def pieces(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int]]:
+    """(partition, branch, the parent's partition): what a partition is made of, in the order of its records."""
+    if operator.form is Form.UNION:
+        first = 0
+        for branch, parent in enumerate(operator.parents):
+            width = lineage.graph[parent].partitions
+            yield from ((first + p, branch, p) for p in range(width))
+            first += width
+    elif operator.form is Form.COALESCE:
+        for partition, parents in enumerate(operator.detail["groups"]):
+            yield from ((partition, 0, p) for p in parents)
+    else:  # zip, aligned union: partition by partition
+        for partition in range(operator.partitions):
+            yield from ((partition, branch, partition) for branch in range(len(operator.parents)))
+
+
+def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int, int, int | None]]:
+    """The pieces, each with its first position in the partition and its length (None: not needed, it is alone)."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for partition, branch, part in pieces(lineage, operator):
+        found.setdefault(partition, []).append((branch, part))
+    for partition, parts in found.items():
+        if operator.form is Form.ZIP or len(parts) == 1:
+            yield from ((partition, branch, part, 0, None) for branch, part in parts)
+            continue
+        first = 0
+        for branch, part in parts:
+            size = lineage.sizes(operator.parents[branch], [part])[part]
+            yield partition, branch, part, first, size
+            first += size
+
+
+def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+    if operator.form is Form.CARTESIAN:
+        return _product_back(lineage, operator, hop, places)
+    found = []
+    for partition, branch, part, first, size in _spans(lineage, operator):
+        if branch == hop.branch and partition in places:
+            at = places[partition]
+            inside = at if size is None else at[(at >= first) & (at < first + size)]
+            found.append({part: inside - first})
+    return union(*found)
+
+
+def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+    if operator.form is Form.CARTESIAN:
+        return _product_ahead(lineage, operator, hop, places)
+    found = []
+    for partition, branch, part, first, _ in _spans(lineage, operator):
+        if branch == hop.branch and part in places:
+            found.append({partition: places[part] + first})
+    return union(*found)
+
+
+def records(lineage: Lineage, operator: Operator) -> dict[int, int]:
+    """Records by partition, from those of the parents."""
+    known = [lineage.records(parent) for parent in operator.parents]
+    found: dict[int, int] = {}
+    for partition, branch, part in pieces(lineage, operator):
+        if part not in known[branch]:
+            continue
+        size = known[branch][part]
+        found[partition] = size if operator.form is Form.ZIP else found.get(partition, 0) + size
+    return found
+
+
+def _widths(lineage: Lineage, operator: Operator) -> int:
+    return lineage.graph[operator.parents[1]].partitions
+
+
+def _product(lineage: Lineage, hop: Hop, partition: int) -> Product:
+    assert hop.stage is not None
+    block = lineage.block(hop.stage, partition)
+    names = ("left_start", "left_count", "right_start", "right_count")
+    return Product(*(block.column(f"product.{name}").astype(np.int64) for name in names))
+
+
+def _product_back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+    width = _widths(lineage, operator)
+    found = []
+    for partition, at in places.items():
+        part = partition % width if hop.branch else partition // width
+        found.append({part: _product(lineage, hop, partition).back(at, bool(hop.branch))})
+    return union(*found)
+
+
+def _product_ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+    assert hop.stage is not None
+    width = _widths(lineage, operator)
+    found = []
+    for partition in lineage.store.partitions(lineage.runs, hop.stage.id):
+        part = partition % width if hop.branch else partition // width
+        if part in places:
+            found.append({partition: _product(lineage, hop, partition).ahead(places[part], bool(hop.branch))})
+    return union(*found)

@@ -1,0 +1,1 @@
+"""The Jupyter side of bigdebug: IPython extension, magics, comms, crash display."""
