@@ -27,6 +27,7 @@ class Form(str, Enum):
 
     ONE_TO_ONE, OFFSETS: every output belongs to the one record pulled last. PAIRED: an output belongs to all
     that was read before it (Newt 3.2). WHOLE: to the whole partition. CODES: to the records of its group.
+    KEPT: a filter's, noted as the positions it keeps.
     JOIN, SUBTRACT: to the pair, or the left record, that made it. SORT: a permutation. SHUFFLE: moved only.
     UNION, ALIGNED_UNION, COALESCE, ZIP, CARTESIAN: the JVM rearranges whole partitions.
     """
@@ -34,6 +35,7 @@ class Form(str, Enum):
     SOURCE = "source"
     ONE_TO_ONE = "one to one"
     OFFSETS = "offsets"
+    KEPT = "kept"
     PAIRED = "paired"
     WHOLE = "whole"
     CODES = "codes"
@@ -54,7 +56,7 @@ class Form(str, Enum):
 
     @property
     def record_wise(self) -> bool:
-        return self in (Form.ONE_TO_ONE, Form.OFFSETS)
+        return self in (Form.ONE_TO_ONE, Form.OFFSETS, Form.KEPT)
 
     @property
     def wide(self) -> bool:

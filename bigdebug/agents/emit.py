@@ -13,7 +13,12 @@ from bigdebug.agents.segments import Leaked
 
 
 class Emission(Protocol):
-    """Turns records into frames; ``Emitted.records`` counts what has left."""
+    """Turns records into frames; ``Emitted.records`` counts what has left.
+
+    ``prepare`` makes the columns it notes in, and says how many records were taken so far if it notes each.
+    """
+
+    def prepare(self, notes: Notes) -> None: ...
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]: ...
 
@@ -30,6 +35,9 @@ class Records:
     dumps: Dumps
     batch: int | None = None
     branch: int = 0
+
+    def prepare(self, notes: Notes) -> None:
+        """Batches are taken at once: the records in them are counted by whoever gives them."""
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         # PySpark's growth rule: it decides how far take() reads ahead.
@@ -50,6 +58,9 @@ class Records:
 class Raw:
     """Hands on records that are bytes already, one frame each (saveAsTextFile)."""
 
+    def prepare(self, notes: Notes) -> None:
+        """Nothing is noted."""
+
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         for record in records:
             emitted.records += 1
@@ -65,8 +76,11 @@ class Shuffled:
     targets: int
     branch: int = 0
 
+    def prepare(self, notes: Notes) -> None:
+        notes.progress = notes.column("out.targets").__len__
+
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        column = notes.column("out.targets")
+        column = notes.known("out.targets")
         note, partition, targets = column.append, self.partition, self.targets
         batches = Batches(self.dumps)
         sent = [0] * targets
@@ -106,8 +120,12 @@ class Combined:
     memory: int
     branch: int = 0
 
+    def prepare(self, notes: Notes) -> None:
+        notes.progress = notes.column("out.codes").__len__
+        notes.column("out.targets")
+
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        codes, targets = notes.column("out.codes"), notes.column("out.targets")
+        codes, targets = notes.known("out.codes"), notes.known("out.targets")
         batches = Batches(self.dumps)
         sent = [0] * self.targets
         source = iter(records)

@@ -59,11 +59,20 @@ class Notes:
 
     levels: list[Count | None] = field(default_factory=list)
     columns: dict[str, Callable[[], npt.NDArray[Any]]] = field(default_factory=dict)
+    _named: dict[str, Column] = field(default_factory=dict)
+    progress: Count | None = None
+    """How many records the emission has taken, if it counts them itself."""
 
     def column(self, name: str) -> Column:
+        """A new column of this name."""
         column = Column()
         self.columns[name] = column.array
+        self._named[name] = column
         return column
+
+    def known(self, name: str) -> Column:
+        """The column that was made under this name."""
+        return self._named[name]
 
     def counts(self, emitted: int) -> tuple[int, ...]:
         """Records at every level, given how many left the last one."""

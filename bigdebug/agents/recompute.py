@@ -86,6 +86,7 @@ class Recompute:
         notes, emitted, digests = Notes(), Emitted(), list[int]()
         tap = Tap(np.asarray(self.wanted[split]), self.test)
         stage = self.stage
+        stage.emission.prepare(notes)
         records: Any = stage.reader.read(incoming, notes)
         if self.level == 0:
             records = tap.pass_on(records)

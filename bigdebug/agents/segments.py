@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from typing import Any
 
 from bigdebug.agents.notes import CHUNK, Notes
@@ -85,30 +85,26 @@ class OneToOne:
             ended = True
             yield from ()
 
-        def end_of_output() -> Iterator[Any]:
-            # PySpark wraps every function against a leaked StopIteration; one look at the end sees the same leak.
-            if not ended:
-                raise leaked("")
-            yield from ()
-
         passing: Iterable[Any] = chain(records, end_of_input())
         for step in self.steps:
             passing = step.apply(split, passing)
-        return chain(passing, end_of_output())
+        return chain(passing, _end_of_output(lambda: ended, leaked))
 
 
 @dataclass(frozen=True)
 class Offsets:
-    """Record-wise steps with any number of outputs for an input: notes the outputs so far at each pull."""
+    """Record-wise steps with any number of outputs for an input: notes the outputs so far at each pull.
+
+    The ``last`` segment of a stage need not count its outputs if the emission does.
+    """
 
     steps: tuple[Step, ...]
+    last: bool = False
 
     def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
         offsets = notes.column(f"{name}.offsets")
         notes.levels[-1] = offsets.__len__
-        notes.levels.append(lambda: outputs)
         source = iter(records)
-        outputs = 0
         ended = False
 
         def feed() -> Iterator[Any]:
@@ -117,7 +113,7 @@ class Offsets:
             while not ended:
                 before = len(offsets)
                 for record in islice(source, CHUNK):
-                    append(outputs)
+                    append(outputs())
                     yield record
                 ended = len(offsets) == before
                 offsets.settle()
@@ -125,11 +121,61 @@ class Offsets:
         passing: Iterable[Any] = feed()
         for step in self.steps:
             passing = step.apply(split, passing)
-        for record in passing:
-            outputs += 1
-            yield record
-        if not ended:
-            raise leaked("")
+        passing = chain(passing, _end_of_output(lambda: ended, leaked))
+        if self.last and notes.progress is not None:
+            outputs = notes.progress
+            notes.levels.append(outputs)
+            return passing
+        tally = Tally(passing)
+        outputs = tally.count
+        notes.levels.append(outputs)
+        return tally.pass_on()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A filter that looks at many records before any is used: notes the positions of those it keeps.
+
+    Only for stages that read their input to the end: what a filter has looked at then makes no difference.
+    """
+
+    step: Filter
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        kept = notes.column(f"{name}.kept")
+        seen = 0
+        notes.levels[-1] = lambda: seen
+        notes.levels.append(kept.__len__)
+        source = iter(records)
+        function = self.step.function
+
+        def chunks() -> Iterator[Iterable[Any]]:
+            nonlocal seen
+            while chunk := list(islice(source, CHUNK)):
+                mask: list[Any] = []
+                trouble: BaseException | None = None
+                try:
+                    mask.extend(map(function, chunk))
+                except Exception as raised:  # earlier records go first, as they would have one by one
+                    trouble = raised
+                for position in compress(range(seen, seen + len(mask)), mask):
+                    kept.append(position)
+                kept.settle()
+                seen += len(mask)
+                yield compress(chunk, mask)
+                if trouble is not None:
+                    raise trouble
+                if len(mask) < len(chunk):
+                    raise leaked("")
+
+        return chain.from_iterable(chunks())
+
+
+def _end_of_output(input_ended: Callable[[], bool], leaked: Leaked) -> Iterator[Any]:
+    """PySpark wraps every function against a leaked StopIteration; one look at the end sees the same leak."""
+    if not input_ended():
+        raise leaked("")
+    yield from ()
 
 
 @dataclass(frozen=True)

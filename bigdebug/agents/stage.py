@@ -71,6 +71,7 @@ class StageFunction:
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
         started = time.perf_counter()
         notes, emitted = Notes(), Emitted()
+        self.emission.prepare(notes)
         records: Any = self.reader.read(incoming, notes)
         for number, segment in enumerate(self.segments):
             records = segment.run(split, records, notes, f"segment{number}", self.leaked)

@@ -76,6 +76,22 @@ class Offsets:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Output o is input ``kept[o]``; ``kept`` rises."""
+
+    kept: Positions
+
+    def back(self, outputs: Positions) -> Positions:
+        return self.kept[outputs]
+
+    def ahead(self, inputs: Positions) -> Positions:
+        at = np.searchsorted(self.kept, inputs)
+        inside = at < len(self.kept)
+        at = at[inside]
+        return at[self.kept[at] == inputs[inside]].astype(np.int64)
+
+
+@dataclass(frozen=True)
 class Paired:
     """``reads[o]`` inputs had been read when output o appeared; it depends on all of them."""
 
@@ -250,6 +266,8 @@ def table(form: str, name: str, columns: Mapping[str, Any], inputs: int, outputs
         return Identity()
     if form == "offsets":
         return Offsets(columns[f"{name}.offsets"].astype(np.int64), outputs)
+    if form == "kept":
+        return Kept(columns[f"{name}.kept"].astype(np.int64))
     if form == "paired":
         return Paired(columns[f"{name}.reads"].astype(np.int64))
     if form == "whole":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, TaskContext
@@ -30,6 +31,10 @@ from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartit
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.captured import Captured
     from bigdebug.spark.rdd.recorder import Recorder
+
+
+PARTIAL = frozenset(("take", "first", "isEmpty", "takeSample", "runJob", "lookup", "toLocalIterator"))
+"""Actions that may stop before the end of their input."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Compiler:
             if isinstance(lowering, Rearranged) and rdd._definition.operator.form is not Form.CARTESIAN:
                 compiled.records = self._rearranged(rdd, lowering)
             else:
-                stage = self._stage_rdd(rdd, self._pipeline(rdd), emit.Records(self._pickle.dumps))
+                stage = self._stage_rdd(rdd, self._pipeline(rdd, self._drains(rdd)), emit.Records(self._pickle.dumps))
                 compiled.records = self._readable(stage)
             rdd._apply_storage(compiled.records)
         return compiled.records
@@ -108,8 +113,9 @@ class Compiler:
 
     # ---- pipelines --------------------------------------------------------------------------------------------
 
-    def _pipeline(self, rdd: Captured) -> Pipeline:
+    def _pipeline(self, rdd: Captured, to_the_end: bool = False) -> Pipeline:
         """The narrow operators that end at ``rdd``, back to where its stage begins."""
+        grouped = partial(_grouped, to_the_end=to_the_end)
         steps: list[tuple[Segment, Any]] = []
         current = rdd
         while isinstance(current._definition.lowering, Narrow):
@@ -117,32 +123,37 @@ class Compiler:
             steps.append((Segment((definition.operator.id,), definition.operator.form), definition.lowering.step))
             current = definition.parents[0]
             if not definition.fused[0]:
-                return self._from_records(current, steps)
+                return self._from_records(current, grouped(steps[::-1]))
         definition = current._definition
         reads = definition.operator.id
         if isinstance(definition.lowering, Repartition) or (
             isinstance(definition.lowering, Exchange) and definition.lowering.merge is None
         ):
-            return Pipeline(self._exchange(current), self._shuffled(), reads, _grouped(steps[::-1]))
+            return Pipeline(self._exchange(current), self._shuffled(), reads, grouped(steps[::-1]))
         if isinstance(definition.lowering, Exchange):
             assert definition.lowering.merge is not None
             merge = (Segment((reads,), definition.operator.form), definition.lowering.merge(self._memory))
-            return Pipeline(self._exchange(current), self._shuffled(), reads, (merge, *_grouped(steps[::-1])))
+            return Pipeline(self._exchange(current), self._shuffled(), reads, (merge, *grouped(steps[::-1])))
         if definition.operator.form is Form.CARTESIAN:
-            return Pipeline(self._product(current), readers.Product(self._pickle.loads), reads, _grouped(steps[::-1]))
-        return self._from_records(current, steps)
+            return Pipeline(self._product(current), readers.Product(self._pickle.loads), reads, grouped(steps[::-1]))
+        return self._from_records(current, grouped(steps[::-1]))
 
-    def _from_records(self, rdd: Captured, steps: list[tuple[Segment, Any]]) -> Pipeline:
-        return Pipeline(self.records(rdd), readers.Direct(), rdd._definition.operator.id, _grouped(steps[::-1]))
+    def _from_records(self, rdd: Captured, pieces: tuple[tuple[Segment, Any], ...]) -> Pipeline:
+        return Pipeline(self.records(rdd), readers.Direct(), rdd._definition.operator.id, pieces)
+
+    def _drains(self, rdd: Captured) -> bool:
+        """True for the last step of an action like count() that reads all there is."""
+        action = self._recorder.current
+        return action is not None and "internal" in rdd._definition.operator.detail and action.name not in PARTIAL
 
     def _shuffled(self) -> readers.Shuffled:
         return readers.Shuffled(self._pickle.loads, self._memory)
 
-    def _branch(self, rdd: Captured, branch: int) -> Pipeline:
+    def _branch(self, rdd: Captured, branch: int, to_the_end: bool = False) -> Pipeline:
         """The pipeline of the parent of ``rdd`` on ``branch``."""
         definition = rdd._definition
         parent = definition.parents[branch]
-        return self._pipeline(parent) if definition.fused[branch] else self._from_records(parent, [])
+        return self._pipeline(parent, to_the_end) if definition.fused[branch] else self._from_records(parent, ())
 
     # ---- stages -----------------------------------------------------------------------------------------------
 
@@ -204,7 +215,9 @@ class Compiler:
                     self._pickle.dumps, lowering.create, lowering.combine, lowering.partition, lowering.targets,
                     self._memory, branch,
                 )
-            stage = self._stage_rdd(rdd, self._branch(rdd, branch), emission, rdd._definition.operator.id, branch)
+            stage = self._stage_rdd(
+                rdd, self._branch(rdd, branch, to_the_end=True), emission, rdd._definition.operator.id, branch
+            )
             jrdds.append(stage._jrdd)
         joined = jrdds[0]
         for other in jrdds[1:]:
@@ -247,6 +260,8 @@ def _singles(pieces: tuple[tuple[Segment, Any], ...]) -> list[tuple[Segment, Any
         if isinstance(run, (segments.OneToOne, segments.Offsets)):
             for operator, (form, step) in zip(segment.operators, _forms(segment, run)):
                 found.append((Segment((operator,), form), step))
+        elif isinstance(run, segments.Kept):
+            found.append((replace(segment, form=Form.OFFSETS), run.step))
         elif isinstance(run, (segments.Paired, segments.Whole)):
             found.append((segment, segments.Partitionwise(run.function)))
         else:
@@ -260,36 +275,42 @@ def _forms(segment: Segment, run: Any) -> Iterator[tuple[Form, Any]]:
         yield (Form.ONE_TO_ONE if one else Form.OFFSETS), step
 
 
-def _grouped(steps: Any, fuse: bool = True) -> tuple[tuple[Segment, Any], ...]:
-    """Neighbouring record-wise operators share one table; every other operator has its own."""
-    pieces: list[tuple[list[int], list[Form], list[Any]]] = []
+def _grouped(steps: Any, fuse: bool = True, to_the_end: bool = False) -> tuple[tuple[Segment, Any], ...]:
+    """Neighbouring record-wise operators share one table; every other operator has its own.
+
+    In a stage that reads its input ``to_the_end`` a filter that stands first may look ahead, which is faster.
+    """
+    to_the_end = to_the_end and all(segment.form.record_wise or segment.form is Form.WHOLE for segment, _ in steps)
     done: list[tuple[Segment, Any]] = []
+    open_: list[tuple[Segment, Any]] = []
 
     def close() -> None:
-        for operators, forms, found in pieces:
-            plain = all(form is Form.ONE_TO_ONE for form in forms)
-            run = segments.OneToOne(tuple(found)) if plain else segments.Offsets(tuple(found))
-            done.append((Segment(tuple(operators), Form.ONE_TO_ONE if plain else Form.OFFSETS), run))
-        pieces.clear()
+        if open_:
+            operators = tuple(o for segment, _ in open_ for o in segment.operators)
+            found = tuple(step for _, step in open_)
+            if all(segment.form is Form.ONE_TO_ONE for segment, _ in open_):
+                done.append((Segment(operators, Form.ONE_TO_ONE), segments.OneToOne(found)))
+            else:
+                done.append((Segment(operators, Form.OFFSETS), segments.Offsets(found)))
+            open_.clear()
 
     for segment, step in steps:
+        if not (fuse and segment.form.record_wise):
+            close()
         if segment.form.record_wise:
-            if pieces and fuse:
-                pieces[-1][0].extend(segment.operators)
-                pieces[-1][1].append(segment.form)
-                pieces[-1][2].append(step)
+            if to_the_end and not open_ and isinstance(step, segments.Filter):
+                done.append((replace(segment, form=Form.KEPT), segments.Kept(step)))
             else:
-                close()
-                pieces.append((list(segment.operators), [segment.form], [step]))
-            continue
-        close()
-        if segment.form is Form.PAIRED:
+                open_.append((segment, step))
+        elif segment.form is Form.PAIRED:
             done.append((segment, segments.Paired(step.function)))
         elif segment.form is Form.WHOLE:
             done.append((segment, segments.Whole(step.function)))
         else:
             done.append((segment, step))
     close()
+    if done and isinstance(done[-1][1], segments.Offsets):
+        done[-1] = done[-1][0], replace(done[-1][1], last=True)
     return tuple(done)
 
 

@@ -11,6 +11,7 @@ from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
+from bigdebug.spark.rdd.compiler import PARTIAL
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
@@ -49,7 +50,7 @@ class LineageRDD(Trace, RDD[Any]):
     def _sizes(self, operator: int, partitions: list[int]) -> Mapping[int, int]:
         """As noted; partitions of a source that the run did not read wholly are counted by a job."""
         known = self.run.lineage.records(operator)
-        whole = self.run.action not in ("take", "first", "isEmpty", "runJob", "takeSample", "toLocalIterator", "lookup")
+        whole = self.run.action not in PARTIAL
         missing = [p for p in partitions if p not in known or not whole]
         return {**known, **(self._questions.sizes(operator, missing) if missing else {})}
 

@@ -160,6 +160,11 @@ class Recorder:
         """The action that is being captured in this thread, if PySpark asks for something to run."""
         return None if self.defining else self._state.action
 
+    @property
+    def current(self) -> Action | None:
+        """The action in progress in this thread, also while it is being compiled."""
+        return self._state.action
+
     @contextmanager
     def acting(self, name: str, subject: Captured) -> Iterator[Action | None]:
         """The user called action ``name``: if capture is on, all jobs within belong to one run."""
