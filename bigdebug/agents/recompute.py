@@ -3,6 +3,7 @@ the records of the run."""
 
 from __future__ import annotations
 
+import io
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -56,15 +57,20 @@ class Watched:
         number = len(self.digests)
         self.digests.append(0)
         for record in self.segment.run(split, records, notes, name, leaked):
-            self.digests[number] = zlib.crc32(_bytes(record), self.digests[number])
+            self.digests[number] = zlib.crc32(canonical(record), self.digests[number])
             yield record
 
 
-def _bytes(record: Any) -> bytes:
+def canonical(record: Any) -> bytes:
+    """Bytes that are equal for equal records, whether or not their parts are shared objects."""
+    sink = io.BytesIO()
+    pickler = pickle.Pickler(sink)
+    pickler.fast = True  # without a memo: 'aa' twice is 'aa' twice
     try:
-        return pickle.dumps(record)
-    except Exception:  # not every record that lives inside a stage can be pickled
-        return type(record).__name__.encode()
+        pickler.dump(record)
+        return sink.getvalue()
+    except Exception:  # a record that contains itself, or one that lives inside a stage and cannot be pickled
+        return repr(type(record)).encode()
 
 
 @dataclass(frozen=True)
@@ -127,17 +133,43 @@ class Pick:
 
 
 @dataclass(frozen=True)
+class Without:
+    """All records but those at ``places``, which are dropped, or changed by ``edit``."""
+
+    places: Mapping[int, Any]
+    edit: Callable[[Any], Any] | None = None
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
+        if split not in self.places:
+            return iter(incoming)
+        return self._changed(split, incoming)
+
+    def _changed(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
+        chosen = iter(self.places[split].tolist())
+        following = next(chosen, -1)
+        for position, record in enumerate(incoming):
+            if position != following:
+                yield record
+                continue
+            following = next(chosen, -1)
+            if self.edit is not None:
+                yield self.edit(record)
+
+
+@dataclass(frozen=True)
 class Verified:
     """A recomputation as an ordinary stream of records: it fails if the facts are not those of the run."""
 
     recompute: Recompute
     expected: Mapping[int, tuple[tuple[int, ...], int]]
     complain: Callable[[int], Exception]
+    edit: Without | None = None
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         found = list(self.recompute(split, incoming))
         if found and agrees(found[-1], self.expected[split]):
-            return (record for _, record in found[:-1])
+            records = (record for _, record in found[:-1])
+            return records if self.edit is None else self.edit(split, records)
         if found:
             raise self.complain(split)
         return iter(())

@@ -46,6 +46,8 @@ class SourceFacts:
     length: int = 0
     batch: int = 1
     slices: int = 1
+    plain: bool = False
+    """True if the lines of a text are those that anybody would cut: UTF-8, the usual ends of lines."""
 
     def origins(self, partition: int, positions: Positions, sizes: Sizes) -> list[Origin]:
         """The origins of records of one partition. Lines count from 1, rows and indices from 0."""

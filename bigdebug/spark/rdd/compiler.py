@@ -175,7 +175,7 @@ class Compiler:
         return StageFunction(
             stage=stage, reader=reader, segments=tuple(run for _, run in pieces), emission=emission,
             store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.reports.add,
-            leaked=_leaked(),
+            leaked=stopped,
         )
 
     def _readable(self, stage: RDD[Any]) -> RDD[Any]:
@@ -331,11 +331,9 @@ def _identify() -> Any:
     return identify
 
 
-def _leaked() -> Any:
-    def leaked(message: str) -> Exception:
-        return PySparkRuntimeError(errorClass="STOP_ITERATION_OCCURRED", messageParameters={"exc": message})
-
-    return leaked
+def stopped(message: str) -> Exception:
+    """PySpark's own error for a StopIteration that escapes from a user's function."""
+    return PySparkRuntimeError(errorClass="STOP_ITERATION_OCCURRED", messageParameters={"exc": message})
 
 
 def _megabytes(text: str) -> int:

@@ -45,7 +45,8 @@ class LineageContext(SparkContext):
 
     def textFile(self, name: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:  # noqa: N802, N803
         return self._source(
-            "textFile", lambda: SparkContext.textFile(self, name, minPartitions, use_unicode), _last_part(name), type="text"
+            "textFile", lambda: SparkContext.textFile(self, name, minPartitions, use_unicode), _last_part(name),
+            type="text", unicode=use_unicode,
         )
 
     def wholeTextFiles(self, path: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:  # noqa: N802, N803

@@ -23,6 +23,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.replay import Replay
 
 
 class LineageRDD(Trace, RDD[Any]):
@@ -155,6 +156,20 @@ class LineageRDD(Trace, RDD[Any]):
                 for position, rid in zip(places[partition].tolist(), pack(partition, places[partition]).tolist()):
                     found.append((operator, rid, records[partition][position]))
         return found
+
+    # ---- replay -----------------------------------------------------------------------------------------------
+
+    def replay(self, exclude: bool = False, at: Any = None, edit: Callable[[Any], Any] | None = None) -> Replay:
+        """The run's program once more, on the lineage of these records only (Newt 3.4, Titian example 3).
+
+        With ``exclude``, on everything else instead: the traced records are left out. ``at`` names the operator
+        (RDD, operator or id) where records are chosen or left out; the sources if None. With ``edit``, records are
+        passed through it there; with both, the traced records are changed and nothing is left out. Lazy; small
+        replays run in this process, without a Spark job.
+        """
+        from bigdebug.spark.rdd.replay import Replay
+
+        return Replay(self, exclude, at, edit)
 
     # ---- what PySpark sees ------------------------------------------------------------------------------------
 

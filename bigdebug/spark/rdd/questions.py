@@ -14,22 +14,25 @@ from typing import TYPE_CHECKING, Any
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
-from bigdebug.agents.recompute import Facts, Pick, Recompute, Verified, agrees
+from bigdebug.agents.recompute import Facts, Pick, Recompute, Verified, Without, agrees
 from bigdebug.agents.stage import StageFunction
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import Form, Stage
-from bigdebug.model import place
-from bigdebug.spark.rdd.compiler import regrouped
+from bigdebug.spark.rdd.compiler import PARTIAL, regrouped
 from bigdebug.spark.rdd.definition import Source, definitions
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
 from bigdebug.spark.rdd.sources import check_unchanged
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
+from bigdebug.trace.textlines import TextLines
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.captured import Captured
 
 Test = Callable[[Any], Any]
+
+READ_HERE = 200_000
+"""Up to so many lines the driver reads from a local file itself; a Spark job costs more."""
 
 
 class Questions:
@@ -38,6 +41,7 @@ class Questions:
     def __init__(self, recorder: Recorder, run: Run) -> None:
         self._recorder = recorder
         self._run = run
+        self._readers: dict[int, TextLines] = {}
         self._rdds = {known._definition.operator.id: known for known in definitions(recorder.subjects[run.id])}
 
     def rdd(self, operator: int) -> Captured:
@@ -51,6 +55,8 @@ class Questions:
         if not wanted:
             return {}
         self.check_sources(operator)
+        if test is None and (lines := self._lines(operator, wanted)) is not None:
+            return lines
         direct = self._direct(operator)
         if direct is not None:
             found: dict[int, dict[int, Any]] = {}
@@ -60,14 +66,18 @@ class Questions:
         base, function, level, stage = self._tapped(operator, wanted)
         return self._checked(base, Recompute(function, level, wanted, test), stage)
 
-    def distributed(self, operator: int, places: Places) -> RDD[Any]:
-        """The records as a plain RDD; other partitions stay empty without being computed."""
+    def distributed(self, operator: int, places: Places, edit: Without | None = None) -> RDD[Any]:
+        """The records as a plain RDD; other partitions stay empty without being computed.
+
+        ``edit`` changes or drops some of them; it counts positions among all records of the operator, so it goes
+        with places that are all of them.
+        """
         wanted = {p: at for p, at in places.items() if len(at)}
         self.check_sources(operator)
         with self._recorder.plain():
             direct = self._direct(operator)
             if direct is not None:
-                return PipelinedRDD(direct, Pick(wanted, bare=True))
+                return PipelinedRDD(direct, edit or Pick(wanted, bare=True))
             base, function, level, stage = self._tapped(operator, wanted)
             expected = {}
             for partition in wanted:
@@ -78,7 +88,7 @@ class Questions:
             def complain(split: int) -> Exception:
                 return RuntimeError(f"bigdebug: {names} gave other records in partition {split} than in the run")
 
-            return PipelinedRDD(base, Verified(Recompute(function, level, wanted), expected, complain))
+            return PipelinedRDD(base, Verified(Recompute(function, level, wanted), expected, complain, edit))
 
     # ---- derivation -------------------------------------------------------------------------------------------
 
@@ -138,6 +148,21 @@ class Questions:
             with self._recorder.plain():
                 return self._recorder.compiler.records(rdd)
         return None
+
+    def _lines(self, operator: int, wanted: Places) -> dict[int, dict[int, Any]] | None:
+        """Lines of local text files, read from the files if that gives exactly what Spark reads; else None."""
+        facts = self._run.sources.get(operator)
+        if facts is None or facts.type != "text" or not facts.plain or sum(map(len, wanted.values())) > READ_HERE:
+            return None
+        reader = self._readers.setdefault(operator, TextLines(facts.splits))
+        known = self._run.lineage.records(operator) if self._run.action not in PARTIAL else {}
+        found: dict[int, dict[int, Any]] = {}
+        for partition, positions in wanted.items():
+            lines = reader.read(partition, positions, known.get(partition))
+            if lines is None:
+                return None
+            found[partition] = dict(zip(positions.tolist(), lines))
+        return found
 
     def _tapped(self, operator: int, wanted: Mapping[int, Any]) -> tuple[RDD[Any], StageFunction, int, Stage]:
         """A stage of the run in which the records of ``operator`` stand at a level of their own."""
@@ -255,6 +280,3 @@ class _Drained:
         for _ in self.stage(split, incoming):
             pass
         return ()
-
-
-__all__ = ["Questions", "place"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
@@ -14,6 +13,7 @@ from bigdebug.errors import SourceChangedError
 from bigdebug.graph import Form, Kind
 from bigdebug.spark.rdd.definition import Source, definitions
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
+from bigdebug.trace.textlines import local_path
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.captured import Captured
@@ -53,7 +53,9 @@ def facts_of(source: Captured) -> SourceFacts:
     if kind in ("text", "file"):
         splits = _splits(source)
         if splits:
-            return SourceFacts(dataset, kind, splits, stamps_of(source, splits))
+            hadoop = source.ctx._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+            plain = bool(detail.get("unicode")) and hadoop.get("textinputformat.record.delimiter") is None
+            return SourceFacts(dataset, kind, splits, stamps_of(source, splits), plain=plain)
         kind = "rdd"
     layout = {k: detail[k] for k in ("length", "batch", "slices") if k in detail}
     return SourceFacts(dataset, kind, **layout)
@@ -76,14 +78,6 @@ def _splits(source: Captured) -> tuple[Split, ...]:
             return ()
         found.append(Split(split.getPath().toString(), int(split.getStart()), int(split.getLength())))
     return tuple(found)
-
-
-def local_path(uri: str) -> str | None:
-    """The path of a file on this machine, or None for a file elsewhere."""
-    parsed = urlparse(uri)
-    if parsed.scheme in ("", "file"):
-        return unquote(parsed.path)
-    return None
 
 
 def stamps_of(source: Captured, splits: tuple[Split, ...]) -> tuple[Stamp, ...]:

@@ -1,0 +1,251 @@
+"""Replay and ex-replay: the program of a run once more, on the records of a trace or on all others (Newt 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark import RDD
+
+from bigdebug.agents.recompute import Without, canonical
+from bigdebug.graph import Form
+from bigdebug.spark.rdd.definition import definitions
+from bigdebug.spark.rdd.evaluate import Partitions, evaluable, evaluate, flat
+from bigdebug.trace.places import Places, count
+from bigdebug.trace.table import Table
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+
+Edit = Callable[[Any], Any]
+
+IN_PROCESS = 20_000
+"""Up to so many input records a replay runs in this process: a Spark job costs more."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results side by side as multisets: records only in the new one, only in the old one, and in both."""
+
+    added: tuple[Any, ...]
+    removed: tuple[Any, ...]
+    kept: int
+
+    @property
+    def changed(self) -> tuple[tuple[Any, Any], ...]:
+        """(old, new) of key-value records whose key is in both and whose value is not."""
+        olds = {_key(r): r for r in self.removed if _key(r) is not None}
+        return tuple((olds[_key(r)], r) for r in self.added if _key(r) in olds)
+
+    def table(self) -> Table:
+        rows = [("+", repr(r)) for r in self.added] + [("-", repr(r)) for r in self.removed]
+        return Table(("", "record"), rows, (f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same",))
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return self.table()._repr_mimebundle_()
+
+
+class Replay:
+    """A program about to run again; made by ``trace.replay(...)``. Lazy: it runs when its records are asked for.
+
+    Few records are computed in this process, many by Spark: the answers are the same. ``rdd`` is the program on
+    Spark, a captured RDD like the one that the user wrote, so that a replay can be captured and traced in its turn.
+    """
+
+    def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None) -> None:
+        self._trace = trace
+        self._exclude = exclude
+        self._edit = edit
+        self._run = trace.run
+        self._questions = trace._questions
+        self._subject = self._questions.rdd(self._run.subject)
+        self._at = None if at is None else trace._operator(at)
+
+    # ---- results ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rdd(self) -> Any:
+        """The program on Spark, with the records of the trace restricted, dropped or changed."""
+        made: dict[int, Any] = {}
+        for known in sorted(definitions(self._subject), key=lambda r: r._definition.operator.id):
+            operator = known._definition.operator.id
+            if operator in self._cut:
+                made[operator] = self._changed(operator)
+            elif all(p._definition.operator.id in made for p in known._definition.parents):
+                made[operator] = known._definition.again([made[p._definition.operator.id] for p in known._definition.parents])
+            if operator in self._filtered and operator in made:
+                made[operator] = _only(made[operator], self._traced_values(operator))
+        return made[self._run.subject]
+
+    def collect(self) -> list[Any]:
+        """The records that the program gives now."""
+        partitions = self._in_process()
+        return flat(partitions) if partitions is not None else self.rdd.collect()
+
+    def count(self) -> int:
+        partitions = self._in_process()
+        return len(flat(partitions)) if partitions is not None else self.rdd.count()
+
+    def take(self, num: int) -> list[Any]:
+        partitions = self._in_process()
+        return flat(partitions)[:num] if partitions is not None else self.rdd.take(num)
+
+    def toPandas(self) -> Any:  # noqa: N802
+        import pandas as pd
+
+        return pd.DataFrame({"record": self.collect()})
+
+    def compare(self) -> Comparison:
+        """What is different from the run: for a replay of traced records, from the outputs that were traced."""
+        if self._exclude:
+            before = self._trace._to([self._run.subject], lambda: {self._run.subject: self._everything(self._run.subject)})
+        else:
+            before = self._trace if self._trace.operators == (self._run.subject,) else self._trace.goNextAll()
+        return compared(before.collect(), self.collect())
+
+    # ---- which records ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _cut(self) -> dict[int, Places]:
+        """Where the program is entered, and with which records of the run."""
+        traced = self._aimed()
+        if not self._exclude:
+            cut = dict(self._sources_of_trace())
+            if self._at is not None:
+                upstream = self._run.graph.upstream(self._at)
+                cut = {o: places for o, places in cut.items() if o not in upstream or self._needed_otherwise(o)}
+                cut[self._at] = traced[self._at]
+            return {**{s.id: {} for s in self._run.graph.sources if s.id not in cut and self._reachable(s.id, cut)}, **cut}
+        return {o: self._everything(o) if self._edit else _minus(self._everything(o), p) for o, p in traced.items()} | {
+            s.id: self._everything(s.id) for s in self._run.graph.sources
+            if s.id not in traced and self._reachable(s.id, traced)
+        }
+
+    def _aimed(self) -> Mapping[int, Places]:
+        """The traced records at the operator where they are restricted, dropped or changed."""
+        trace = self._trace
+        if self._at is None:
+            return trace.goBackAll().standing
+        graph = self._run.graph
+        ahead = not any(self._at in graph.upstream(o) for o in trace.operators)
+        return (trace.forward_to(self._at) if ahead else trace.back_to(self._at)).standing
+
+    def _sources_of_trace(self) -> Mapping[int, Places]:
+        return self._trace.goBackAll().standing
+
+    def _needed_otherwise(self, source: int) -> bool:
+        return self._reachable(source, {self._at: {}})
+
+    def _reachable(self, source: int, cut: Mapping[Any, Any]) -> bool:
+        """Whether the subject still reads ``source`` when the program is cut at ``cut``."""
+        todo, seen = [self._run.subject], set()
+        while todo:
+            operator = todo.pop()
+            if operator == source:
+                return True
+            if operator not in seen and operator not in cut:
+                seen.add(operator)
+                todo.extend(self._run.graph[operator].parents)
+        return False
+
+    def _everything(self, operator: int) -> dict[int, Any]:
+        sizes = dict(self._trace._sizes(operator, list(range(self._run.graph[operator].partitions))))
+        return {p: np.arange(n, dtype=np.int64) for p, n in sizes.items()}
+
+    # ---- non-monotonic operators ------------------------------------------------------------------------------
+
+    @cached_property
+    def _filtered(self) -> frozenset[int]:
+        """Operators that can give more from less: a replay keeps only what the trace has there (Newt 3.4)."""
+        if self._exclude or self._edit is not None:
+            return frozenset()
+        on_the_way = {u for o in self._trace.operators for u in self._run.graph.upstream(o)}
+        return frozenset(
+            o.id for o in self._run.graph
+            if o.id in on_the_way and (o.form is Form.SUBTRACT or o.detail.get("outer_left") or o.detail.get("outer_right"))
+        )
+
+    def _traced_values(self, operator: int) -> frozenset[bytes]:
+        return frozenset(canonical(r) for r in self._trace.back_to(operator).collect())
+
+    # ---- how --------------------------------------------------------------------------------------------------
+
+    def _changed(self, operator: int) -> Any:
+        """An RDD of what the program reads at ``operator`` instead."""
+        rdd = self._questions.rdd(operator)
+        places = self._cut[operator]
+        made: RDD[Any]
+        with self._trace._recorder.plain():
+            if not self._exclude:
+                made = self._questions.distributed(operator, places)
+                made = made if self._edit is None or not self._edits(operator) else made.map(self._edit)
+            elif operator not in self._aimed():
+                return rdd
+            else:
+                chosen = Without(dict(self._aimed()[operator]), self._edit)
+                made = self._questions.distributed(operator, self._everything(operator), chosen)
+        return self._trace._recorder.captured(made)
+
+    def _edits(self, operator: int) -> bool:
+        return operator == self._at if self._at is not None else True
+
+    def _in_process(self) -> Partitions | None:
+        """The result by partition if it can be computed here, else None."""
+        total = sum(count(places) for places in self._cut.values())
+        if total > IN_PROCESS or self._filtered or not evaluable(self._subject):
+            return None
+        given: dict[int, Partitions] = {}
+        aimed = self._aimed() if self._edit is not None else {}
+        for operator, places in self._cut.items():
+            found = self._questions.records(operator, places)
+            edited = aimed.get(operator, {}) if self._edits(operator) else {}
+            given[operator] = [
+                [self._one(r, p, edited.get(split)) for p, r in sorted(found.get(split, {}).items())]
+                for split in range(self._run.graph[operator].partitions)
+            ]
+        return evaluate(self._subject, given)
+
+    def _one(self, record: Any, position: int, edited: Any) -> Any:
+        if edited is None or self._edit is None:
+            return record
+        at = np.searchsorted(edited, position)
+        return self._edit(record) if at < len(edited) and edited[at] == position else record
+
+
+def _only(rdd: Any, values: frozenset[bytes]) -> Any:
+    return rdd.filter(lambda record: canonical(record) in values)
+
+
+def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:
+    return {p: np.setdiff1d(at, places[p], assume_unique=True) if p in places else at for p, at in everything.items()}
+
+
+def _key(record: Any) -> Any:
+    if isinstance(record, tuple) and len(record) > 1:
+        try:
+            hash(record[0])
+        except TypeError:
+            return None
+        return record[0]
+    return None
+
+
+def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
+    """Compare two results as multisets; records are equal if their canonical bytes are."""
+    left: dict[bytes, list[Any]] = {}
+    for record in before:
+        left.setdefault(canonical(record), []).append(record)
+    added, kept = [], 0
+    for record in after:
+        if same := left.get(canonical(record)):
+            same.pop()
+            kept += 1
+        else:
+            added.append(record)
+    return Comparison(tuple(added), tuple(r for records in left.values() for r in records), kept)
