@@ -18,14 +18,17 @@ _HOMES = {
     "Run": "bigdebug.trace.run",
     "Trace": "bigdebug.trace.trace",
     "BigdebugError": "bigdebug.errors",
+    "open": "bigdebug.trace.saved",
 }
+# Names that are something else at home: ``open`` there would hide Python's own.
+_RENAMED = {"open": "open_session"}
 
 __all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_HOMES[name]), _RENAMED.get(name, name))
     raise AttributeError(f"module 'bigdebug' has no attribute {name!r}")
 
 

@@ -64,6 +64,11 @@ class Form(str, Enum):
         return self in (Form.CODES, Form.JOIN, Form.SUBTRACT, Form.SORT, Form.SHUFFLE)
 
     @property
+    def merges(self) -> bool:
+        """True if what arrives from a shuffle is not yet the operator's records."""
+        return self.wide and self is not Form.SHUFFLE
+
+    @property
     def opaque(self) -> bool:
         """True if lineage is what paired capture gives: sufficient, not precise."""
         return self is Form.PAIRED
@@ -126,7 +131,8 @@ class Emission(str, Enum):
 class Stage:
     """One compiled partition function: reads the records of operator ``reads`` and runs ``segments`` over them.
 
-    If ``reads`` is wide, the first segment is its merge. A stage that feeds a shuffle names the wide operator it
+    A stage that ``fetches`` reads the frames of which ``reads`` is made, not its records: if ``reads`` is wide, the first
+    segment is then its merge, unless it only moves records. A stage that feeds a shuffle names the wide operator it
     feeds and which of its parents it stands for (``feeds``, ``branch``).
     """
 
@@ -136,6 +142,7 @@ class Stage:
     emission: Emission
     feeds: int | None = None
     branch: int = 0
+    fetches: bool = False
 
     @property
     def ends(self) -> int:
@@ -227,6 +234,7 @@ class OperatorGraph:
         stages = [
             Stage(
                 id=s["id"], reads=s["reads"], emission=Emission(s["emission"]), feeds=s["feeds"], branch=s["branch"],
+                fetches=s["fetches"],
                 segments=tuple(Segment(tuple(g["operators"]), Form(g["form"])) for g in s["segments"]),
             )
             for s in data["stages"]

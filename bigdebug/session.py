@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError
@@ -13,6 +14,9 @@ from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.run import Run
+from bigdebug.trace.saved import save
+
+STRATEGIES = ("auto", "inject", "lazy")
 
 _sessions: weakref.WeakKeyDictionary[Any, DebugSession] = weakref.WeakKeyDictionary()
 
@@ -64,18 +68,41 @@ class DebugSession:
         return tuple(self._recorder.runs)
 
     @contextmanager
-    def capture(self, name: str | None = None) -> Iterator[Capture]:
-        """Capture the actions of a block. Gives the runs; used as a run, it is the latest of them."""
+    def capture(self, name: str | None = None, strategy: str = "auto") -> Iterator[Capture]:
+        """Capture the actions of a block. Gives the runs; used as a run, it is the latest of them.
+
+        ``strategy`` says where lineage lives: "inject" keeps it beside the tasks, "lazy" keeps counts and digests
+        and derives tables when a trace first needs them, "auto" keeps what is not too large (Titian 4.7).
+        """
+        if strategy not in STRATEGIES:
+            raise ValueError(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
         recorder = self._recorder
         capture = Capture(name)
-        before = recorder.capturing, recorder.run_name
-        recorder.capturing, recorder.run_name = True, name
-        recorder.listeners.append(capture.runs.append)
+        before = recorder.capturing, recorder.run_name, recorder.strategy
+        recorder.capturing, recorder.run_name, recorder.strategy = True, name, strategy
+        note = capture.runs.append
+        recorder.listeners.append(note)
         try:
             yield capture
         finally:
-            recorder.listeners.remove(capture.runs.append)
-            recorder.capturing, recorder.run_name = before
+            recorder.listeners.remove(note)
+            recorder.capturing, recorder.run_name, recorder.strategy = before
+
+    @contextmanager
+    def skip(self) -> Iterator[None]:
+        """Operators defined within keep no lineage of their own: chosen iterations of a loop, say.
+
+        A trace still passes through them: it derives what it needs, at the price of computing those stages again.
+        """
+        before, self._recorder.skipping = self._recorder.skipping, True
+        try:
+            yield
+        finally:
+            self._recorder.skipping = before
+
+    def save(self, path: str, runs: Iterable[Run] | None = None) -> Path:
+        """Save runs (all, if None) with their lineage into a new directory, for ``bigdebug.open``."""
+        return save(self.runs if runs is None else runs, self._recorder.store, path)
 
     def lineage(self, what: Any) -> LineageRDD:
         """The trace over all records of an RDD, or over the records that a run's action was called on."""

@@ -42,11 +42,16 @@ class Combine:
         notes.levels.append(lambda: outputs)
         passes = _passes(records, self.memory)
         outputs = 0
-        for turn in range(passes):
-            for key, combined in self._merge_turn(records, turn, passes, outputs, codes, leaked):
-                outputs += 1
-                yield key, combined if self.finish is None else self.finish(combined)
-        records.close()
+
+        def merged() -> Iterator[Any]:
+            nonlocal outputs
+            for turn in range(passes):
+                for key, combined in self._merge_turn(records, turn, passes, outputs, codes, leaked):
+                    outputs += 1
+                    yield key, combined if self.finish is None else self.finish(combined)
+            records.close()
+
+        return merged()
 
     def _merge_turn(
         self, spool: Spool, turn: int, passes: int, base: int, codes: Any, leaked: Leaked
@@ -93,15 +98,21 @@ class Gather:
         notes.columns[f"{name}.codes"] = lambda: smallest(codes)
         notes.levels.append(lambda: outputs)
         passes = _passes(records, self.memory)
-        groups = outputs = 0
-        for turn in range(passes):
-            known = self._gather_turn(records, turn, passes, groups, codes)
-            groups += len(known)
-            for key, lists in known.items():
-                for record in self.finish(key, lists):
-                    outputs += 1
-                    yield record
-        records.close()
+        outputs = 0
+
+        def gathered() -> Iterator[Any]:
+            nonlocal outputs
+            groups = 0
+            for turn in range(passes):
+                known = self._gather_turn(records, turn, passes, groups, codes)
+                groups += len(known)
+                for key, lists in known.items():
+                    for record in self.finish(key, lists):
+                        outputs += 1
+                        yield record
+            records.close()
+
+        return gathered()
 
     def _gather_turn(self, spool: Spool, turn: int, passes: int, base: int, codes: Any) -> dict[Any, Lists]:
         known: dict[Any, Lists] = {}
@@ -131,8 +142,11 @@ class Sort:
     def run(self, split: int, records: Spool, notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
         notes.levels.append(None)
         column = notes.column(f"{name}.order")
-        append = column.append
-        for position, record in self.order(enumerate(records)):
-            append(position)
-            yield record
-        records.close()
+
+        def ordered() -> Iterator[Any]:
+            for position, record in self.order(enumerate(records)):
+                column.append(position)
+                yield record
+            records.close()
+
+        return ordered()

@@ -56,9 +56,14 @@ class Watched:
     def run(self, split: int, records: Any, notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
         number = len(self.digests)
         self.digests.append(0)
-        for record in self.segment.run(split, records, notes, name, leaked):
-            self.digests[number] = zlib.crc32(canonical(record), self.digests[number])
-            yield record
+        passing = self.segment.run(split, records, notes, name, leaked)
+
+        def watched() -> Iterator[Any]:
+            for record in passing:
+                self.digests[number] = zlib.crc32(canonical(record), self.digests[number])
+                yield record
+
+        return watched()
 
 
 def canonical(record: Any) -> bytes:

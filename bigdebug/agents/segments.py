@@ -2,6 +2,9 @@
 
 PySpark pulls records one at a time, so between two pulls of the input every output belongs to the record pulled
 last: one append per input names the lineage of all outputs (Titian 4.3, without an id on the record).
+
+``run`` of a segment adds its level and columns to the notes at once and lets records pass later: levels stand in the
+order of the segments.
 """
 
 from __future__ import annotations
@@ -189,12 +192,16 @@ class Paired:
         feed = Tally(records)
         notes.levels[-1] = feed.count
         notes.levels.append(reads.__len__)
-        append = reads.append
-        for record in self.function(split, feed.pass_on()):
-            append(feed.passed)
-            if not len(reads) % CHUNK:
-                reads.settle()
-            yield record
+        function = self.function
+
+        def paired() -> Iterator[Any]:
+            for record in function(split, feed.pass_on()):
+                reads.append(feed.passed)
+                if not len(reads) % CHUNK:
+                    reads.settle()
+                yield record
+
+        return paired()
 
 
 @dataclass(frozen=True)
@@ -204,10 +211,18 @@ class Whole:
     function: Callable[[int, Iterable[Any]], Iterable[Any]]
 
     def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
-        feed = Tally(records)
+        incoming = records
         if notes.levels[-1] is None:
+            feed = Tally(records)
             notes.levels[-1] = feed.count
-        counted = notes.levels[-1] != feed.count
-        outputs = Tally(self.function(split, iter(records) if counted else feed.pass_on()))
-        notes.levels.append(outputs.count)
-        yield from outputs.pass_on()
+            incoming = feed.pass_on()
+        outputs = 0
+        notes.levels.append(lambda: outputs)
+
+        def whole() -> Iterator[Any]:
+            nonlocal outputs
+            for record in self.function(split, iter(incoming)):
+                outputs += 1
+                yield record
+
+        return whole()

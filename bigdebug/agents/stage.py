@@ -15,14 +15,21 @@ from bigdebug.agents.readers import Reader
 from bigdebug.agents.segments import Leaked, Offsets, OneToOne, Paired, Whole
 from bigdebug.store.blocks import Block, write_block
 
+TOO_LARGE = 1 << 30
+"""Tables of a partition beyond so many bytes are not written: deriving them on demand is cheaper than keeping them."""
+
 Runnable = OneToOne | Offsets | Paired | Whole | Merge
 
 
 class Task(NamedTuple):
-    """Who is running: the run, and the attempt of the task, unique in the application. No run, no lineage."""
+    """Who is running: the run, and the attempt of the task, unique in the application. No run, no lineage.
+
+    With ``lazy`` only counts and a digest are kept; tables are derived when a trace needs them.
+    """
 
     run: str | None
     attempt: int
+    lazy: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ class StageFunction:
     identify: Callable[[], Task]
     report: Callable[[list[Report]], None]
     leaked: Leaked
+    lazy: bool = False
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
         started = time.perf_counter()
@@ -88,9 +96,11 @@ class StageFunction:
         counts = notes.counts(emitted.records)
         size, error = 0, None
         try:
+            columns = {name: column() for name, column in notes.columns.items()}
+            stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > TOO_LARGE
             block = Block(
                 stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,
-                columns={name: column() for name, column in notes.columns.items()},
+                columns={} if stub else columns, stub=stub,
             )
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it

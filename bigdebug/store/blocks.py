@@ -31,7 +31,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Block:
-    """What the agents of one task noted. ``levels`` counts records by level; ``digest`` is a crc32 of the output."""
+    """What the agents of one task noted. ``levels`` counts records by level; ``digest`` is a crc32 of the output.
+
+    A ``stub`` holds these facts alone: its tables are to be derived.
+    """
 
     stage: str
     partition: int
@@ -39,6 +42,7 @@ class Block:
     levels: tuple[int, ...]
     digest: int
     columns: Mapping[str, Array]
+    stub: bool = False
 
     def column(self, name: str) -> Array:
         return self.columns[name]
@@ -56,7 +60,7 @@ def encode(block: Block) -> bytes:
     facts: dict[str, Any] = {
         "stage": block.stage, "partition": block.partition, "attempt": block.attempt,
         "levels": block.levels, "digest": block.digest,
-        "widths": {},
+        "stub": block.stub, "widths": {},
     }
     arrays = []
     for name, values in block.columns.items():
@@ -103,7 +107,7 @@ def decode(data: bytes, where: str = "a block") -> Block:
         columns[name] = np.cumsum(values, dtype=np.int64) if name.endswith(_RISING) else values
     return Block(
         stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
-        levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns,
+        levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
     )
 
 

@@ -106,7 +106,7 @@ class LineageStore:
                 remedy="A function of this stage depends on something else than its input (time, random numbers, a "
                 "global); its lineage cannot be trusted.",
             )
-        return blocks[-1]
+        return next((block for block in blocks if not block.stub), blocks[-1])
 
     def _remember(self, key: tuple[str, str, int], block: Block) -> Block:
         self._cache[key] = block

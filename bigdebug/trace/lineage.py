@@ -8,13 +8,13 @@ after each operator (Titian 4.1, remark); whoever holds the running program supp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.graph import Emission, Form, Operator, OperatorGraph, Stage
+from bigdebug.graph import Emission, Form, Operator, OperatorGraph, Segment, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace import structure
@@ -50,12 +50,10 @@ class Lineage:
 
     def finest(self, stage: Stage) -> Stage:
         """The same stage with an agent after each operator."""
-        from bigdebug.graph import Segment
-
         segments = tuple(
             Segment((operator,), self.graph[operator].form) for segment in stage.segments for operator in segment.operators
         )
-        return Stage(stage.id + ".fine", stage.reads, segments, Emission.RECORDS)
+        return replace(stage, id=stage.id + ".fine", segments=segments, emission=Emission.RECORDS, feeds=None)
 
     def hops_back(self, operator: int, stops: Collection[int]) -> Iterator[Hop]:
         """Where a backward trace at ``operator`` goes next, stopping no later than at ``stops``."""
@@ -130,21 +128,25 @@ class Lineage:
         for stage, level in self._levels(operator):
             found = {}
             for partition in self.store.partitions(self.runs, stage.id):
-                found[partition] = self.block(stage, partition).levels[level]
+                found[partition] = self.block(stage, partition, tables=False).levels[level]
             if found:
                 return found
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._ending_at(operator, {operator})
             partitions = range(self.graph[stage.reads].partitions)
             self._need(stage, dict.fromkeys(partitions, np.empty(1)))
-            return {p: self.block(stage, p).levels[number + 1] for p in self.store.partitions(self.runs, stage.id)}
+            return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.store.partitions(self.runs, stage.id)}
         raise IncompleteLineageError(
             f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
         )
 
-    def block(self, stage: Stage, partition: int) -> Block:
+    def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
+        """The block of a partition; without ``tables`` a stub will do, for its counts."""
         found = self.store.block(self.runs, stage.id, partition)
-        if found is None:
+        if found is not None and found.stub and tables and self.derive is not None:
+            self.derive(stage, [partition])
+            found = self.store.block(self.runs, stage.id, partition)
+        if found is None or (found.stub and tables):
             raise IncompleteLineageError(
                 f"There is no lineage of partition {partition} of stage {stage.id} ({self.graph[stage.ends]})",
                 remedy="The job did not compute it, or its block could not be written: see run.incomplete.",
@@ -181,7 +183,7 @@ class Lineage:
         return Arrivals.of(self.block(stage, partition))
 
     def _arrivals(self, operator: int, stage: Stage, places: Places, ahead: bool) -> Any:
-        merged = self.graph[operator].form is not Form.SHUFFLE
+        merged = self.graph[operator].form.merges
         self._need(stage, places)
         if ahead:
             return {
@@ -215,9 +217,7 @@ class Lineage:
             for number, segment in enumerate(stage.segments):
                 if segment.operators[-1] == operator:
                     found.append((stage, number + 1))
-            if stage.reads == operator and self.graph[operator].form in (Form.SOURCE, Form.SHUFFLE, Form.CARTESIAN):
-                found.append((stage, 0))
-            elif stage.reads == operator and self.graph[operator].form.narrow:
+            if stage.reads == operator and not (stage.fetches and self.graph[operator].form.merges):
                 found.append((stage, 0))
         coverage = {stage.id: len(self._readable(stage)) for stage, _ in found}
         yield from sorted(found, key=lambda at: -coverage[at[0].id])
@@ -259,7 +259,7 @@ class Lineage:
         return sorted(found, key=lambda s: -len(self._readable(s)))
 
     def _reading(self, operator: int) -> Stage:
-        found = [s for s in self.graph.stages if s.reads == operator]
+        found = [s for s in self.graph.stages if s.reads == operator and s.fetches]
         if not found:
             raise IncompleteLineageError(
                 f"No stage that reads {self.graph[operator]} was captured", remedy="Run the action again under capture."
@@ -268,10 +268,13 @@ class Lineage:
 
     def _need(self, stage: Stage, places: Places) -> None:
         """See that ``stage`` has blocks for the partitions of ``places``, deriving those that it lacks."""
-        missing = [p for p, at in places.items() if len(at) and self.store.block(self.runs, stage.id, p) is None]
+        missing = [p for p, at in places.items() if len(at) and not self._has(stage, p)]
         if missing and self.derive is not None:
             self.derive(stage, missing)
-            self.store.forget(self.runs[0])
+
+    def _has(self, stage: Stage, partition: int) -> bool:
+        block = self.store.block(self.runs, stage.id, partition)
+        return block is not None and not block.stub
 
 
 def all_of(lineage: Lineage, operator: int) -> dict[int, Positions]:

@@ -162,9 +162,12 @@ class Compiler:
     ) -> PipelinedRDD[Any, Any]:
         stage_id = self._recorder.next_stage_id()
         kind = {emit.Shuffled: Emission.SHUFFLED, emit.Combined: Emission.COMBINED}.get(type(emission), Emission.RECORDS)
-        stage = Stage(stage_id, pipeline.reads, tuple(s for s, _ in pipeline.pieces), kind, feeds, branch)
+        fetches = not isinstance(pipeline.reader, readers.Direct)
+        stage = Stage(stage_id, pipeline.reads, tuple(s for s, _ in pipeline.pieces), kind, feeds, branch, fetches)
         rdd._compiled.stages[stage_id] = stage
         function = self._function(stage_id, pipeline.reader, pipeline.pieces, emission)
+        if rdd._definition.operator.detail.get("skipped"):
+            function = replace(function, lazy=True)
         self._compiled_stages[stage_id] = pipeline, function
         keeps = feeds is None and rdd.partitioner is not None
         made: PipelinedRDD[Any, Any] = PipelinedRDD(pipeline.base, function, preservesPartitioning=keeps)
@@ -275,7 +278,9 @@ def _forms(segment: Segment, run: Any) -> Iterator[tuple[Form, Any]]:
         yield (Form.ONE_TO_ONE if one else Form.OFFSETS), step
 
 
-def _grouped(steps: Any, fuse: bool = True, to_the_end: bool = False) -> tuple[tuple[Segment, Any], ...]:
+def _grouped(
+    steps: Any, fuse: bool = True, to_the_end: bool = False, ends: bool = True
+) -> tuple[tuple[Segment, Any], ...]:
     """Neighbouring record-wise operators share one table; every other operator has its own.
 
     In a stage that reads its input ``to_the_end`` a filter that stands first may look ahead, which is faster.
@@ -309,7 +314,7 @@ def _grouped(steps: Any, fuse: bool = True, to_the_end: bool = False) -> tuple[t
         else:
             done.append((segment, step))
     close()
-    if done and isinstance(done[-1][1], segments.Offsets):
+    if ends and done and isinstance(done[-1][1], segments.Offsets):
         done[-1] = done[-1][0], replace(done[-1][1], last=True)
     return tuple(done)
 
@@ -318,7 +323,7 @@ def regrouped(pieces: tuple[tuple[Segment, Any], ...], operator: int) -> tuple[t
     """The same steps, grouped so that the records of ``operator`` stand at a level of their own."""
     steps = _singles(pieces)
     cut = next((n + 1 for n, (segment, _) in enumerate(steps) if segment.operators[-1] == operator), 0)
-    return (*_grouped(steps[:cut]), *_grouped(steps[cut:]))
+    return (*_grouped(steps[:cut], ends=False), *_grouped(steps[cut:]))
 
 
 def _identify() -> Any:
@@ -326,7 +331,8 @@ def _identify() -> Any:
         context = TaskContext.get()
         if context is None:
             return Task(None, 0)
-        return Task(context.getLocalProperty("bigdebug.run"), context.taskAttemptId())
+        lazy = context.getLocalProperty("bigdebug.strategy") == "lazy"
+        return Task(context.getLocalProperty("bigdebug.run"), context.taskAttemptId(), lazy)
 
     return identify
 

@@ -81,7 +81,7 @@ class Questions:
             base, function, level, stage = self._tapped(operator, wanted)
             expected = {}
             for partition in wanted:
-                block = self._run.lineage.block(stage, partition)
+                block = self._run.lineage.block(stage, partition, tables=False)
                 expected[partition] = (block.levels, block.digest)
             names = ", ".join(str(self._run.graph[o]) for o in stage.operators) or str(self._run.graph[stage.reads])
 
@@ -100,14 +100,14 @@ class Questions:
         compiler = self._recorder.compiler
         base, function = compiler.fine(origin) if fine else _base_of(compiler, origin)
         with self._recorder.plain(), self._as_run():
-            self._job(base, _Drained(function), dict.fromkeys(partitions, ()))
+            self._job(base, _Drained(replace(function, lazy=False)), dict.fromkeys(partitions, ()))
         self._recorder.reports_of(self._run.id)
         store, runs = self._run.lineage.store, self._run.lineage.runs
         store.forget(self._run.id)
         original = next((s for s in self._run.graph.stages if s.id == origin), None)
         for partition in partitions:
             derived = store.block(runs, stage.id, partition)
-            if derived is None:
+            if derived is None or derived.stub:
                 raise IncompleteLineageError(
                     f"The lineage of partition {partition} of {self._run.graph[stage.ends]} could not be written",
                     remedy="See the log; the disk of the store may be full.",
@@ -167,10 +167,10 @@ class Questions:
     def _tapped(self, operator: int, wanted: Mapping[int, Any]) -> tuple[RDD[Any], StageFunction, int, Stage]:
         """A stage of the run in which the records of ``operator`` stand at a level of their own."""
         compiler = self._recorder.compiler
-        lineage = self._run.lineage
+        lineage, form = self._run.lineage, self._run.graph[operator].form
         candidates = [
             s for s in self._run.graph.stages
-            if operator in s.operators or (s.reads == operator and not self._merged(operator))
+            if operator in s.operators or (s.reads == operator and not (s.fetches and form.merges))
         ]
         candidates.sort(key=lambda s: -sum(lineage.store.block(lineage.runs, s.id, p) is not None for p in wanted))
         if not candidates:
@@ -183,10 +183,6 @@ class Questions:
         level = next((n + 1 for n, (s, _) in enumerate(pieces) if s.operators[-1] == operator), 0)
         return pipeline.base, replace(function, segments=tuple(run for _, run in pieces)), level, stage
 
-    def _merged(self, operator: int) -> bool:
-        form = self._run.graph[operator].form
-        return form.wide and form is not Form.SHUFFLE
-
     def _checked(self, base: RDD[Any], recompute: Recompute, stage: Stage) -> dict[int, dict[int, Any]]:
         found: dict[int, dict[int, Any]] = {p: {} for p in recompute.wanted}
         facts: dict[int, Facts] = {}
@@ -196,7 +192,7 @@ class Questions:
             else:
                 found[split][answer[0]] = answer[1]
         for partition, seen in facts.items():
-            block = self._run.lineage.block(stage, partition)
+            block = self._run.lineage.block(stage, partition, tables=False)
             if not agrees(seen, (block.levels, block.digest)):
                 self._refuse(stage, partition)
         return found

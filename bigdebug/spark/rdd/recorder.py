@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("bigdebug")
 
-RUN_PROPERTY = "bigdebug.run"
+RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
 
 
 @dataclass
@@ -56,6 +56,7 @@ class Recorder:
         self.capturing = False
         self.skipping = False
         self.run_name: str | None = None
+        self.strategy = "auto"
         self.runs: list[Run] = []
         self.subjects: dict[str, Captured] = {}
         self.reports = sc.accumulator([], ReportList())  # type: ignore[arg-type]
@@ -111,6 +112,8 @@ class Recorder:
         if self._state.action is not None:
             known["internal"] = True
             method = self._state.action.name
+        if self.skipping:
+            known["skipped"] = True
         return Operator(
             id=next(self._ids), name=name if method in (name, "<module>") else f"{method}.{name}", kind=kind, form=form,
             parents=tuple(p._definition.operator.id for p in parents), partitions=UNKNOWN,
@@ -175,6 +178,7 @@ class Recorder:
         self._state.action = action
         before = self.sc.getLocalProperty(RUN_PROPERTY)
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
+        self.sc.setLocalProperty(STRATEGY_PROPERTY, self.strategy)
         status = "failed"
         try:
             yield action
@@ -182,6 +186,7 @@ class Recorder:
         finally:
             self._state.action = None
             self.sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
+            self.sc.setLocalProperty(STRATEGY_PROPERTY, None)  # type: ignore[arg-type]
             try:
                 with self.plain():
                     self._finish(action, status)

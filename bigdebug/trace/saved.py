@@ -1,0 +1,164 @@
+"""Saved sessions: runs and their blocks in a directory, opened later without Spark and without the program (Titian 4.4).
+
+``session.json`` holds the runs as plain data, ``blocks/`` the lineage blocks. Nothing in it is executed on opening.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bigdebug.errors import IncompleteLineageError, NotCapturedError, SourceChangedError, StoreError, StoreVersionError
+from bigdebug.graph import OperatorGraph
+from bigdebug.model import OperatorStatistics, SourceRecord, Statistics
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.run import Run
+from bigdebug.trace.textlines import TextLines, local_path
+from bigdebug.trace.trace import Trace, all_records
+
+FORMAT = 1
+_CATALOG, _BLOCKS = "session.json", "blocks"
+
+
+def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str]) -> Path:
+    """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        if target.exists() and any(target.iterdir()):
+            raise StoreError(
+                "The directory to save into is not empty", value=str(target), remedy="Name a new one, or remove it first."
+            )
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True, mode=0o700)
+        kept = list(runs)
+        for run in {r for run in kept for r in (run.id, *run.earlier)}:
+            if (store.root / run).exists():
+                shutil.copytree(store.root / run, partial / _BLOCKS / run)
+        catalog = {"format": FORMAT, "runs": [_dump(run) for run in kept]}
+        (partial / _CATALOG).write_text(json.dumps(catalog, indent=1, default=repr))
+        if target.exists():
+            target.rmdir()
+        partial.rename(target)
+    except OSError as problem:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise StoreError(
+            f"The session cannot be saved: {problem}", value=str(target), remedy="Name a directory that you may write."
+        ) from problem
+    return target
+
+
+def open_session(path: str | os.PathLike[str]) -> SavedSession:
+    """The saved session in ``path``. Raises StoreError, StoreVersionError if it cannot be read here."""
+    catalog = Path(path, _CATALOG)
+    try:
+        data = json.loads(catalog.read_text())
+        version = data["format"]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise StoreError(
+            f"This is not a saved bigdebug session: {problem}", value=str(path), remedy="Give a directory made by dbg.save()."
+        ) from problem
+    if version > FORMAT:
+        raise StoreVersionError(
+            f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(path),
+            remedy="Open it with the bigdebug that wrote it, or a newer one.",
+        )
+    store = LineageStore(Path(path, _BLOCKS))
+    return SavedSession(Path(path), tuple(_load(run, store) for run in data["runs"]))
+
+
+class SavedSession:
+    """Runs that were saved. Traces answer rids and origins, and source records of local text files."""
+
+    def __init__(self, path: Path, runs: tuple[Run, ...]) -> None:
+        self.path = path
+        self.runs = runs
+
+    def run(self, name: str) -> Run:
+        """The latest run of this name or id."""
+        for run in reversed(self.runs):
+            if name in (run.name, run.id):
+                return run
+        raise NotCapturedError(
+            "There is no such run in the saved session", value=name,
+            remedy=f"It has {', '.join(repr(r.name) for r in self.runs) or 'no runs'}.",
+        )
+
+    def lineage(self, run: Run | str, operator: int | None = None) -> SavedTrace:
+        """The trace over all records of an operator of a run, of its action's RDD if None."""
+        chosen = self.run(run) if isinstance(run, str) else run
+        at = chosen.subject if operator is None else chosen.graph[operator].id
+        return SavedTrace(chosen, [at], lambda: all_records(chosen, at))
+
+    def __repr__(self) -> str:
+        return f"<saved session {str(self.path)!r}: {len(self.runs)} runs>"
+
+
+class SavedTrace(Trace):
+    """A trace of a saved run."""
+
+    def _to(self, operators: Iterable[int], find: Any) -> SavedTrace:
+        return SavedTrace(self.run, operators, find)
+
+    @cached_property
+    def _readers(self) -> dict[int, TextLines]:
+        return {o: TextLines(facts.splits) for o, facts in self.run.sources.items() if facts.type == "text" and facts.plain}
+
+    def source_records(self) -> list[SourceRecord]:
+        """The traced lines of local text files, with rids and origins.
+
+        Raises IncompleteLineageError for other sources, SourceChangedError if a file is not what the run read.
+        """
+        found: list[Any] = []
+        for operator in self.operators:
+            for stamp in self.run.sources[operator].stamps if operator in self.run.sources else ():
+                path = local_path(stamp.path)
+                status = os.stat(path) if path and os.path.exists(path) else None
+                if status is None or (status.st_size, status.st_mtime_ns) != (stamp.size, stamp.modified):
+                    raise SourceChangedError(
+                        "An input of the saved run is no longer what it was", value=stamp.path,
+                        remedy="Put the file back; rids and origins are still answered.",
+                    )
+            known = self.run.lineage.records(operator)
+            for partition, positions in sorted(self.standing.get(operator, {}).items()):
+                reader = self._readers.get(operator)
+                lines = reader.read(partition, positions, known.get(partition)) if reader else None
+                if lines is None:
+                    raise IncompleteLineageError(
+                        f"The records of {self.run.graph[operator]} are not kept with a saved session",
+                        remedy="Trace to a text source on this machine, or ask for rids() and origins().",
+                    )
+                found.extend(lines)
+        return [
+            SourceRecord(line, int(rid), origin)
+            for line, rid, origin in zip(found, self.rids().tolist(), self.origins(), strict=True)
+        ]
+
+    def collect(self) -> list[Any]:
+        return [known.record for known in self.source_records()]
+
+
+def _dump(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
+        "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
+        "earlier": run.earlier, "sources": {str(o): facts.dump() for o, facts in run.sources.items()},
+    }
+
+
+def _load(data: dict[str, Any], store: LineageStore) -> Run:
+    statistics = data["statistics"]
+    stages = tuple(OperatorStatistics(**{**s, "operators": tuple(s["operators"])}) for s in statistics["stages"])
+    return Run(
+        id=data["id"], name=data["name"], action=data["action"], status=data["status"], subject=data["subject"],
+        graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages}),
+        incomplete=tuple(data["incomplete"]), store=store, earlier=tuple(data["earlier"]),
+        sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},
+    )
