@@ -7,7 +7,7 @@ after each operator (Titian 4.1, remark); whoever holds the running program supp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,6 +44,8 @@ class Lineage:
     store: LineageStore
     runs: tuple[str, ...]
     derive: Derive | None = None
+    computed: Mapping[str, Collection[int]] = field(default_factory=dict)
+    """Partitions that the run computed, by stage: a block that is missing there is lost, not empty."""
     _tables: dict[tuple[str, int, int], Table] = field(default_factory=dict)
 
     # ---- the shape of the graph -------------------------------------------------------------------------------
@@ -116,7 +118,7 @@ class Lineage:
             return found
         if reached.form.wide:
             assert hop.stage is not None
-            arrived = self._departures(hop.operator, hop.branch).ahead(places, self._readable(hop.stage), hop.stage, self)
+            arrived = self._departures(hop.operator, hop.branch).ahead(places, self.readable(hop.stage), hop.stage, self)
             return self._arrivals(hop.operator, hop.stage, arrived, ahead=True)
         return structure.ahead(self, reached, hop, places)
 
@@ -127,7 +129,7 @@ class Lineage:
             return structure.records(self, subject)
         for stage, level in self._levels(operator):
             found = {}
-            for partition in self.store.partitions(self.runs, stage.id):
+            for partition in self.readable(stage):
                 found[partition] = self.block(stage, partition, tables=False).levels[level]
             if found:
                 return found
@@ -135,7 +137,7 @@ class Lineage:
             stage, number = self._ending_at(operator, {operator})
             partitions = range(self.graph[stage.reads].partitions)
             self._need(stage, dict.fromkeys(partitions, np.empty(1)))
-            return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.store.partitions(self.runs, stage.id)}
+            return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.readable(stage)}
         raise IncompleteLineageError(
             f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
         )
@@ -143,7 +145,7 @@ class Lineage:
     def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
         """The block of a partition; without ``tables`` a stub will do, for its counts."""
         found = self.store.block(self.runs, stage.id, partition)
-        if found is not None and found.stub and tables and self.derive is not None:
+        if (found is None or (found.stub and tables)) and self.derive is not None:
             self.derive(stage, [partition])
             found = self.store.block(self.runs, stage.id, partition)
         if found is None or (found.stub and tables):
@@ -202,8 +204,8 @@ class Lineage:
             f"No stage that feeds {self.graph[operator]} was captured", remedy="Run the action again under capture."
         )
 
-    def _readable(self, stage: Stage) -> list[int]:
-        return self.store.partitions(self.runs, stage.id)
+    def readable(self, stage: Stage) -> list[int]:
+        return sorted({*self.computed.get(stage.id, ()), *self.store.partitions(self.runs, stage.id)})
 
     # ---- stages -----------------------------------------------------------------------------------------------
 
@@ -219,7 +221,7 @@ class Lineage:
                     found.append((stage, number + 1))
             if stage.reads == operator and not (stage.fetches and self.graph[operator].form.merges):
                 found.append((stage, 0))
-        coverage = {stage.id: len(self._readable(stage)) for stage, _ in found}
+        coverage = {stage.id: len(self.readable(stage)) for stage, _ in found}
         yield from sorted(found, key=lambda at: -coverage[at[0].id])
 
     def _ending_at(self, operator: int, stops: Collection[int]) -> tuple[Stage, int]:
@@ -256,7 +258,7 @@ class Lineage:
     def _running(self, operator: int) -> list[Stage]:
         """Stages that compute ``operator``, those with most blocks first."""
         found = [s for s in self.graph.stages if operator in s.operators]
-        return sorted(found, key=lambda s: -len(self._readable(s)))
+        return sorted(found, key=lambda s: -len(self.readable(s)))
 
     def _reading(self, operator: int) -> Stage:
         found = [s for s in self.graph.stages if s.reads == operator and s.fetches]
@@ -264,7 +266,7 @@ class Lineage:
             raise IncompleteLineageError(
                 f"No stage that reads {self.graph[operator]} was captured", remedy="Run the action again under capture."
             )
-        return max(found, key=lambda s: len(self._readable(s)))
+        return max(found, key=lambda s: len(self.readable(s)))
 
     def _need(self, stage: Stage, places: Places) -> None:
         """See that ``stage`` has blocks for the partitions of ``places``, deriving those that it lacks."""

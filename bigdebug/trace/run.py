@@ -19,7 +19,8 @@ class Run:
     """One captured action. ``status`` is succeeded, failed or partial; ``incomplete`` says why lineage is missing.
 
     ``subject`` is the operator that the action was called on. ``earlier`` are runs whose blocks it may share, because
-    Spark did not compute a shuffle or a cache again, latest first.
+    Spark did not compute a shuffle or a cache again, latest first. ``computed`` are the partitions of each stage that it
+    or they computed.
     """
 
     id: str
@@ -34,11 +35,12 @@ class Run:
     store: LineageStore | None = field(default=None, repr=False, compare=False)
     earlier: tuple[str, ...] = field(default=(), repr=False)
     sources: Mapping[int, SourceFacts] = field(default_factory=dict, repr=False)
+    computed: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def lineage(self) -> Lineage:
         assert self.store is not None
-        return Lineage(self.graph, self.store, (self.id, *self.earlier))
+        return Lineage(self.graph, self.store, (self.id, *self.earlier), computed=self.computed)
 
     def operator(self, operator: int | Operator) -> Operator:
         return self.graph[operator.id if isinstance(operator, Operator) else operator]

@@ -149,7 +149,7 @@ def _dump(run: Run) -> dict[str, Any]:
     return {
         "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
         "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
-        "earlier": run.earlier, "sources": {str(o): facts.dump() for o, facts in run.sources.items()},
+        "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in run.sources.items()},
     }
 
 
@@ -160,5 +160,6 @@ def _load(data: dict[str, Any], store: LineageStore) -> Run:
         id=data["id"], name=data["name"], action=data["action"], status=data["status"], subject=data["subject"],
         graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages}),
         incomplete=tuple(data["incomplete"]), store=store, earlier=tuple(data["earlier"]),
+        computed={stage: tuple(partitions) for stage, partitions in data["computed"].items()},
         sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},
     )

@@ -105,7 +105,7 @@ def _product_ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Place
     assert hop.stage is not None
     width = _widths(lineage, operator)
     found = []
-    for partition in lineage.store.partitions(lineage.runs, hop.stage.id):
+    for partition in lineage.readable(hop.stage):
         part = partition % width if hop.branch else partition // width
         if part in places:
             found.append({partition: _product(lineage, hop, partition).ahead(places[part], bool(hop.branch))})

@@ -201,16 +201,29 @@ class Recorder:
         self.store.forget(action.run)
         trouble = list(action.trouble)
         trouble += [f"stage {r.stage}, partition {r.partition}: {r.error}" for r in reports if r.error]
+        if trouble and status == "succeeded":
+            status = "partial"
         run = Run(
             id=action.run, name=self.run_name or action.name, action=action.name, status=status,
             subject=action.subject._definition.operator.id, graph=graph, statistics=_statistics(graph, reports),
-            incomplete=tuple(trouble), store=self.store, earlier=tuple(r.id for r in reversed(self.runs)),
-            sources=measured(action.subject),
+            incomplete=tuple(trouble), store=self.store, earlier=tuple(r.id for r in reversed(self.runs) if any(stage.id in r.computed for stage in graph.stages)),
+            sources=measured(action.subject), computed=self._computed(graph, reports),
         )
         self.subjects[run.id] = action.target or action.subject
         self.runs.append(run)
         for listener in list(self.listeners):
             listener(run)
+
+    def _computed(self, graph: OperatorGraph, reports: Sequence[Report]) -> dict[str, tuple[int, ...]]:
+        """Partitions by stage, of this run and of earlier ones that computed the same stages."""
+        found: dict[str, set[int]] = {stage.id: set() for stage in graph.stages}
+        for report in reports:
+            found.setdefault(report.stage, set()).add(report.partition)
+        for run in self.runs:
+            for stage, partitions in run.computed.items():
+                if stage in found:
+                    found[stage].update(partitions)
+        return {stage: tuple(sorted(partitions)) for stage, partitions in found.items() if partitions}
 
     def reports_of(self, run: str) -> list[Report]:
         mine = [r for r in self.reports.value if r.run == run]
