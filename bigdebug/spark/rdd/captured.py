@@ -52,6 +52,18 @@ class Captured:
     def _jrdd(self, jrdd: Any) -> None:
         self.__dict__["_jrdd"] = jrdd
 
+    @property
+    def _jrdd_deserializer(self) -> Any:
+        """How to read what ``_jrdd`` gives."""
+        action = self._recorder.action
+        if action is None or self in action.uncompiled:
+            return self.__dict__["_jrdd_deserializer"]
+        return self._recorder.compiler.action_deserializer(self)
+
+    @_jrdd_deserializer.setter
+    def _jrdd_deserializer(self, deserializer: Any) -> None:
+        self.__dict__["_jrdd_deserializer"] = deserializer
+
     def _plain_jrdd(self) -> Any:
         raise NotImplementedError
 

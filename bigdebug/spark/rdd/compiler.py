@@ -77,9 +77,15 @@ class Compiler:
             compiled = rdd._compiled
             if compiled.raw is None:
                 compiled.raw = self._stage_rdd(rdd, self._pipeline(rdd), emit.Raw())
-            rdd._jrdd_deserializer = NoOpSerializer()
             return compiled.raw._jrdd
         return self.records(rdd)._jrdd
+
+    def action_deserializer(self, rdd: Captured) -> Any:
+        """How to read what ``action_jrdd`` gives."""
+        if getattr(rdd, "_bypass_serializer", False):
+            return NoOpSerializer()
+        compiled = rdd._compiled.records
+        return rdd.__dict__["_jrdd_deserializer"] if compiled is None else compiled._jrdd_deserializer
 
     def stages(self, rdd: Captured) -> Iterator[Stage]:
         """All stages that computing ``rdd`` involves."""

@@ -39,6 +39,7 @@ class Action:
     target: Captured | None = None
     stages: dict[str, Stage] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
+    uncompiled: set[Captured] = field(default_factory=set)
 
 
 class _ThreadState(threading.local):
@@ -142,6 +143,7 @@ class Recorder:
             except Exception as trouble:  # the user's job comes first
                 log.warning("bigdebug runs %s without capture: %s", action.name, trouble, exc_info=True)
                 action.trouble.append(f"{type(trouble).__name__}: {trouble}")
+                action.uncompiled.add(rdd)
                 return rdd._plain_jrdd()
 
     def next_stage_id(self) -> str:
