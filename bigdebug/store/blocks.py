@@ -142,8 +142,8 @@ def _steps(values: Array) -> Array:
 
 def _planes(values: Array) -> Array:
     """The lowest bytes of all values, then the next: high bytes are mostly zero and compress well side by side."""
-    return values.astype(values.dtype.newbyteorder("<")).view(np.uint8).reshape(len(values), -1).T.ravel()
+    return values.astype(values.dtype.newbyteorder("<")).view(np.uint8).reshape(len(values), values.dtype.itemsize).T.ravel()
 
 
 def _integers(planes: Array, width: int) -> Array:
-    return np.ascontiguousarray(planes.reshape(width, -1).T).view(f"<u{width}").ravel()
+    return np.ascontiguousarray(planes.reshape(width, len(planes) // width).T).view(f"<u{width}").ravel()

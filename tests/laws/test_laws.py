@@ -1,0 +1,180 @@
+"""The laws of DESIGN section 6 over random programs, on real Spark."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+import bigdebug
+from tests.laws.programs import OPS, POSITIONAL, Program, build, interpret, programs
+
+MANY = int(os.environ.get("LAW_EXAMPLES", "30"))
+FEW = settings(max_examples=MANY, deadline=None)
+SOME = settings(max_examples=MANY * 2 // 3, deadline=None)
+
+
+@pytest.fixture(scope="module")
+def dbg(spark: Any) -> Any:
+    return bigdebug.attach(spark)
+
+
+def multiset(records: Any) -> Counter[str]:
+    return Counter(map(repr, records))
+
+
+def captured(dbg: Any, program: Program) -> tuple[Any, list[Any], list[Any], list[Any]]:
+    """Result records in rid order, the result, its sources, all its RDDs."""
+    result, made, sources = build(program, dbg.context)
+    with dbg.capture("law") as run:
+        records = result.collect()
+    assert run.incomplete == () and run.status == "succeeded"
+    return records, result, sources, made
+
+
+def lineage_of(dbg: Any, result: Any, sources: list[Any], rid: int) -> frozenset[tuple[str, int]]:
+    """What the engine says that the record was computed from, in the interpreter's terms."""
+    if not sources:
+        return frozenset()
+    found = set()
+    trace = result.getLineage().at([rid]).goBackAll()
+    ids = {source._definition.operator.id: f"s{i}" for i, source in enumerate(sources)}
+    for operator in trace.operators:
+        facts = trace.run.sources[operator]
+        for partition, positions in trace.standing.get(operator, {}).items():
+            for origin in facts.origins(partition, positions, lambda ps: {}):
+                found.add((ids[operator], origin.index))
+    return frozenset(found)
+
+
+@FEW
+@given(programs(ops=(*OPS, *POSITIONAL)))
+def test_1_transparency(dbg: Any, spark: Any, program: Program) -> None:
+    """Capture on, off and not there: the same records."""
+    expected = multiset(build(program, spark.sparkContext)[0].collect())
+    assert multiset(build(program, dbg.context)[0].collect()) == expected
+    for strategy in ("inject", "lazy"):
+        result, _, _ = build(program, dbg.context)
+        with dbg.capture("law", strategy=strategy) as run:
+            assert multiset(result.collect()) == expected
+            assert result.count() == sum(expected.values())
+        assert run.incomplete == ()
+
+
+@FEW
+@given(programs(ops=(*OPS, *POSITIONAL)))
+def test_2_duality(dbg: Any, program: Program) -> None:
+    """An output is ahead of a source record if and only if the source record is behind the output."""
+    _, result, sources, _ = captured(dbg, program)
+    trace = result.getLineage()
+    for source in sources:
+        operator = source._definition.operator.id
+        if operator not in trace.run.graph.upstream(trace.operators[0]):
+            continue
+        back = {(int(s), int(o)) for o in trace.rids() for s in trace.at([o]).back_to(source).rids()}
+        everything = dbg.lineage(source)
+        ahead = {(int(s), int(o)) for s in everything.rids() for o in everything.at([s]).forward_to(result).rids()}
+        assert back == ahead
+
+
+@FEW
+@given(programs())
+def test_4_precision(dbg: Any, program: Program) -> None:
+    """The lineage of every output is exactly what the meaning of the operators says; more only through black boxes."""
+    records, result, sources, _ = captured(dbg, program)
+    expected = interpret(program)
+    assert multiset(records) == multiset(r for r, _ in expected)
+    rids = result.getLineage().rids().tolist()
+    assert len(rids) == len(records)
+    got = [(repr(r), lineage_of(dbg, result, sources, rid)) for r, rid in zip(records, rids)]
+    want = [(repr(r), lineage) for r, lineage in expected]
+    note(f"got {got}\nwant {want}")
+    if not program.opaque:
+        assert Counter(got) == Counter(want)
+        return
+    for record in {r for r, _ in got}:
+        mine = sorted((lineage for r, lineage in got if r == record), key=len, reverse=True)
+        for needed in sorted((lineage for r, lineage in want if r == record), key=len, reverse=True):
+            assert any(needed <= lineage for lineage in mine)
+
+
+@SOME
+@given(programs(), st.randoms(use_true_random=False))
+def test_3_sufficiency_and_5_strategies_agree(dbg: Any, program: Program, random: Any) -> None:
+    """Run on the lineage of an output alone, the program gives it again: in this process, and on Spark."""
+    records, result, sources, _ = captured(dbg, program)
+    rids = result.getLineage().rids().tolist()
+    if not rids:
+        return
+    rid = random.choice(rids)
+    record = repr(records[rids.index(rid)])
+    replay = result.getLineage().at([rid]).replay()
+    here = multiset(replay.collect())
+    assert record in here
+    assert multiset(replay.rdd.collect()) == here
+
+
+@SOME
+@given(programs(), st.randoms(use_true_random=False))
+def test_ex_replay_is_the_program_without_those_records(dbg: Any, spark: Any, program: Program, random: Any) -> None:
+    records, result, sources, _ = captured(dbg, program)
+    rids = result.getLineage().rids().tolist()
+    if not rids:
+        return
+    rid = random.choice(rids)
+    dropped = lineage_of(dbg, result, sources, rid)
+    rest = Program(
+        tuple(
+            (tuple(x for i, x in enumerate(data) if (f"s{n}", i) not in dropped), partitions)
+            for n, (data, partitions) in enumerate(program.sources)
+        ),
+        program.nodes,
+    )
+    expected = multiset(r for r, _ in interpret(rest))
+    replay = result.getLineage().at([rid]).replay(exclude=True)
+    assert multiset(replay.collect()) == expected
+    assert multiset(replay.rdd.collect()) == expected
+
+
+@SOME
+@given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
+def test_5_every_operator_can_be_stopped_at(dbg: Any, program: Program, random: Any) -> None:
+    """Going back over any operator on the way reaches the same sources as going back at once; both ways agree."""
+    records, result, sources, made = captured(dbg, program)
+    trace = result.getLineage()
+    if not len(trace.rids()):
+        return
+    one = trace.at([random.choice(trace.rids().tolist())])
+    straight = {o: set(s) for o, s in _rids_by_source(one.goBackAll()).items()}
+    reached: dict[int, set[int]] = {o: set() for o in straight}
+    parents = trace.run.graph[trace.operators[0]].parents
+    for parent in dict.fromkeys(parents):
+        step = one.back_to(parent)
+        assert len(step.collect()) == step.count()
+        for source, rids in _rids_by_source(step.goBackAll()).items():
+            reached[source] |= set(rids)
+    if parents:
+        assert reached == straight
+
+
+@SOME
+@given(programs(ops=(*OPS, *POSITIONAL)))
+def test_6_stability(dbg: Any, program: Program) -> None:
+    """The same program once more gives the same rids with the same records and the same lineage."""
+    first, one, sources, _ = captured(dbg, program)
+    second, two, again, _ = captured(dbg, program)
+    assert [repr(r) for r in first] == [repr(r) for r in second]
+    rids = one.getLineage().rids().tolist()
+    assert rids == two.getLineage().rids().tolist()
+    for rid in rids[:6]:
+        assert lineage_of(dbg, one, sources, rid) == lineage_of(dbg, two, again, rid)
+
+
+def _rids_by_source(trace: Any) -> dict[int, list[int]]:
+    from bigdebug.trace.places import rids_of
+
+    return {o: rids_of(trace.standing.get(o, {})).tolist() for o in trace.operators}
