@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bigdebug.errors import NotCapturedError
+from bigdebug.errors import NotCapturedError, StoreError
+from bigdebug.spark.attachment import install, plain_context, running_session, uninstall
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.run import Run
+from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
+from bigdebug.trace.table import Table
 
 STRATEGIES = ("auto", "inject", "lazy")
 
@@ -30,7 +32,18 @@ def attach(spark: Any, store: str | None = None) -> DebugSession:
     known = _sessions.get(spark)
     if known is None or known.context._jsc is None:
         known = _sessions[spark] = DebugSession(spark, store)
+    elif store is not None and known.store.parent != Path(store):
+        raise StoreError(
+            f"This session keeps its lineage below {known.store.parent} already", value=store,
+            remedy="Name the store when you attach first, or dbg.detach() before.",
+        )
     return known
+
+
+def active_session() -> DebugSession | None:
+    """The debug session of the SparkSession that is running, attached now if need be; None if none is running."""
+    spark = running_session()
+    return None if spark is None else attach(spark)
 
 
 class Capture:
@@ -61,6 +74,27 @@ class DebugSession:
         self.spark = spark
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
         self._recorder = self.context._bigdebug
+        install(spark, self.context)
+
+    @property
+    def store(self) -> Path:
+        """The directory where lineage is kept."""
+        return self._recorder.store.root
+
+    def detach(self) -> None:
+        """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
+        self._recorder.capturing = False
+        uninstall(self.spark, self.context)
+        _sessions.pop(self.spark, None)
+
+    @property
+    def plain_context(self) -> Any:
+        """The SparkContext that ``context`` stands for."""
+        return plain_context(self.context)
+
+    def runs_table(self) -> Table:
+        """The runs as a table."""
+        return runs_table(self.runs)
 
     @property
     def runs(self) -> tuple[Run, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,10 @@ from bigdebug.model import Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.table import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """One captured action. ``status`` is succeeded, failed or partial; ``incomplete`` says why lineage is missing.
 
@@ -55,3 +56,50 @@ class Run:
             seen[dataset] = seen.get(dataset, 0) + 1
             names[source.id] = dataset if seen[dataset] == 1 else f"{dataset}#{seen[dataset]}"
         return names
+
+    # ---- display ----------------------------------------------------------------------------------------------
+
+    def table(self) -> Table:
+        """The operators with the records that left their stages, and what is missing."""
+        leaving = {stage.id: known for known in self.statistics.stages for stage in self.graph.stages if stage.id == known.stage}
+        records: dict[int, str] = {}
+        for stage in self.graph.stages:
+            if stage.id in leaving:
+                records[stage.ends] = f"{leaving[stage.id].records_out:,}"
+                records.setdefault(stage.reads, f"{leaving[stage.id].records_in:,}")
+        rows = [
+            (str(o.id), o.name, o.kind.value, records.get(o.id, ""), o.dataset or "", str(o.call_site or ""))
+            for o in self.graph if "internal" not in o.detail
+        ]
+        return Table(("", "operator", "kind", "records", "dataset", "defined at"), rows, (self.summary(), *self.incomplete))
+
+    def summary(self) -> str:
+        """One line: what ran, how much it read and gave, and what its lineage takes."""
+        known = self.statistics
+        return (
+            f"{self.name}: {self.action} {self.status}, {known.records_in:,} records in, {known.records_out:,} out, "
+            f"lineage {_size(known.bytes)}, {known.seconds:.1f} s in tasks"
+        )
+
+    def __repr__(self) -> str:
+        return f"<run {self.id} {self.summary()}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return self.table()._repr_mimebundle_()
+
+
+def runs_table(runs: Sequence[Run]) -> Table:
+    """Runs, a line each."""
+    return Table(
+        ("run", "name", "action", "status", "records in", "records out", "lineage", "task seconds"),
+        [
+            (r.id, r.name, r.action, r.status, f"{r.statistics.records_in:,}", f"{r.statistics.records_out:,}",
+             _size(r.statistics.bytes), f"{r.statistics.seconds:.1f}")
+            for r in runs
+        ],
+        tuple(f"{r.name} is incomplete: {reason}" for r in runs for reason in r.incomplete),
+    )
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"

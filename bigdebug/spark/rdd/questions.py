@@ -143,7 +143,9 @@ class Questions:
         rdd = self.rdd(operator)
         form = rdd._definition.operator.form
         if form is Form.SOURCE:
-            return rdd  # type: ignore[return-value]
+            # What somebody else computes may not repeat itself: then the stage that reads it is run and checked.
+            somebodys = self._run.sources[operator].type == "rdd"
+            return None if somebodys and any(s.reads == operator for s in self._run.graph.stages) else rdd  # type: ignore[return-value]
         if not form.narrow and not form.wide and form is not Form.CARTESIAN:
             with self._recorder.plain():
                 return self._recorder.compiler.records(rdd)

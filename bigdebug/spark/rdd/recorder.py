@@ -256,8 +256,9 @@ def _statistics(graph: OperatorGraph, reports: Sequence[Report]) -> Statistics:
         for stage in graph.stages if (found := by_stage.get(stage.id))
     )
     reading = {s.id for s in graph.stages if graph[s.reads].form is Form.SOURCE}
+    results = {s.id for s in graph.stages if s.feeds is None and s.ends == graph.target}
     return Statistics(
         records_in=sum(s.records_in for s in stages if s.stage in reading),
-        records_out=stages[-1].records_out if stages else 0,
+        records_out=sum(s.records_out for s in stages if s.stage in results),
         bytes=sum(s.bytes for s in stages), seconds=sum(s.seconds for s in stages), stages=stages,
     )
