@@ -167,16 +167,15 @@ class Combined:
         self, records: Iterable[Any], known: dict[Any, int], values: list[Any],
         note: Callable[[int], None], leaked: Leaked,
     ) -> Any:
-        create, merge = self.create, self.merge
+        create, merge, code_of = self.create, self.merge, known.setdefault
         key = value = None
+        fresh = len(values)
         try:
             for key, value in records:
-                try:
-                    code = known[key]
-                except KeyError:
-                    created = create(value)
-                    known[key] = code = len(values)
-                    values.append(created)
+                code = code_of(key, fresh)
+                if code == fresh:
+                    values.append(create(value))
+                    fresh += 1
                 else:
                     values[code] = merge(values[code], value)
                 note(code)

@@ -58,8 +58,8 @@ class Combine:
     ) -> Iterable[tuple[Any, Any]]:
         known: dict[Any, int] = {}
         values: list[Any] = []
-        merge = self.merge
-        at = 0
+        merge, code_of = self.merge, known.setdefault
+        at = fresh_code = 0
         for _, records in spool.batches():
             noted: list[int] = []
             append = noted.append
@@ -68,20 +68,16 @@ class Combine:
                     if passes > 1 and hash(key) % passes != turn:
                         append(-1)
                         continue
-                    try:
-                        code = known[key]
-                    except KeyError:
-                        known[key] = code = len(values)
+                    code = code_of(key, fresh_code)
+                    if code == fresh_code:
                         values.append(value)
+                        fresh_code += 1
                     else:
                         values[code] = merge(values[code], value)
                     append(code)
             except StopIteration as stop:
                 raise leaked(str(stop)) from stop
-            fresh = np.array(noted, dtype=np.int64)
-            mine = fresh >= 0
-            codes[at : at + len(fresh)][mine] = fresh[mine] + base
-            at += len(fresh)
+            at = _place(codes, at, noted, base)
         return zip(known, values)
 
 
@@ -115,22 +111,34 @@ class Gather:
         return gathered()
 
     def _gather_turn(self, spool: Spool, turn: int, passes: int, base: int, codes: Any) -> dict[Any, Lists]:
-        known: dict[Any, Lists] = {}
-        numbers: dict[Any, int] = {}
-        at = 0
+        known: dict[Any, int] = {}
+        groups: list[Lists] = []
+        code_of, empty = known.setdefault, range(self.branches)
+        at = fresh_code = 0
         for tag, records in spool.batches():
             branch = tag.branch
+            noted: list[int] = []
+            append = noted.append
             for key, value in records:
-                if passes == 1 or hash(key) % passes == turn:
-                    try:
-                        lists = known[key]
-                    except KeyError:
-                        known[key] = lists = tuple([] for _ in range(self.branches))
-                        numbers[key] = len(numbers) + base
-                    lists[branch].append(value)
-                    codes[at] = numbers[key]
-                at += 1
-        return known
+                if passes > 1 and hash(key) % passes != turn:
+                    append(-1)
+                    continue
+                code = code_of(key, fresh_code)
+                if code == fresh_code:
+                    groups.append(tuple([[] for _ in empty]))
+                    fresh_code += 1
+                groups[code][branch].append(value)
+                append(code)
+            at = _place(codes, at, noted, base)
+        return dict(zip(known, groups))
+
+
+def _place(codes: Any, at: int, noted: list[int], base: int) -> int:
+    """Write the codes of this turn at their places, moved up by ``base``; -1 belongs to another turn."""
+    fresh = np.array(noted, dtype=np.int64)
+    mine = fresh >= 0
+    codes[at : at + len(fresh)][mine] = fresh[mine] + base
+    return at + len(fresh)
 
 
 @dataclass(frozen=True)

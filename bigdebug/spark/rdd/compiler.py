@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, TaskContext
-from pyspark.core.rdd import PipelinedRDD
+from pyspark.core.rdd import PipelinedRDD, portable_hash
 from pyspark.errors import PySparkRuntimeError
 from pyspark.serializers import (
     AutoBatchedSerializer,
@@ -23,7 +23,7 @@ from pyspark.serializers import (
     PairDeserializer,
 )
 
-from bigdebug.agents import emit, readers, segments
+from bigdebug.agents import emit, hashing, readers, segments
 from bigdebug.agents.stage import StageFunction, Task
 from bigdebug.graph import Emission, Form, Segment, Stage
 from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartition, Source, definitions
@@ -213,16 +213,16 @@ class Compiler:
 
     def _bucketed(self, rdd: Captured, lowering: Exchange) -> RDD[Any]:
         sc = self._recorder.sc
+        partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
         jrdds = []
         for branch in range(len(rdd._definition.parents)):
             emission: Any
             if lowering.create is None:
-                emission = emit.Shuffled(self._pickle.dumps, lowering.partition, lowering.targets, branch)
+                emission = emit.Shuffled(self._pickle.dumps, partition, lowering.targets, branch)
             else:
                 assert lowering.combine is not None
                 emission = emit.Combined(
-                    self._pickle.dumps, lowering.create, lowering.combine, lowering.partition, lowering.targets,
-                    self._memory, branch,
+                    self._pickle.dumps, lowering.create, lowering.combine, partition, lowering.targets, self._memory, branch,
                 )
             stage = self._stage_rdd(
                 rdd, self._branch(rdd, branch, to_the_end=True), emission, rdd._definition.operator.id, branch

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.core.rdd import portable_hash
 
+from bigdebug.agents import hashing
 from bigdebug.agents.emit import Combined, Emitted, Shuffled
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.spool import Spool
@@ -126,17 +127,8 @@ def _drained(apply: Any, split: int, records: list[Any], form: Form) -> list[Any
     return found
 
 
-def _hash(key: Any) -> int:
-    """PySpark's portable_hash without its demand that all processes hash alike: here there is one."""
-    if key is None:
-        return 0
-    if isinstance(key, tuple):
-        return hash(tuple(map(_hash, key)))
-    return hash(key)
-
-
 def _exchanged(lowering: Exchange, parents: list[Partitions]) -> Partitions:
-    partition = _hash if lowering.partition is portable_hash else lowering.partition
+    partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
     arriving: list[list[bytes]] = [[] for _ in range(lowering.targets)]
     for branch, partitions in enumerate(parents):
         emission: Any
