@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -30,11 +32,14 @@ class LineageStore:
 
     @classmethod
     def private(cls, parent: str | None = None) -> LineageStore:
-        """A new store that only this user can read, below ``parent`` or the temporary directory."""
+        """A new store that only this user can read: below ``parent``, or a temporary one that goes with the process."""
         try:
             if parent is not None:
                 Path(parent).mkdir(parents=True, exist_ok=True, mode=0o700)
-            return cls(tempfile.mkdtemp(prefix="bigdebug-", dir=parent))
+            store = cls(tempfile.mkdtemp(prefix="bigdebug-", dir=parent))
+            if parent is None:
+                weakref.finalize(store, shutil.rmtree, store.root, ignore_errors=True)
+            return store
         except OSError as problem:
             raise StoreError(
                 f"The lineage store cannot be made: {problem}", value=parent,

@@ -6,36 +6,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from bigdebug.trace.shown import plain
+
+# JupyterLab sets $...$ in HTML as formulas, unless told not to.
+_LITERAL = 'class="tex2jax_ignore mathjax_ignore"'
+
 
 @dataclass(frozen=True)
 class Table:
+    """Columns with a header, and notes in whole sentences below; ``caption`` stands above."""
+
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    caption: str = ""
 
     def text(self, width: int = 100) -> str:
         """Columns side by side; a cell longer than ``width`` is cut, control characters are shown escaped."""
-        cells = [list(self.header), *([_cut(_plain(c), width) for c in row] for row in self.rows)]
+        cells = [[_cut(plain(c), width) for c in row] for row in (self.header, *self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.header))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in cells]
         lines.insert(1, "  ".join("-" * w for w in widths))
-        return "\n".join([*lines, *(_plain(note) for note in self.notes)])
+        return "\n".join([*map(plain, filter(None, [self.caption])), *lines, *map(plain, self.notes)])
 
     def html(self, width: int = 400) -> str:
-        head = "".join(f"<th>{escape(h)}</th>" for h in self.header)
-        body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{escape(_cut(_plain(c), width))}</td>" for c in row) + "</tr>"
-            for row in self.rows
-        )
-        notes = "".join(f"<p>{escape(_plain(note))}</p>" for note in self.notes)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        """The same as markup, with every character of the user's escaped."""
+        left = "style='text-align:left'"
+        head = "".join(f"<th {left}>{_text(h, width)}</th>" for h in self.header)
+        body = "".join("<tr>" + "".join(f"<td {left}>{_text(c, width)}</td>" for c in row) + "</tr>" for row in self.rows)
+        caption = f"<p>{_text(self.caption)}</p>" if self.caption else ""
+        notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
+        return f"<div {_LITERAL}>{caption}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html()}
 
 
-def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _text(text: str, width: int | None = None) -> str:
+    return escape(plain(text) if width is None else _cut(plain(text), width))
 
 
 def _cut(text: str, width: int) -> str:

@@ -114,6 +114,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     def table(self, n: int = 20) -> Any:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""
+        from bigdebug.trace.shown import shown
         from bigdebug.trace.table import Table
 
         total = self.count()
@@ -127,7 +128,7 @@ class LineageRDD(Trace, RDD[Any]):
             notes.append("through " + ", ".join(map(str, self.opaque)) + ": what it had read before each output")
         return Table(
             ("origin" if sources else "rid", "record"),
-            [(name, repr(record)) for name, (_, _, record) in zip(names, located)], tuple(notes),
+            [(name, shown(record)) for name, (_, _, record) in zip(names, located)], tuple(notes),
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -15,6 +15,7 @@ from bigdebug.graph import Form
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.evaluate import Partitions, evaluable, evaluate, flat
 from bigdebug.trace.places import Places, count
+from bigdebug.trace.shown import shown
 from bigdebug.trace.table import Table
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Comparison:
         return tuple((olds[_key(r)], r) for r in self.added if _key(r) in olds)
 
     def table(self) -> Table:
-        rows = [("+", repr(r)) for r in self.added] + [("-", repr(r)) for r in self.removed]
+        rows = [("+", shown(r)) for r in self.added] + [("-", shown(r)) for r in self.removed]
         return Table(("", "record"), rows, (f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same",))
 
     def __repr__(self) -> str:
