@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,10 @@ def attach(spark: Any, store: str | None = None) -> DebugSession:
     ``store`` is the directory where lineage goes, a new private temporary one if None. Raises StoreError if it
     cannot be made. Costs no Spark job.
     """
+    for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
+        del _sessions[stopped]
     known = _sessions.get(spark)
-    if known is None or known.context._jsc is None:
+    if known is None:
         known = _sessions[spark] = DebugSession(spark, store)
     elif store is not None and known.store.parent != Path(store):
         raise StoreError(
@@ -54,7 +57,7 @@ class Capture:
         self.runs: list[Run] = []
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         if not self.runs:
             raise NotCapturedError(
@@ -65,6 +68,12 @@ class Capture:
 
     def __repr__(self) -> str:
         return repr(self.runs[-1]) if self.runs else f"<capture {self._name or ''!r}: no action yet>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if not self.runs:
+            return {"text/plain": repr(self)}
+        shown = self.runs[0].table() if len(self.runs) == 1 else runs_table(self.runs)
+        return shown._repr_mimebundle_()
 
 
 class DebugSession:
@@ -84,8 +93,8 @@ class DebugSession:
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.capturing = False
-        uninstall(self.spark, self.context)
         _sessions.pop(self.spark, None)
+        uninstall(self.spark, self.context, last=not _sessions)
 
     @property
     def plain_context(self) -> Any:
@@ -149,3 +158,10 @@ class DebugSession:
             "Lineage is known for RDDs of dbg.context and for runs of this session", value=what,
             remedy="Make the RDD with dbg.context (or the sc that %load_ext bigdebug put in place).",
         )
+
+    def __repr__(self) -> str:
+        capture = "on" if self.context.isCaptureLineage() else "off"
+        return f"<debug session of {self.context.appName!r}: {len(self.runs)} runs, capture {capture}, lineage in {self.store}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return replace(self.runs_table(), caption=repr(self))._repr_mimebundle_()

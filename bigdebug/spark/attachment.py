@@ -1,12 +1,11 @@
 """Attachment: what changes in a SparkSession while bigdebug is attached, and how it is undone.
 
-Two things: ``spark.sparkContext`` is the LineageContext, which shares its state with the context it stands for, and
-``df.rdd`` gives a captured RDD. Sessions without bigdebug see neither.
+Three things: ``spark.sparkContext`` and ``SparkContext.getOrCreate()`` give the LineageContext, which shares its state
+with the context it stands for, and ``df.rdd`` gives a captured RDD. Sessions without bigdebug see none of it.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from pyspark import SparkContext
@@ -16,21 +15,34 @@ from pyspark.sql.classic.dataframe import DataFrame
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
 
-_plain_rdd = DataFrame.rdd
+# A property in PySpark 4.0, a cached_property in 4.3.
+_plain_rdd: Any = DataFrame.__dict__["rdd"]
+_rdd_doc = DataFrame.rdd.__doc__
 
 
 def running_session() -> Any:
-    """The SparkSession that is active in this process, or None. Never starts one."""
-    return SparkSession.getActiveSession() if "pyspark.sql" in sys.modules and SparkContext._active_spark_context else None
+    """The SparkSession that runs in this process, or None. Never starts one; a Spark Connect session is none."""
+    session = SparkSession._instantiatedSession
+    if session is None or session._sc._jsc is None:
+        # Another program may have made one in the JVM.
+        session = SparkSession.getActiveSession() if SparkContext._active_spark_context is not None else None
+    return session if isinstance(session, SparkSession) and session._sc._jsc is not None else None
 
 
 def install(spark: SparkSession, context: LineageContext) -> None:
     spark._sc = context
-    DataFrame.rdd = property(_rdd, doc=_plain_rdd.__doc__)  # type: ignore[method-assign]
+    if SparkContext._active_spark_context is plain_context(context):
+        SparkContext._active_spark_context = context
+    setattr(DataFrame, "rdd", property(_rdd, doc=_rdd_doc))
 
 
-def uninstall(spark: SparkSession, context: LineageContext) -> None:
+def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
+    """``last`` says that no other session is attached."""
     spark._sc = plain_context(context)
+    if SparkContext._active_spark_context is context:
+        SparkContext._active_spark_context = plain_context(context)
+    if last:
+        setattr(DataFrame, "rdd", _plain_rdd)
 
 
 def plain_context(context: LineageContext) -> SparkContext:
@@ -39,9 +51,12 @@ def plain_context(context: LineageContext) -> SparkContext:
 
 
 def _rdd(frame: DataFrame) -> Any:
-    """The DataFrame as an RDD of rows, a captured one if its session is attached."""
-    made = _plain_rdd.fget(frame)  # type: ignore[attr-defined]
-    recorder = getattr(made.ctx, "_bigdebug", None)
-    if recorder is None or recorder.defining or not isinstance(made.ctx, LineageContext):
+    """The DataFrame as an RDD of rows, a captured one if its session is attached: the same one each time."""
+    made = _plain_rdd.__get__(frame, DataFrame)
+    context = frame.sparkSession._sc
+    if not isinstance(context, LineageContext) or context._bigdebug.defining:
         return made
-    return adopt_source(recorder, made, "df.rdd", "df.rdd", {"type": "rdd"})
+    known = made.__dict__.get("_captured_as")
+    if known is None:
+        known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "df.rdd", "df.rdd", {"type": "rdd"})
+    return known

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids, place
@@ -13,8 +15,6 @@ from bigdebug.trace.lineage import all_of, walk
 from bigdebug.trace.places import Places, count, places_of, rids_of
 from bigdebug.trace.run import Run
 from bigdebug.trace.tables import Positions
-
-import numpy as np
 
 Standing = Mapping[int, Places]
 """Where a trace stands: records by operator."""

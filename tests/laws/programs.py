@@ -98,7 +98,7 @@ def build(program: Program, sc: Any, cached: bool = True) -> tuple[Any, list[Any
     return made[-1], made, sources
 
 
-def apply(node: Node, parents: list[Any], cached: bool) -> Any:  # noqa: C901 (a table of operators)
+def apply(node: Node, parents: list[Any], cached: bool) -> Any:
     rdd, a, n = parents[0], node.a, node.b
     other = parents[-1]
     of = key(a)
@@ -172,7 +172,7 @@ def _groups(records: Traced) -> dict[Any, Traced]:
     return found
 
 
-def meaning(node: Node, parents: list[Traced]) -> Traced:  # noqa: C901
+def meaning(node: Node, parents: list[Traced]) -> Traced:
     records, other, of, a = parents[0], parents[-1], key(node.a), node.a
     op = node.op
     if op in ("map", "each"):

@@ -67,7 +67,7 @@ class Captured:
     def _plain_jrdd(self) -> Any:
         raise NotImplementedError
 
-    def getLineage(self) -> LineageRDD:  # noqa: N802
+    def getLineage(self) -> LineageRDD:
         """The trace over all records of this RDD in the latest run that computed it (Titian 3).
 
         Raises NotCapturedError if no run did. Costs nothing until the trace is asked something.
@@ -99,13 +99,13 @@ class Captured:
 
     # ---- narrow operators -------------------------------------------------------------------------------------
 
-    def map(self, f: Any, preservesPartitioning: bool = False) -> Any:  # noqa: N803
+    def map(self, f: Any, preservesPartitioning: bool = False) -> Any:
         return self._narrow(
             "map", lambda: RDD.map(self, f, preservesPartitioning), Kind.DISPATCHER, Form.ONE_TO_ONE, Map(f),
             lambda p: p[0].map(f, preservesPartitioning),
         )
 
-    def flatMap(self, f: Any, preservesPartitioning: bool = False) -> Any:  # noqa: N802, N803
+    def flatMap(self, f: Any, preservesPartitioning: bool = False) -> Any:
         return self._narrow(
             "flatMap", lambda: RDD.flatMap(self, f, preservesPartitioning), Kind.DISPATCHER, Form.OFFSETS, FlatMap(f),
             lambda p: p[0].flatMap(f, preservesPartitioning),
@@ -116,7 +116,7 @@ class Captured:
             "filter", lambda: RDD.filter(self, f), Kind.FILTER, Form.OFFSETS, Filter(f), lambda p: p[0].filter(f)
         )
 
-    def mapPartitions(self, f: Any, preservesPartitioning: bool = False) -> Any:  # noqa: N802, N803
+    def mapPartitions(self, f: Any, preservesPartitioning: bool = False) -> Any:
         def partitionwise(split: int, records: Iterable[Any]) -> Any:
             return f(records)
 
@@ -125,7 +125,7 @@ class Captured:
             lambda p: p[0].mapPartitions(f, preservesPartitioning),
         )
 
-    def mapPartitionsWithIndex(self, f: Any, preservesPartitioning: bool = False) -> Any:  # noqa: N802, N803
+    def mapPartitionsWithIndex(self, f: Any, preservesPartitioning: bool = False) -> Any:
         return self._partitionwise(
             "mapPartitionsWithIndex", lambda: RDD.mapPartitionsWithIndex(self, f, preservesPartitioning), f,
             lambda p: p[0].mapPartitionsWithIndex(f, preservesPartitioning),
@@ -137,15 +137,15 @@ class Captured:
         return self._narrow(name, build, kind, form, Partitionwise(function), again)
 
     # PySpark writes these as functions over an iterator; what they do with it is known.
-    def sample(self, withReplacement: bool, fraction: float, seed: Any = None) -> Any:  # noqa: N803
+    def sample(self, withReplacement: bool, fraction: float, seed: Any = None) -> Any:
         with self._recorder.composing_as(Form.OFFSETS):
             return RDD.sample(self, withReplacement, fraction, seed)
 
-    def randomSplit(self, weights: Any, seed: Any = None) -> Any:  # noqa: N802
+    def randomSplit(self, weights: Any, seed: Any = None) -> Any:
         with self._recorder.composing_as(Form.OFFSETS):
             return RDD.randomSplit(self, weights, seed)
 
-    def sampleByKey(self, withReplacement: bool, fractions: Any, seed: Any = None) -> Any:  # noqa: N802, N803
+    def sampleByKey(self, withReplacement: bool, fractions: Any, seed: Any = None) -> Any:
         with self._recorder.composing_as(Form.OFFSETS):
             return RDD.sampleByKey(self, withReplacement, fractions, seed)
 
@@ -153,15 +153,15 @@ class Captured:
         with self._recorder.composing_as(Form.WHOLE):
             return RDD.glom(self)
 
-    def pipe(self, command: str, env: Any = None, checkCode: bool = False) -> Any:  # noqa: N803
+    def pipe(self, command: str, env: Any = None, checkCode: bool = False) -> Any:
         with self._recorder.composing_as(Form.WHOLE):
             return RDD.pipe(self, command, env, checkCode)
 
-    def zipWithUniqueId(self) -> Any:  # noqa: N802
+    def zipWithUniqueId(self) -> Any:
         with self._recorder.composing_as(Form.ONE_TO_ONE):
             return RDD.zipWithUniqueId(self)
 
-    def zipWithIndex(self) -> Any:  # noqa: N802
+    def zipWithIndex(self) -> Any:
         """As PySpark's; the job that counts partitions runs without agents."""
         recorder = self._recorder
         if recorder.defining:
@@ -204,7 +204,7 @@ class Captured:
             lambda p: p[0].zip(p[1]), lambda made: Rearranged(frame=100), [other],
         )
 
-    def coalesce(self, numPartitions: int, shuffle: bool = False) -> Any:  # noqa: N803
+    def coalesce(self, numPartitions: int, shuffle: bool = False) -> Any:
         def again(p: Sequence[Any]) -> Any:
             return p[0].coalesce(numPartitions, shuffle)
 
@@ -232,15 +232,15 @@ class Captured:
 
         return self._define(name, build, kind, form, again, lowering, others, detail)
 
-    def partitionBy(self, numPartitions: Any, partitionFunc: Any = portable_hash) -> Any:  # noqa: N802, N803
+    def partitionBy(self, numPartitions: Any, partitionFunc: Any = portable_hash) -> Any:
         return self._exchange(
             "partitionBy", lambda: RDD.partitionBy(self, numPartitions, partitionFunc),
             Kind.KEY_PRESERVING, Form.SHUFFLE, lambda p: p[0].partitionBy(numPartitions, partitionFunc),
         )
 
-    def combineByKey(  # noqa: N802
-        self, createCombiner: Any, mergeValue: Any, mergeCombiners: Any, numPartitions: Any = None,  # noqa: N803
-        partitionFunc: Any = portable_hash,  # noqa: N803
+    def combineByKey(
+        self, createCombiner: Any, mergeValue: Any, mergeCombiners: Any, numPartitions: Any = None,
+        partitionFunc: Any = portable_hash,
     ) -> Any:
         def arguments(rdd: Any) -> Any:
             return RDD.combineByKey(rdd, createCombiner, mergeValue, mergeCombiners, numPartitions, partitionFunc)
@@ -250,18 +250,18 @@ class Captured:
             lambda memory: merge.Combine(mergeCombiners, memory), createCombiner, mergeValue,
         )
 
-    def groupByKey(self, numPartitions: Any = None, partitionFunc: Any = portable_hash) -> Any:  # noqa: N802, N803
+    def groupByKey(self, numPartitions: Any = None, partitionFunc: Any = portable_hash) -> Any:
         return self._exchange(
             "groupByKey", lambda: RDD.groupByKey(self, numPartitions, partitionFunc), Kind.AGGREGATOR, Form.CODES,
             lambda p: p[0].groupByKey(numPartitions, partitionFunc),
             lambda memory: merge.Combine(_extended, memory, ResultIterable), _listed, _appended,
         )
 
-    def cogroup(self, other: Any, numPartitions: Any = None) -> Any:  # noqa: N803
+    def cogroup(self, other: Any, numPartitions: Any = None) -> Any:
         return self._cogroup(lambda: RDD.cogroup(self, other, numPartitions), [other], "cogroup",
                              lambda p: p[0].cogroup(p[1], numPartitions))
 
-    def groupWith(self, other: Any, *others: Any) -> Any:  # noqa: N802
+    def groupWith(self, other: Any, *others: Any) -> Any:
         return self._cogroup(lambda: RDD.groupWith(self, other, *others), [other, *others], "groupWith",
                              lambda p: p[0].groupWith(*p[1:]))
 
@@ -272,19 +272,19 @@ class Captured:
             lambda memory: merge.Gather(branches, _cogrouped, memory), others=others,
         )
 
-    def join(self, other: Any, numPartitions: Any = None) -> Any:  # noqa: N803
+    def join(self, other: Any, numPartitions: Any = None) -> Any:
         return self._join("join", other, numPartitions, False, False)
 
-    def leftOuterJoin(self, other: Any, numPartitions: Any = None) -> Any:  # noqa: N802, N803
+    def leftOuterJoin(self, other: Any, numPartitions: Any = None) -> Any:
         return self._join("leftOuterJoin", other, numPartitions, True, False)
 
-    def rightOuterJoin(self, other: Any, numPartitions: Any = None) -> Any:  # noqa: N802, N803
+    def rightOuterJoin(self, other: Any, numPartitions: Any = None) -> Any:
         return self._join("rightOuterJoin", other, numPartitions, False, True)
 
-    def fullOuterJoin(self, other: Any, numPartitions: Any = None) -> Any:  # noqa: N802, N803
+    def fullOuterJoin(self, other: Any, numPartitions: Any = None) -> Any:
         return self._join("fullOuterJoin", other, numPartitions, True, True)
 
-    def _join(self, name: str, other: Any, numPartitions: Any, outer_left: bool, outer_right: bool) -> Any:  # noqa: N803
+    def _join(self, name: str, other: Any, numPartitions: Any, outer_left: bool, outer_right: bool) -> Any:
         pairs = _Joined(outer_left, outer_right)
         return self._exchange(
             name, lambda: getattr(RDD, name)(self, other, numPartitions), Kind.JOIN, Form.JOIN,
@@ -292,23 +292,23 @@ class Captured:
             others=[other], detail={"outer_left": outer_left, "outer_right": outer_right},
         )
 
-    def subtractByKey(self, other: Any, numPartitions: Any = None) -> Any:  # noqa: N802, N803
+    def subtractByKey(self, other: Any, numPartitions: Any = None) -> Any:
         return self._exchange(
             "subtractByKey", lambda: RDD.subtractByKey(self, other, numPartitions), Kind.FILTER, Form.SUBTRACT,
             lambda p: p[0].subtractByKey(p[1], numPartitions), lambda memory: merge.Gather(2, _subtracted, memory),
             others=[other],
         )
 
-    def sortByKey(  # noqa: N802
-        self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = lambda x: x,  # noqa: N803
+    def sortByKey(
+        self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = lambda x: x,
     ) -> Any:
         return self._exchange(
             "sortByKey", lambda: RDD.sortByKey(self, ascending, numPartitions, keyfunc), Kind.KEY_PRESERVING, Form.SORT,
             lambda p: p[0].sortByKey(ascending, numPartitions, keyfunc), self._sorting(ascending, keyfunc),
         )
 
-    def repartitionAndSortWithinPartitions(  # noqa: N802
-        self, numPartitions: Any = None, partitionFunc: Any = portable_hash, ascending: bool = True,  # noqa: N803
+    def repartitionAndSortWithinPartitions(
+        self, numPartitions: Any = None, partitionFunc: Any = portable_hash, ascending: bool = True,
         keyfunc: Any = lambda x: x,
     ) -> Any:
         def arguments(rdd: Any) -> Any:
@@ -339,18 +339,18 @@ class Captured:
         RDD.checkpoint(self)  # type: ignore[arg-type]
         self._also(lambda with_agents: with_agents._jrdd.rdd().checkpoint())
 
-    def localCheckpoint(self) -> None:  # noqa: N802
+    def localCheckpoint(self) -> None:
         RDD.localCheckpoint(self)  # type: ignore[arg-type]
         self.is_checkpointed_locally = True
         self._also(lambda with_agents: with_agents._jrdd.rdd().localCheckpoint())
 
-    def isCheckpointed(self) -> bool:  # noqa: N802
+    def isCheckpointed(self) -> bool:
         return self._either(lambda jrdd: jrdd.rdd().isCheckpointed())
 
-    def isLocallyCheckpointed(self) -> bool:  # noqa: N802
+    def isLocallyCheckpointed(self) -> bool:
         return self._either(lambda jrdd: jrdd.rdd().isLocallyCheckpointed())
 
-    def getCheckpointFile(self) -> Any:  # noqa: N802
+    def getCheckpointFile(self) -> Any:
         found = RDD.getCheckpointFile(self)  # type: ignore[arg-type]
         if found is None and (with_agents := self._compiled.records) is not None:
             found = RDD.getCheckpointFile(with_agents)
@@ -424,7 +424,7 @@ for _name in ACTIONS:
 
 
 @functools.wraps(RDD.toLocalIterator)
-def _to_local_iterator(self: Any, prefetchPartitions: bool = False) -> Any:  # noqa: N803
+def _to_local_iterator(self: Any, prefetchPartitions: bool = False) -> Any:
     recorder = self._recorder
     acting = recorder.acting("toLocalIterator", self)
     acting.__enter__()
@@ -435,7 +435,7 @@ def _to_local_iterator(self: Any, prefetchPartitions: bool = False) -> Any:  # n
     return records
 
 
-setattr(Captured, "toLocalIterator", _to_local_iterator)
+Captured.toLocalIterator = _to_local_iterator
 
 
 # ---- what agents are given; defined here at top level so that it is pickled once, by reference or by value ---------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark import RDD, SparkContext
+from pyspark import SparkContext
 
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.recorder import Recorder
@@ -27,11 +27,11 @@ class LineageContext(SparkContext):
         if not hasattr(self, "_bigdebug"):
             self._bigdebug = Recorder(sc, store or LineageStore.private())
 
-    def setCaptureLineage(self, on: bool) -> None:  # noqa: N802 (Titian's name)
+    def setCaptureLineage(self, on: bool) -> None:
         """Capture the actions that follow, or stop doing so."""
         self._bigdebug.capturing = bool(on)
 
-    def isCaptureLineage(self) -> bool:  # noqa: N802
+    def isCaptureLineage(self) -> bool:
         return self._bigdebug.capturing
 
     # ---- sources ----------------------------------------------------------------------------------------------
@@ -43,61 +43,61 @@ class LineageContext(SparkContext):
         with recorder.plain():
             return adopt_source(recorder, build(), name, dataset, detail)
 
-    def textFile(self, name: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:  # noqa: N802, N803
+    def textFile(self, name: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:
         return self._source(
             "textFile", lambda: SparkContext.textFile(self, name, minPartitions, use_unicode), _last_part(name),
             type="text", unicode=use_unicode,
         )
 
-    def wholeTextFiles(self, path: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:  # noqa: N802, N803
+    def wholeTextFiles(self, path: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:
         return self._source(
             "wholeTextFiles", lambda: SparkContext.wholeTextFiles(self, path, minPartitions, use_unicode), _last_part(path),
             type="file",
         )
 
-    def binaryFiles(self, path: str, minPartitions: int | None = None) -> Any:  # noqa: N802, N803
+    def binaryFiles(self, path: str, minPartitions: int | None = None) -> Any:
         return self._source(
             "binaryFiles", lambda: SparkContext.binaryFiles(self, path, minPartitions), _last_part(path), type="file"
         )
 
-    def binaryRecords(self, path: str, recordLength: int) -> Any:  # noqa: N802, N803
+    def binaryRecords(self, path: str, recordLength: int) -> Any:
         return self._source(
             "binaryRecords", lambda: SparkContext.binaryRecords(self, path, recordLength), _last_part(path), type="file"
         )
 
-    def pickleFile(self, name: str, minPartitions: int | None = None) -> Any:  # noqa: N802, N803
+    def pickleFile(self, name: str, minPartitions: int | None = None) -> Any:
         return self._source(
             "pickleFile", lambda: SparkContext.pickleFile(self, name, minPartitions), _last_part(name), type="file"
         )
 
-    def sequenceFile(self, path: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+    def sequenceFile(self, path: str, *args: Any, **kwargs: Any) -> Any:
         return self._source(
             "sequenceFile", lambda: SparkContext.sequenceFile(self, path, *args, **kwargs), _last_part(path), type="file"
         )
 
-    def newAPIHadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+    def newAPIHadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:
         return self._source(
             "newAPIHadoopFile", lambda: SparkContext.newAPIHadoopFile(self, path, *args, **kwargs), _last_part(path),
             type="file",
         )
 
-    def hadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+    def hadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:
         return self._source(
             "hadoopFile", lambda: SparkContext.hadoopFile(self, path, *args, **kwargs), _last_part(path), type="file"
         )
 
-    def newAPIHadoopRDD(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+    def newAPIHadoopRDD(self, *args: Any, **kwargs: Any) -> Any:
         return self._source(
             "newAPIHadoopRDD", lambda: SparkContext.newAPIHadoopRDD(self, *args, **kwargs), None, type="file"
         )
 
-    def hadoopRDD(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+    def hadoopRDD(self, *args: Any, **kwargs: Any) -> Any:
         return self._source("hadoopRDD", lambda: SparkContext.hadoopRDD(self, *args, **kwargs), None, type="file")
 
-    def emptyRDD(self) -> Any:  # noqa: N802
+    def emptyRDD(self) -> Any:
         return self._source("emptyRDD", lambda: SparkContext.emptyRDD(self), None, type="rdd")
 
-    def parallelize(self, c: Iterable[Any], numSlices: int | None = None) -> Any:  # noqa: N802, N803
+    def parallelize(self, c: Iterable[Any], numSlices: int | None = None) -> Any:
         slices = int(numSlices) if numSlices is not None else self.defaultParallelism
         if isinstance(c, range):
             return self._source(
@@ -120,7 +120,7 @@ class LineageContext(SparkContext):
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 
-    def runJob(self, rdd: Any, partitionFunc: Any, partitions: Any = None, allowLocal: bool = False) -> Any:  # noqa: N802, N803
+    def runJob(self, rdd: Any, partitionFunc: Any, partitions: Any = None, allowLocal: bool = False) -> Any:
         if not isinstance(rdd, Captured):
             return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
         with self._bigdebug.acting("runJob", rdd):
@@ -128,4 +128,4 @@ class LineageContext(SparkContext):
 
 
 def _last_part(path: str) -> str:
-    return path.split(",")[0].rstrip("/").rsplit("/", 1)[-1] or path
+    return path.split(",", maxsplit=1)[0].rstrip("/").rsplit("/", 1)[-1] or path

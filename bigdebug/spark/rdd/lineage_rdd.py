@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pyspark import RDD
 from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer
 
@@ -18,8 +19,6 @@ from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
 from bigdebug.trace.tables import Positions
 from bigdebug.trace.trace import Standing, Trace, all_records
-
-import numpy as np
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.captured import Captured
@@ -81,7 +80,7 @@ class LineageRDD(Trace, RDD[Any]):
             raise ValueError("RDD is empty")
         return found[0]
 
-    def isEmpty(self) -> bool:  # noqa: N802
+    def isEmpty(self) -> bool:
         return self.count() == 0
 
     def source_records(self, num: int | None = None) -> list[SourceRecord]:
@@ -91,7 +90,7 @@ class LineageRDD(Trace, RDD[Any]):
             SourceRecord(record, rid, origin) for (_, rid, record), origin in zip(self._located(num), origins, strict=True)
         ]
 
-    def toPandas(self) -> Any:  # noqa: N802
+    def toPandas(self) -> Any:
         """A pandas frame of rid, origin (at sources) and record, one column for each field of tuples and dicts."""
         import pandas as pd
 
@@ -188,7 +187,7 @@ class LineageRDD(Trace, RDD[Any]):
     def id(self) -> int:
         return int(self._jrdd.id())
 
-    def getNumPartitions(self) -> int:  # noqa: N802
+    def getNumPartitions(self) -> int:
         return int(self._jrdd.partitions().size())
 
 

@@ -97,7 +97,7 @@ class Replay:
         partitions = self._in_process()
         return flat(partitions)[:num] if partitions is not None else self.rdd.take(num)
 
-    def toPandas(self) -> Any:  # noqa: N802
+    def toPandas(self) -> Any:
         import pandas as pd
 
         return pd.DataFrame({"record": self.collect()})
