@@ -94,7 +94,7 @@ class DebugSession:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.capturing = False
         _sessions.pop(self.spark, None)
-        uninstall(self.spark, self.context, last=not _sessions)
+        uninstall(self.spark, self.context, last=all(other.context._jsc is None for other in _sessions.values()))
 
     @property
     def plain_context(self) -> Any:

@@ -78,8 +78,14 @@ class Run:
         known = self.statistics
         return (
             f"{self.name}: {self.action} {self.status}, {known.records_in:,} records in, {known.records_out:,} out, "
-            f"lineage {_size(known.bytes)}, {known.seconds:.1f} s in tasks"
+            f"lineage {_size(known.bytes)}{self._share()}, {known.seconds:.1f} s in tasks"
         )
+
+    def _share(self) -> str:
+        """The lineage as a part of the input, where that is files."""
+        read = sum(stamp.size for facts in self.sources.values() for stamp in facts.stamps)
+        whole = bool(read) and all(facts.stamps for facts in self.sources.values())
+        return f" ({self.statistics.bytes / read:.1%} of the input files)" if whole else ""
 
     def __repr__(self) -> str:
         return f"<run {self.id} {self.summary()}>"

@@ -1,65 +1,94 @@
-"""The IPython extension: magics while it is loaded, and the user's ``sc`` seen with lineage."""
+"""The IPython extension: joins one shell with the Spark session that runs, for as long as it is loaded."""
 
 from __future__ import annotations
 
+import logging
+import sys
 from typing import Any
 
+from bigdebug.spark.arrival import Arrivals
+from bigdebug_kernel.cells import Cells
+from bigdebug_kernel.completion import Completion
 from bigdebug_kernel.magics import LineageMagics
+from bigdebug_kernel.names import Names
+
+log = logging.getLogger("bigdebug")
 
 
 class Extension:
-    """One shell's bigdebug. Nothing of it is left after ``unload``."""
+    """One shell's bigdebug. Nothing of it is left after ``unload``; the runs stay with the Spark session."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._magics = LineageMagics(shell, self.session)
-        self._replaced: dict[str, Any] = {}
         self._session: Any = None
+        self._capture_all = False
+        self._names = Names(shell)
+        self._cells = Cells(shell, self.session)
+        self._magics = LineageMagics(shell, self)
+        self._arrivals = Arrivals(lambda session: self.session())
+        self._completion = Completion(shell, self)
+        self._events = (
+            ("pre_run_cell", self._cells.started), ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell),
+        )
 
     def load(self) -> None:
         self._shell.register_magics(self._magics)
-        self._shell.events.register("post_run_cell", self._after_cell)
+        # Before IPython's own cell_magic, which would make one opaque call of the cell.
+        self._shell.input_transformer_manager.line_transforms.insert(0, self._cells.transform)
+        self._shell.Completer.custom_matchers.append(self._completion.matcher)
+        for event, callback in self._events:
+            self._shell.events.register(event, callback)
+        self._arrivals.start()
         self._after_cell(None)
 
     def unload(self) -> None:
-        self._shell.events.unregister("post_run_cell", self._after_cell)
-        for kind in ("line", "cell"):
-            self._shell.magics_manager.magics[kind].pop("lineage", None)
-        names = self._shell.user_ns
-        for name, (theirs, ours) in self._replaced.items():
-            if names.get(name) is ours:
-                if theirs is None:
-                    del names[name]
-                else:
-                    names[name] = theirs
-        self._replaced.clear()
-        if self._session is not None:
-            self._session.detach()
-            self._session = None
+        self._arrivals.stop()
+        for event, callback in self._events:
+            self._shell.events.unregister(event, callback)
+        self._shell.Completer.custom_matchers.remove(self._completion.matcher)
+        self._shell.input_transformer_manager.line_transforms.remove(self._cells.transform)
+        self._magics.withdraw()
+        self._cells.abandon()
+        session, self._session = self._session, None
+        if session is not None:
+            self._names.restore(session)
+            session.detach()
+
+    # ---- what the magics ask ----------------------------------------------------------------------------------
 
     def session(self) -> Any:
-        """The debug session of the Spark session that is running, or None."""
+        """The debug session of the Spark session that runs, attached now if need be; None if none runs."""
+        if "pyspark.sql" not in sys.modules:
+            return None
         from bigdebug.session import active_session
 
         current = active_session()
-        if current is not self._session:
+        if current is not None and current is not self._session:
             self._session = current
+            current.context.setCaptureLineage(self._capture_all or current.context.isCaptureLineage())
+            self._cells.joined(current)
         return current
 
-    def _after_cell(self, result: Any) -> None:
-        """See that the context a cell has just made, or named again, is the one with lineage."""
-        session = self.session()
-        if session is None:
-            return
-        names = self._shell.user_ns
-        plain, ours = session.plain_context, session.context
-        for name, value in list(names.items()):
-            if value is plain and not name.startswith("_"):
-                self._put(name, plain, ours)
-        for name, value in (("sc", ours), ("dbg", session)):
-            if name not in names or (name in self._replaced and self._replaced[name][1] is names[name]):
-                self._put(name, self._replaced.get(name, (None, None))[0], value)
+    def begin(self, line: str) -> None:
+        """The first line of a cell under ``%%lineage``, as ``Cells.transform`` leaves it."""
+        self._cells.begin(*self._magics.cell_arguments(line))
 
-    def _put(self, name: str, theirs: Any, ours: Any) -> None:
-        self._replaced[name] = (theirs, ours)
-        self._shell.user_ns[name] = ours
+    def capture_all(self, on: bool) -> None:
+        """Capture all cells that follow, also those of Spark sessions to come; or end that."""
+        self._capture_all = on
+        if self._session is not None:
+            self._session.context.setCaptureLineage(on)
+
+    @property
+    def cells(self) -> Cells:
+        return self._cells
+
+    def _after_cell(self, result: Any) -> None:
+        """See that ``sc`` and ``dbg`` name what belongs to the session that runs now."""
+        try:
+            session = self.session()
+        except Exception as trouble:  # the user's cell comes first
+            log.warning("bigdebug could not attach to the Spark session: %s", trouble, exc_info=True)
+            return
+        if session is not None:
+            self._names.place(session, result)

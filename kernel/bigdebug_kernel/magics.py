@@ -3,92 +3,162 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-_STEPS = ("goBack", "goBackAll", "goNext", "goNextAll")
+if TYPE_CHECKING:
+    from bigdebug_kernel.extension import Extension
+
+STRATEGIES = ("auto", "lazy", "defer", "inject")
+ON_CRASH = ("fail", "skip", "repair")
+STEPS = ("back", "next", "goBack", "goNext", "goBackAll", "goNextAll")
+COMMANDS = ("trace", "on", "off")
+
+_SHORT = {"back": "goBack", "next": "goNext"}
 
 
 @magics_class
 class LineageMagics(Magics):
     """``%lineage`` and ``%%lineage``."""
 
-    def __init__(self, shell: Any, session: Callable[[], Any]) -> None:
+    def __init__(self, shell: Any, extension: Extension) -> None:
         super().__init__(shell)
-        self._session = session
+        self._extension = extension
 
-    @magic_arguments()
-    @argument("words", nargs="*", help="cell: a name for the runs. line: nothing, on, off, or trace WHAT [STEP ...]")
-    @argument("--strategy", choices=("auto", "lazy", "inject", "defer"), default="auto", help="where lineage lives")
-    @argument("--on-crash", choices=("fail", "skip", "repair"), default="fail", help="what a crashing record does")
-    @argument("--where", help="trace: a Python expression over `r` that narrows the records first")
-    @argument("-n", type=int, default=20, help="trace: how many records to show")
-    @line_cell_magic
-    def lineage(self, line: str, cell: str | None = None) -> Any:
-        """Capture the lineage of a cell's actions, or look at what was captured.
+    def withdraw(self) -> None:
+        """Take the magics out of the shell again."""
+        manager = self.shell.magics_manager
+        for kind in ("line", "cell"):
+            manager.magics[kind].pop("lineage", None)
+        manager.registry.pop(type(self).__name__, None)
 
-        ``%%lineage NAME`` runs the cell under capture. ``%lineage`` lists the runs, ``%lineage on`` and ``off`` capture
-        all that follows, ``%lineage trace report goBackAll`` shows a trace of a run, or of an RDD by its variable.
+    # ---- %lineage ---------------------------------------------------------------------------------------------
+
+    @no_var_expand
+    @line_magic
+    @magic_arguments("%lineage")
+    @argument("command", nargs="?", help=f"none, or one of: {', '.join(COMMANDS)}")
+    @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a trace or a run")
+    @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}")
+    @argument("--where", metavar="EXPR", help="trace: narrow the records before going: a function, or an expression over r")
+    @argument("-n", type=int, default=20, help="trace: how many records to show (default: 20)")
+    def lineage(self, line: str) -> Any:
+        """Look at what was captured.
+
+        ``%lineage`` lists the runs. ``%lineage on`` captures all cells that follow, ``%lineage off`` ends that.
+        ``%lineage trace errors --where "r[1] > 1000" goBackAll`` shows the records that a run's, or an RDD's, came from.
         """
-        arguments = parse_argstring(self.lineage, line)
+        arguments = _parsed(self.lineage, line)
+        if arguments.command in ("on", "off") and arguments.what is None:
+            return self._all(arguments.command == "on")
+        session = self._extension.session()
+        if session is None:
+            raise UsageError("no Spark session is running; make one first: spark = SparkSession.builder.getOrCreate()")
+        if arguments.command is None:
+            return session.runs_table()
+        if arguments.command == "trace" and arguments.what is not None:
+            return self._trace(session, arguments)
+        raise UsageError(f"%lineage knows on, off and trace WHAT, not {line.strip()}; see %lineage?")
+
+    def _all(self, on: bool) -> None:
+        if self._extension.cells.capturing:
+            raise UsageError("this cell is under %%lineage, which captures until its end; say on or off in another one")
+        self._extension.capture_all(on)
+
+    def _trace(self, session: Any, arguments: Any) -> Any:
+        trace = self._subject(session, _unquoted(arguments.what))
+        if arguments.where is not None:
+            trace = trace.where(_predicate(_unquoted(arguments.where), self.shell.user_ns))
+        for step in arguments.steps:
+            if step not in STEPS:
+                raise UsageError(f"a step is one of {', '.join(STEPS)}, not {step!r}")
+            trace = getattr(trace, _SHORT.get(step, step))()
+        return trace.table(arguments.n)
+
+    def _subject(self, session: Any, what: str) -> Any:
+        """The trace to begin with: a variable's, or the latest run's of that name or id."""
+        value = self.shell.user_ns.get(what)
+        if hasattr(type(value), "goBackAll"):
+            return value
+        if traceable(value):
+            return session.lineage(value)
+        for run in reversed(session.runs):
+            if what in (run.name, run.id):
+                return session.lineage(run)
+        known = ", ".join(dict.fromkeys(run.name for run in session.runs)) or "none"
+        raise UsageError(f"{what!r} is neither a run nor a variable with lineage; runs: {known}")
+
+    # ---- %%lineage --------------------------------------------------------------------------------------------
+
+    @no_var_expand
+    @cell_magic("lineage")
+    @magic_arguments("%%lineage")
+    @argument("name", nargs="?", help="a name for the runs; their action's if none is given")
+    @argument("--strategy", choices=STRATEGIES, default="auto", help="where lineage lives; see dbg.capture")
+    @argument("--on-crash", choices=ON_CRASH, default="fail", help="what a record does on which the job crashes")
+    def lineage_cell(self, line: str, cell: str) -> Any:
+        """Run the cell with lineage captured: each action in it becomes a run."""
+        # Cells.transform takes such cells before they come here. What does come here is a call of run_cell_magic.
+        code = self.shell.transform_cell(cell)
+        filename = self.shell.compile.cache(code)
+        tree = self.shell.transform_ast(self.shell.compile.ast_parse(code, filename=filename))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) and not code.rstrip().endswith(";") else None
+        program = self.shell.compile(tree, filename, "exec")
+        value = self.shell.compile(ast.Expression(last.value), filename, "eval") if last is not None else None
+        if any(part is not None and part.co_flags & inspect.CO_COROUTINE for part in (program, value)):
+            raise UsageError("await needs %%lineage in the first line of a cell, not called from elsewhere")
+        capture = self._extension.cells.opened(*self.cell_arguments(line))
+        try:
+            exec(program, self.shell.user_ns)
+            return None if value is None else eval(value, self.shell.user_ns)
+        finally:
+            capture.close()
+            print(capture.report())
+
+    def cell_arguments(self, line: str) -> tuple[str | None, str]:
+        """Name and strategy. Raises UsageError for what cannot be done."""
+        arguments = _parsed(self.lineage_cell, line)
         if arguments.on_crash != "fail":
             raise UsageError(f"--on-crash {arguments.on_crash} is not there yet; only fail, which is what Spark does")
         if arguments.strategy == "defer":
             raise UsageError("--strategy defer is for DataFrames, which are not captured yet; use auto, inject or lazy")
-        session = self._session()
-        if session is None:
-            raise UsageError("no Spark session is running; make one first: spark = SparkSession.builder.getOrCreate()")
-        words = arguments.words
-        if cell is not None:
-            if len(words) > 1:
-                raise UsageError(f"%%lineage takes one name, not {' '.join(words)}")
-            return self._captured(session, words[0] if words else None, arguments.strategy, cell)
-        if not words:
-            return session.runs_table()
-        if words[0] in ("on", "off") and len(words) == 1:
-            session.context.setCaptureLineage(words[0] == "on")
-            return None
-        if words[0] == "trace" and len(words) > 1:
-            return self._trace(session, words[1], words[2:], arguments)
-        raise UsageError(f"%lineage knows on, off and trace, not {' '.join(words)}; see %lineage?")
+        return (None if arguments.name is None else _unquoted(arguments.name)), arguments.strategy
 
-    def _captured(self, session: Any, name: str | None, strategy: str, cell: str) -> Any:
-        """Run a cell as IPython would, under capture; the value of its last expression is its result."""
-        code = self.shell.transform_cell(cell)
-        tree = self.shell.transform_ast(self.shell.compile.ast_parse(code, filename=self.shell.compile.cache(code)))
-        filename = self.shell.compile.cache(code)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) and not code.rstrip().endswith(";") else None
-        names = self.shell.user_ns
-        value = None
-        with session.capture(name, strategy) as capture:
-            exec(self.shell.compile(tree, filename, "exec"), names)
-            if last is not None:
-                value = eval(self.shell.compile(ast.Expression(last.value), filename, "eval"), names)
-        for run in capture.runs:
-            print(run.summary())
-            for reason in run.incomplete:
-                print(f"    incomplete: {reason}")
-        if not capture.runs:
-            print("no action of an RDD with lineage ran in this cell")
-        return value
 
-    def _trace(self, session: Any, what: str, steps: list[str], arguments: Any) -> Any:
-        subject = self.shell.user_ns.get(what)
-        if subject is None:
-            found = [run for run in session.runs if what in (run.name, run.id)]
-            if not found:
-                known = ", ".join(dict.fromkeys(run.name for run in session.runs)) or "none"
-                raise UsageError(f"there is neither a variable nor a run {what!r}; runs: {known}")
-            subject = found[-1]
-        trace = subject if hasattr(subject, "goBackAll") else session.lineage(subject)
-        if arguments.where:
-            trace = trace.where(eval(f"lambda r: {arguments.where}", self.shell.user_ns))
-        for step in steps:
-            if step not in _STEPS:
-                raise UsageError(f"a step is one of {', '.join(_STEPS)}, not {step!r}")
-            trace = getattr(trace, step)()
-        return trace.table(arguments.n)
+def traceable(value: Any) -> bool:
+    """True for an RDD with lineage, a trace, a run, or the runs of a ``with dbg.capture()``."""
+    kind = type(value)
+    return hasattr(kind, "getLineage") or hasattr(kind, "goBackAll") or {kind.__name__, kind.__module__.split(".")[0]} in (
+        {"Run", "bigdebug"}, {"Capture", "bigdebug"},
+    )
+
+
+def _parsed(magic: Any, line: str) -> Any:
+    try:
+        return parse_argstring(magic, line)
+    except ValueError as problem:  # a quotation without an end
+        raise UsageError(f"{line.strip()}: {problem}") from None
+
+
+def _unquoted(word: str) -> str:
+    """IPython splits a magic's line at blanks outside of quotation marks, and leaves these on."""
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+
+
+def _predicate(text: str, names: dict[str, Any]) -> Callable[[Any], Any]:
+    """The test that ``text`` says: a function of the user's, or an expression over the record ``r``."""
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as problem:
+        raise UsageError(f"--where {text}: {problem.msg}") from None
+    if not isinstance(body, ast.Lambda) and any(isinstance(node, ast.Name) and node.id == "r" for node in ast.walk(body)):
+        text = f"lambda r: ({text})"
+    function = eval(text.strip(), names)
+    if not callable(function):
+        raise UsageError(f"--where {text} is the same for every record: write an expression over r, or name a function")
+    return function  # type: ignore[no-any-return]

@@ -36,6 +36,7 @@ class Action:
     run: str
     name: str
     subject: Captured
+    title: str
     target: Captured | None = None
     stages: dict[str, Stage] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
@@ -171,29 +172,41 @@ class Recorder:
         return self._state.action
 
     @contextmanager
-    def acting(self, name: str, subject: Captured) -> Iterator[Action | None]:
+    def acting(self, name: str, subject: Captured) -> Iterator[None]:
         """The user called action ``name``: if capture is on, all jobs within belong to one run."""
-        if not self.capturing or self.defining or self._state.action is not None:
-            yield None
-            return
-        action = Action(f"r{next(self._run_ids)}", name, subject)
-        self._state.action = action
-        before = self.sc.getLocalProperty(RUN_PROPERTY)
-        self.sc.setLocalProperty(RUN_PROPERTY, action.run)
-        self.sc.setLocalProperty(STRATEGY_PROPERTY, self.strategy)
+        action = self.begin(name, subject)
         status = "failed"
         try:
-            yield action
+            yield
             status = "succeeded"
         finally:
-            self._state.action = None
-            self.sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
-            self.sc.setLocalProperty(STRATEGY_PROPERTY, None)  # type: ignore[arg-type]
-            try:
-                with self.plain():
-                    self._finish(action, status)
-            except Exception as trouble:  # the user's result comes first
-                log.warning("bigdebug could not record the run of %s: %s", name, trouble, exc_info=True)
+            if action is not None:
+                self.leave(action)
+                self.finish(action, status)
+
+    def begin(self, name: str, subject: Captured) -> Action | None:
+        """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
+        if not self.capturing or self.defining or self._state.action is not None:
+            return None
+        action = Action(f"r{next(self._run_ids)}", name, subject, self.run_name or name)
+        self._state.action = action
+        self.sc.setLocalProperty(RUN_PROPERTY, action.run)
+        self.sc.setLocalProperty(STRATEGY_PROPERTY, self.strategy)
+        return action
+
+    def leave(self, action: Action) -> None:
+        """This thread's jobs are nobody's again; those of ``action`` may still be running."""
+        self._state.action = None
+        for name in (RUN_PROPERTY, STRATEGY_PROPERTY):
+            self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
+
+    def finish(self, action: Action, status: str) -> None:
+        """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
+        try:
+            with self.plain():
+                self._finish(action, status)
+        except Exception as trouble:
+            log.warning("bigdebug could not record the run of %s: %s", action.name, trouble, exc_info=True)
 
     def _finish(self, action: Action, status: str) -> None:
         from bigdebug.spark.rdd.sources import measured
@@ -206,7 +219,7 @@ class Recorder:
         if trouble and status == "succeeded":
             status = "partial"
         run = Run(
-            id=action.run, name=self.run_name or action.name, action=action.name, status=status,
+            id=action.run, name=action.title, action=action.name, status=status,
             subject=action.subject._definition.operator.id, graph=graph, statistics=_statistics(graph, reports),
             incomplete=tuple(trouble), store=self.store, earlier=tuple(r.id for r in reversed(self.runs) if any(stage.id in r.computed for stage in graph.stages)),
             sources=measured(action.subject), computed=self._computed(graph, reports),

@@ -1,0 +1,100 @@
+"""``python -m benchmarks P1``: measure, print the table, keep it beside a JSON line for each result."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.capture import cost_in_bytes, cost_in_time
+from benchmarks.growth import growth, picture
+from benchmarks.inputs import Inputs
+from benchmarks.pairs import FEWEST
+from benchmarks.results import Report, Result, machine
+from benchmarks.sides import Sides, open_sides
+from benchmarks.tracing import trace_times
+
+Measurement = Callable[[Sides, Inputs, Path, int], Iterator[Result]]
+
+SMALL = 0.05
+
+
+class Measure(NamedTuple):
+    run: Measurement
+    what: str
+    scale: float = 1.0
+    picture: Callable[[list[Result]], str] | None = None
+
+
+MEASURES = {
+    "P1": Measure(cost_in_time, "time of jobs with capture / in plain PySpark: grep, word count, PigMix L2, L6, L7"),
+    "P2": Measure(cost_in_bytes, "bytes of lineage / bytes of input of the same jobs"),
+    "P3": Measure(trace_times, "time to trace a word back to its lines, and a line ahead to its words"),
+    "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
+}
+
+
+def main() -> int:
+    """Run the measures named; 0 if all that have a target reach it, 1 if not."""
+    asked = arguments()
+    scratch = Path(tempfile.mkdtemp(prefix="bigdebug-benchmarks-run-", dir=asked.scratch))
+    about = machine(asked.cores)
+    about["method"] = (
+        f"Medians of {asked.repeats} pairs after one thrown away, plain and captured in turn in one session; "
+        f"strategy {asked.strategy}."
+    )
+    met = True
+    try:
+        with open_sides(asked.cores, scratch, asked.strategy, asked.plain_only) as sides:
+            for name in dict.fromkeys(asked.names):
+                measure = MEASURES[name]
+                report = Report(name, asked.out, about)
+                inputs = Inputs(asked.scale or measure.scale, asked.data)
+                print(f"{name} at scale {inputs.scale:g}", file=sys.stderr)
+                found = [report.add(result) for result in measure.run(sides, inputs, scratch, asked.repeats)]
+                if measure.picture and found:
+                    (asked.out / f"{name}.svg").write_text(measure.picture(found))
+                met &= all(result.reached is not False for result in found)
+                print(report.close())
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 0 if met else 1
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Measure bigdebug against plain PySpark in one session.",
+        epilog="measures:\n" + "\n".join(f"  {name:4} {measure.what}" for name, measure in MEASURES.items()),
+    )
+    parser.add_argument("names", nargs="+", choices=MEASURES, metavar="NAME", help=", ".join(MEASURES))
+    parser.add_argument("--scale", type=_scale, help=f"size of the data: 1 is 12 M words, 1 M page views; small is {SMALL}")
+    parser.add_argument("--repeats", type=_repeats, default=FEWEST, help=f"pairs that are kept, {FEWEST} or more")
+    parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="where tables, JSON lines and pictures go")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--data", type=Path, help="where generated inputs are kept (the temporary directory)")
+    parser.add_argument("--scratch", type=Path, help="where shuffles, outputs and lineage are until the end (the same)")
+    parser.add_argument("--strategy", default="auto", help="capture strategy")
+    parser.add_argument("--plain-only", action="store_true", help="plain PySpark on both sides: what is measured is the noise")
+    return parser.parse_args()
+
+
+def _scale(text: str) -> float:
+    scale = SMALL if text == "small" else float(text)
+    if scale <= 0:
+        raise argparse.ArgumentTypeError("a scale is more than 0")
+    return scale
+
+
+def _repeats(text: str) -> int:
+    if int(text) < FEWEST:
+        raise argparse.ArgumentTypeError(f"a median needs {FEWEST} pairs or more")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

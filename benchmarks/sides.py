@@ -1,0 +1,147 @@
+"""The two sides of a measurement, on one warm session: plain PySpark, and bigdebug with capture on.
+
+The only module here that calls bigdebug.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from pyspark import RDD, SparkContext
+from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class CaptureError(Exception):
+    """A captured side that did not capture: its time would say nothing."""
+
+
+class Side(Protocol):
+    """Where a program runs. ``lineage_bytes`` is what the latest run left on disk, None on a side without lineage."""
+
+    name: str
+    lineage_bytes: int | None
+
+    def run(self, program: Callable[[SparkContext], T]) -> T: ...
+
+
+class Plain:
+    """The context that PySpark made."""
+
+    lineage_bytes = None
+
+    def __init__(self, sc: SparkContext, name: str = "plain") -> None:
+        self.name = name
+        self._sc = sc
+
+    def run(self, program: Callable[[SparkContext], T]) -> T:
+        return program(self._sc)
+
+
+class Captured:
+    """The LineageContext, with capture on while the program runs."""
+
+    name = "captured"
+
+    def __init__(self, dbg: Any, strategy: str) -> None:
+        self.lineage_bytes: int | None = None
+        self._dbg = dbg
+        self._strategy = strategy
+
+    def run(self, program: Callable[[SparkContext], T]) -> T:
+        """What the program gives. Raises CaptureError if the run is incomplete or left no lineage."""
+        with self._dbg.capture("benchmark", strategy=self._strategy) as run:
+            value = program(self._dbg.context)
+        if run.status != "succeeded" or run.incomplete or not run.statistics.bytes:
+            raise CaptureError(f"The run {run.status} with {run.statistics.bytes} bytes of lineage: {run.incomplete}")
+        self.lineage_bytes = run.statistics.bytes
+        return value
+
+    def following(self, source: Callable[[SparkContext], RDD[Any]], program: Callable[[RDD[Any]], RDD[Any]]) -> Following:
+        """Run ``program`` on ``source`` with ``collect`` and give what can be asked about it."""
+        first = source(self._dbg.context)
+        last = program(first)
+        self.run(lambda sc: last.collect())
+        return Following(first, last)
+
+
+class Following:
+    """Traces of one captured run between its source and its result. Each question is asked of a new trace."""
+
+    def __init__(self, source: Any, result: Any) -> None:
+        self._source = source
+        self._result = result
+
+    def outputs(self) -> dict[int, Any]:
+        """The records of the result by rid."""
+        trace = self._result.getLineage()
+        return dict(zip(trace.rids().tolist(), trace.collect()))
+
+    def inputs(self) -> Any:
+        """The rids of the source, an array."""
+        return self._source.getLineage().rids()
+
+    def backward(self, rid: int) -> Any:
+        return self._result.getLineage().at([rid]).goBackAll().rids()
+
+    def backward_records(self, rid: int) -> list[Any]:
+        found: list[Any] = self._result.getLineage().at([rid]).goBackAll().collect()
+        return found
+
+    def forward(self, rid: int) -> Any:
+        return self._source.getLineage().at([rid]).goNextAll().rids()
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One session seen from two sides. ``stand_in`` says that the second one is plain as well: all ratios are noise."""
+
+    plain: Plain
+    second: Plain | Captured
+    stand_in: bool
+    sc: SparkContext
+
+    def settle(self) -> None:
+        """Collect the JVM's garbage now, so that no side pays for the other's. (PySpark has no other way to ask.)"""
+        self.sc._jvm.System.gc()  # type: ignore[union-attr]
+
+
+@contextmanager
+def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool) -> Iterator[Sides]:
+    """A new session with ``cores`` cores; its shuffles and its lineage are below ``scratch``. Stopped at the end."""
+    # Before the JVM starts, which hands its environment on to the Python workers.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark = (
+        SparkSession.builder.master(f"local[{cores}]")
+        .appName("bigdebug benchmarks")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.memory", "4g")
+        .config("spark.local.dir", str(scratch / "spark"))
+        .config("spark.python.unix.domain.socket.enabled", "true")  # halves the time of a small job, on both sides
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    sc = spark.sparkContext
+    sc.setLogLevel("ERROR")
+    try:
+        second: Plain | Captured = Plain(sc, "plain again")
+        if not plain_only:
+            import bigdebug
+
+            second = Captured(bigdebug.attach(spark, store=str(scratch / "lineage")), strategy)
+        yield Sides(Plain(sc), second, plain_only, sc)
+    finally:
+        spark.stop()

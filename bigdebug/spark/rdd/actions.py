@@ -1,0 +1,70 @@
+"""Actions: each call of one of PySpark's is one run, if capture is on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark import RDD
+
+from bigdebug.spark.rdd.recorded import PLAIN, Recorded
+
+ACTIONS = (
+    "collect", "collectWithJobGroup", "collectAsMap", "count", "countApprox", "countApproxDistinct", "countByKey",
+    "countByValue", "sum", "sumApprox", "mean", "meanApprox", "variance", "stdev", "sampleStdev", "sampleVariance",
+    "stats", "histogram", "min", "max", "reduce", "treeReduce", "fold", "aggregate", "treeAggregate",
+    "reduceByKeyLocally", "top", "takeOrdered", "take", "takeSample", "first", "isEmpty", "lookup", "foreach",
+    "foreachPartition", "saveAsTextFile", "saveAsPickleFile", "saveAsSequenceFile", "saveAsHadoopFile",
+    "saveAsHadoopDataset", "saveAsNewAPIHadoopFile", "saveAsNewAPIHadoopDataset",
+)
+
+
+class Actions(Recorded):
+    """PySpark's actions. Those of ``ACTIONS`` differ from PySpark's in nothing but that a run is made of them."""
+
+    @functools.wraps(RDD.toLocalIterator)
+    def toLocalIterator(self, prefetchPartitions: bool = False) -> Any:
+        recorder = self._recorder
+        action = recorder.begin("toLocalIterator", self)
+        if action is None:
+            return PLAIN.toLocalIterator(self, prefetchPartitions)
+        status = "failed"
+        try:
+            records = PLAIN.toLocalIterator(self, prefetchPartitions)
+            status = "partial"
+        finally:
+            recorder.leave(action)
+            if status == "failed":
+                recorder.finish(action, status)
+        return _followed(records, functools.partial(recorder.finish, action))
+
+
+def _followed(records: Iterator[Any], finish: Callable[[str], None]) -> Iterator[Any]:
+    """The records; the run is finished when they are exhausted, or when nobody wants more of them."""
+    status = "partial"
+    try:
+        yield from records
+        status = "succeeded"
+    except GeneratorExit:
+        raise
+    except BaseException:
+        status = "failed"
+        raise
+    finally:
+        finish(status)
+
+
+def _action(name: str) -> Any:
+    plain = getattr(RDD, name)
+
+    @functools.wraps(plain)
+    def action(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._recorder.acting(name, self):
+            return plain(self, *args, **kwargs)
+
+    return action
+
+
+for _name in ACTIONS:
+    setattr(Actions, _name, _action(_name))

@@ -1,0 +1,57 @@
+"""What Tab offers after ``%lineage`` and ``%%lineage``: words of the magics, names of runs, variables with lineage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+
+from bigdebug_kernel.magics import COMMANDS, ON_CRASH, STEPS, STRATEGIES, traceable
+
+if TYPE_CHECKING:
+    from bigdebug_kernel.extension import Extension
+
+_CALL = re.compile(r"\s*(?P<magic>%%?)lineage\s+(?P<words>.*)$")
+_CHOICES = {"--strategy": STRATEGIES, "--on-crash": ON_CRASH}
+
+
+class Completion:
+    """Completions for one shell."""
+
+    def __init__(self, shell: Any, extension: Extension) -> None:
+        self._shell = shell
+        self._extension = extension
+
+        @context_matcher(identifier="bigdebug.lineage")
+        def matcher(context: Any) -> dict[str, Any]:
+            call = _CALL.match(context.text_until_cursor)
+            if call is None:
+                return {"completions": []}
+            *before, fragment = call["words"].split(" ")
+            offers = self.offers(call["magic"], [word for word in before if word])
+            fitting = [SimpleCompletion(text=word) for word in offers if word.startswith(fragment)]
+            return {"completions": fitting, "matched_fragment": fragment, "suppress": bool(fitting), "ordered": True}
+
+        self.matcher = matcher
+
+    def offers(self, magic: str, before: list[str]) -> Iterable[str]:
+        """What can follow the words ``before``."""
+        if magic == "%%":
+            return _CHOICES.get(before[-1] if before else "", _CHOICES)
+        if not before:
+            return COMMANDS
+        if before[0] != "trace":
+            return ()
+        if len(before) == 1:
+            return [*self._runs(), *self._variables()]
+        return () if before[-1] in ("--where", "-n") else (*STEPS, "--where", "-n")
+
+    def _runs(self) -> list[str]:
+        session = self._extension.session()
+        runs = () if session is None else tuple(reversed(session.runs))
+        return [name for name in dict.fromkeys(run.name for run in runs) if " " not in name]
+
+    def _variables(self) -> list[str]:
+        return sorted(name for name, value in list(self._shell.user_ns.items()) if name[0] != "_" and traceable(value))
