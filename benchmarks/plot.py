@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 WIDTH, HEIGHT = 860, 520
 LEFT, RIGHT, TOP, BOTTOM = 78, 300, 52, 62
@@ -53,9 +54,9 @@ def chart(title: str, x_label: str, y_label: str, series: Sequence[Series]) -> s
     vertical = _Axis(_decade(min(ys), math.floor), _decade(max(ys), math.ceil), HEIGHT - BOTTOM, TOP)
     if vertical.low == vertical.high:
         vertical = _Axis(vertical.low / 10, vertical.high * 10, vertical.start, vertical.end)
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        'font-family="sans-serif" font-size="13" fill="#222">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13" fill="#222">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         f'<clipPath id="plot"><rect x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{HEIGHT - TOP - BOTTOM}"/></clipPath>',
@@ -121,7 +122,7 @@ def _apart(places: Sequence[float]) -> list[float]:
     """Heights for labels: in the order of ``places`` and near them, but never on top of each other."""
     order = sorted(range(len(places)), key=places.__getitem__)
     moved = list(places)
-    for before, after in zip(order, order[1:]):
+    for before, after in pairwise(order):
         moved[after] = max(moved[after], moved[before] + LABEL_GAP)
     over = max([0.0, *(place - (HEIGHT - BOTTOM) for place in moved)])
     return [place - over for place in moved]

@@ -28,7 +28,8 @@ class Pool:
         """The strings of ``ids``, one after the other. Needs 9 bytes of memory for each byte of text."""
         lengths = self._lengths[ids]
         shifts = self._starts[ids] - (np.cumsum(lengths) - lengths)
-        return self._bytes[np.repeat(shifts, lengths) + np.arange(lengths.sum())].tobytes()
+        text: bytes = self._bytes[np.repeat(shifts, lengths) + np.arange(lengths.sum())].tobytes()
+        return text
 
     def write(self, path: Path, chunks: Iterable[Ids]) -> None:
         """Write the strings of all ``chunks``. The file appears whole or not at all."""

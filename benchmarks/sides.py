@@ -29,7 +29,9 @@ class Side(Protocol):
     """Where a program runs. ``lineage_bytes`` is what the latest run left on disk, None on a side without lineage."""
 
     name: str
-    lineage_bytes: int | None
+
+    @property
+    def lineage_bytes(self) -> int | None: ...
 
     def run(self, program: Callable[[SparkContext], T]) -> T: ...
 
@@ -37,7 +39,7 @@ class Side(Protocol):
 class Plain:
     """The context that PySpark made."""
 
-    lineage_bytes = None
+    lineage_bytes: int | None = None
 
     def __init__(self, sc: SparkContext, name: str = "plain") -> None:
         self.name = name
@@ -122,13 +124,13 @@ def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool) -> It
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["SPARK_LOCAL_DIRS"] = str(scratch / "spark")
     spark = (
         SparkSession.builder.master(f"local[{cores}]")
         .appName("bigdebug benchmarks")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "4g")
-        .config("spark.local.dir", str(scratch / "spark"))
         .config("spark.python.unix.domain.socket.enabled", "true")  # halves the time of a small job, on both sides
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")

@@ -23,7 +23,7 @@ _HOMES = {
 # Names that are something else at home: ``open`` there would hide Python's own.
 _RENAMED = {"open": "open_session"}
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (all of them are strings)
 
 
 def __getattr__(name: str) -> Any:

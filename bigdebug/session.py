@@ -147,8 +147,15 @@ class DebugSession:
         """Save runs (all, if None) with their lineage into a new directory, for ``bigdebug.open``."""
         return save(self.runs if runs is None else runs, self._recorder.store, path)
 
+    @staticmethod
+    def traceable(what: Any) -> bool:
+        """True if ``lineage`` takes such a thing: an RDD with lineage, a run, what ``capture`` gave, or a trace."""
+        return isinstance(what, (Captured, Capture, LineageRDD, Run))
+
     def lineage(self, what: Any) -> LineageRDD:
         """The trace over all records of an RDD, or over the records that a run's action was called on."""
+        if isinstance(what, LineageRDD):
+            return what
         if isinstance(what, Captured):
             return lineage_of(what)
         run = what.runs[-1] if isinstance(what, Capture) and what.runs else what

@@ -26,7 +26,7 @@ class Tag(NamedTuple):
     branch: int
     partition: int
     start: int
-    count: int
+    count: int  # type: ignore[assignment]  # tuples have a method of this name; nobody counts in a tag
 
 
 def tagged(frame: bytes, tag: Tag) -> bytes:

@@ -33,7 +33,7 @@ def install(spark: SparkSession, context: LineageContext) -> None:
     spark._sc = context
     if SparkContext._active_spark_context is plain_context(context):
         SparkContext._active_spark_context = context
-    DataFrame.rdd = property(_rdd, doc=_rdd_doc)
+    DataFrame.rdd = property(_rdd, doc=_rdd_doc)  # type: ignore[assignment, method-assign]
 
 
 def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
@@ -42,7 +42,7 @@ def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
     if SparkContext._active_spark_context is context:
         SparkContext._active_spark_context = plain_context(context)
     if last:
-        DataFrame.rdd = _plain_rdd
+        DataFrame.rdd = _plain_rdd  # type: ignore[method-assign]
 
 
 def plain_context(context: LineageContext) -> SparkContext:

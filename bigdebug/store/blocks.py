@@ -76,7 +76,7 @@ def encode(block: Block) -> bytes:
     options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
     with pa.ipc.new_stream(sink, schema, options=options) as writer:
         writer.write_batch(pa.record_batch(arrays, schema=schema))
-    payload = sink.getvalue().to_pybytes()
+    payload: bytes = sink.getvalue().to_pybytes()
     return _ENVELOPE.pack(MAGIC, VERSION, zlib.crc32(payload), len(payload)) + payload
 
 

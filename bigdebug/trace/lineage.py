@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -67,9 +67,9 @@ class Lineage:
             for branch, parent in enumerate(subject.parents):
                 yield Hop(parent, self._reading(operator), branch=branch)
         else:
+            product = self._reading(operator) if subject.form is Form.CARTESIAN else None
             for branch, parent in enumerate(subject.parents):
-                stage = self._reading(operator) if subject.form is Form.CARTESIAN else None
-                yield Hop(parent, stage, branch=branch)
+                yield Hop(parent, product, branch=branch)
 
     def hops_ahead(self, operator: int, stops: Collection[int], within: Collection[int]) -> Iterator[Hop]:
         """Where a forward trace at ``operator`` goes next among the operators ``within``."""
@@ -101,7 +101,7 @@ class Lineage:
             return {p: self._table(hop.stage, hop.segment, p).back(at) for p, at in places.items() if len(at)}
         if subject.form.wide:
             assert hop.stage is not None
-            arrivals = self._arrivals(operator, hop.stage, places, ahead=False)
+            arrivals = self._arrivals(operator, hop.stage, places)
             return self._departures(operator, hop.branch).back(arrivals)
         return structure.back(self, subject, hop, places)
 
@@ -119,7 +119,7 @@ class Lineage:
         if reached.form.wide:
             assert hop.stage is not None
             arrived = self._departures(hop.operator, hop.branch).ahead(places, self.readable(hop.stage), hop.stage, self)
-            return self._arrivals(hop.operator, hop.stage, arrived, ahead=True)
+            return self._merged(hop.operator, hop.stage, arrived)
         return structure.ahead(self, reached, hop, places)
 
     def records(self, operator: int) -> dict[int, int]:
@@ -136,7 +136,7 @@ class Lineage:
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._ending_at(operator, {operator})
             partitions = range(self.graph[stage.reads].partitions)
-            self._need(stage, dict.fromkeys(partitions, np.empty(1)))
+            self._need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)))
             return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.readable(stage)}
         raise IncompleteLineageError(
             f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
@@ -184,22 +184,25 @@ class Lineage:
     def _runs(self, stage: Stage, partition: int) -> Arrivals:
         return Arrivals.of(self.block(stage, partition))
 
-    def _arrivals(self, operator: int, stage: Stage, places: Places, ahead: bool) -> Any:
-        merged = self.graph[operator].form.merges
+    def _arrivals(self, operator: int, stage: Stage, places: Places) -> dict[int, tuple[Arrivals, Positions]]:
+        """What arrived to become records of a wide operator, by reduce partition."""
         self._need(stage, places)
-        if ahead:
-            return {
-                p: self._table(stage, 0, p).ahead(at) if merged else at for p, at in places.items() if len(at)
-            }
+        merges = self.graph[operator].form.merges
         return {
-            p: (self._runs(stage, p), self._table(stage, 0, p).back(at) if merged else at)
+            p: (self._runs(stage, p), self._table(stage, 0, p).back(at) if merges else at)
             for p, at in places.items() if len(at)
         }
+
+    def _merged(self, operator: int, stage: Stage, arrived: Places) -> dict[int, Positions]:
+        """The records of a wide operator that arrivals became."""
+        self._need(stage, arrived)
+        merges = self.graph[operator].form.merges
+        return {p: self._table(stage, 0, p).ahead(at) if merges else at for p, at in arrived.items() if len(at)}
 
     def _departures(self, operator: int, branch: int) -> Departures:
         for stage in self.graph.stages:
             if stage.feeds == operator and stage.branch == branch:
-                return Departures(stage, lambda partition: self.block(stage, partition))
+                return Departures(stage, partial(self.block, stage))
         raise IncompleteLineageError(
             f"No stage that feeds {self.graph[operator]} was captured", remedy="Run the action again under capture."
         )
@@ -243,9 +246,9 @@ class Lineage:
         plain = []
         for stage in self._running(child):
             for number, segment in enumerate(stage.segments):
-                if segment.operators[0] == child and self._level_below(stage, number) == operator:
-                    if not set(segment.operators[:-1]).intersection(stops):
-                        plain.append((stage, number))
+                begins = segment.operators[0] == child and self._level_below(stage, number) == operator
+                if begins and not set(segment.operators[:-1]).intersection(stops):
+                    plain.append((stage, number))
         yield from plain
         if not plain:
             for stage in self._running(child):

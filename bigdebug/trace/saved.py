@@ -39,9 +39,9 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True, mode=0o700)
         kept = list(runs)
-        for run in {r for run in kept for r in (run.id, *run.earlier)}:
-            if (store.root / run).exists():
-                shutil.copytree(store.root / run, partial / _BLOCKS / run)
+        for needed in {run for known in kept for run in (known.id, *known.earlier)}:
+            if (store.root / needed).exists():
+                shutil.copytree(store.root / needed, partial / _BLOCKS / needed)
         catalog = {"format": FORMAT, "runs": [_dump(run) for run in kept]}
         (partial / _CATALOG).write_text(json.dumps(catalog, indent=1, default=repr))
         if target.exists():

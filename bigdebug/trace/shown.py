@@ -50,7 +50,7 @@ class _Bounded(reprlib.Repr):
     def repr_bytes(self, x: bytes, level: int) -> str:
         return repr(x) if len(x) <= self.maxstring else f"{x[: self.maxstring]!r}..."
 
-    repr_bytearray = repr_bytes  # type: ignore[assignment]
+    repr_bytearray = repr_bytes
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
         """In the dict's own order: reprlib sorts the keys."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,7 +45,8 @@ def spread(starts: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Positions:
     """The union of the ranges [start, start + count), in order."""
     total = int(counts.sum())
     ends = np.cumsum(counts)
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
+    found: Positions = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
+    return found
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Kept:
         at = np.searchsorted(self.kept, inputs)
         inside = at < len(self.kept)
         at = at[inside]
-        return at[self.kept[at] == inputs[inside]].astype(np.int64)
+        found: Positions = at[self.kept[at] == inputs[inside]].astype(np.int64)
+        return found
 
 
 @dataclass(frozen=True)
@@ -162,52 +165,64 @@ class Join:
     outer_left: bool
     outer_right: bool
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _sides(self) -> tuple[_Side, _Side]:
         groups = int(self.codes.max()) + 1 if len(self.codes) else 0
-        sides = []
-        for mine in (~self.right, self.right):
-            at = np.flatnonzero(mine)
-            codes = self.codes[at]
-            order = np.argsort(codes, kind="stable")
-            sizes = np.bincount(codes, minlength=groups)
-            sides.append((at[order], np.cumsum(sizes) - sizes, sizes))
-        (self_left, left_starts, left_sizes), (self_right, right_starts, right_sizes) = sides
-        # None stands in on the side that may be absent: the right of a left outer join, and the other way round.
-        lefts = np.maximum(left_sizes, 1) if self.outer_right else left_sizes
-        rights = np.maximum(right_sizes, 1) if self.outer_left else right_sizes
-        set_ = object.__setattr__
-        set_(self, "_left", (self_left, left_starts, left_sizes))
-        set_(self, "_right", (self_right, right_starts, right_sizes))
-        set_(self, "_widths", rights)
-        set_(self, "_ends", np.cumsum(lefts * rights))
-        set_(self, "_counts", lefts * rights)
+        left, right = (_Side.of(self.codes, mine, groups) for mine in (~self.right, self.right))
+        return left, right
+
+    @cached_property
+    def _layout(self) -> tuple[Positions, Positions, Positions]:
+        """By group: the first output, one past the last, and how many outputs each left record has."""
+        left, right = self._sides
+        lefts = np.maximum(left.sizes, 1) if self.outer_right else left.sizes
+        widths = np.maximum(right.sizes, 1) if self.outer_left else right.sizes
+        ends = np.cumsum(lefts * widths)
+        return ends - lefts * widths, ends, widths
 
     def back(self, outputs: Positions) -> Positions:
-        groups = np.searchsorted(self._ends, outputs, side="right")  # type: ignore[attr-defined]
-        within = outputs - (self._ends - self._counts)[groups]  # type: ignore[attr-defined]
-        width = self._widths[groups]  # type: ignore[attr-defined]
+        first, ends, widths = self._layout
+        groups = np.searchsorted(ends, outputs, side="right")
+        within, width = outputs - first[groups], widths[groups]
         found = []
-        for (at, starts, sizes), place in ((self._left, within // width), (self._right, within % width)):  # type: ignore[attr-defined]
-            real = sizes[groups] > 0
-            found.append(at[(starts[groups] + place)[real]])
+        for side, place in zip(self._sides, (within // width, within % width), strict=True):
+            real = side.sizes[groups] > 0
+            found.append(side.members[(side.starts[groups] + place)[real]])
         return distinct(np.concatenate(found))
 
     def ahead(self, inputs: Positions) -> Positions:
-        found = []
-        first = self._ends - self._counts  # type: ignore[attr-defined]
-        for is_right, (at, starts, _) in ((False, self._left), (True, self._right)):  # type: ignore[attr-defined]
-            ranks = np.empty(len(self.codes), dtype=np.int64)
-            ranks[at] = np.arange(len(at)) - starts[self.codes[at]]
-            mine = inputs[self.right[inputs] == is_right]
-            group = self.codes[mine]
-            width = self._widths[group]  # type: ignore[attr-defined]
-            if is_right:
-                lefts = self._counts[group] // np.maximum(width, 1)  # type: ignore[attr-defined]
-                step = spread(np.zeros(len(mine), dtype=np.int64), lefts)
-                found.append(np.repeat(first[group] + ranks[mine], lefts) + step * np.repeat(width, lefts))
-            else:
-                found.append(spread(first[group] + ranks[mine] * width, width))
-        return distinct(np.concatenate(found))
+        first, ends, widths = self._layout
+        left, right = self._sides
+        lefts = inputs[~self.right[inputs]]
+        group = self.codes[lefts]
+        of_left = spread(first[group] + left.ranks(self.codes)[lefts] * widths[group], widths[group])
+        rights = inputs[self.right[inputs]]
+        group = self.codes[rights]
+        rows = (ends - first)[group] // np.maximum(widths[group], 1)
+        start = np.repeat(first[group] + right.ranks(self.codes)[rights], rows)
+        of_right = start + spread(np.zeros(len(rights), dtype=np.int64), rows) * np.repeat(widths[group], rows)
+        return distinct(np.concatenate((of_left, of_right)))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One side of a join: its inputs group by group, and where each group starts in that order."""
+
+    members: Positions
+    starts: Positions
+    sizes: Positions
+
+    @classmethod
+    def of(cls, codes: npt.NDArray[Any], mine: npt.NDArray[np.bool_], groups: int) -> _Side:
+        at = np.flatnonzero(mine)
+        sizes = np.bincount(codes[at], minlength=groups)
+        return cls(at[np.argsort(codes[at], kind="stable")], np.cumsum(sizes) - sizes, sizes)
+
+    def ranks(self, codes: npt.NDArray[Any]) -> Positions:
+        """For each input of this side, which one of its group it is."""
+        ranks = np.zeros(len(codes), dtype=np.int64)
+        ranks[self.members] = np.arange(len(self.members)) - self.starts[codes[self.members]]
+        return ranks
 
 
 @dataclass(frozen=True)

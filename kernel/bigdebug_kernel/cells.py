@@ -8,7 +8,6 @@ statement that begins capture, the rest stays as it is, and the end of the cell 
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -35,7 +34,7 @@ class CellCapture:
     def join(self, session: Any) -> None:
         self.captures.append(self._open.enter_context(session.capture(self.name, self.strategy)))
 
-    def close(self) -> None:
+    def end(self) -> None:
         self._open.close()
 
     def report(self) -> str:
@@ -91,8 +90,7 @@ class Cells:
             if cell.thread == here:
                 self._running.remove(cell)
                 for capture in reversed(cell.captures):
-                    capture.close()
-                    print(capture.report(), file=sys.stdout)
+                    self.close(capture)
                 return
 
     # ---- what the extension calls -----------------------------------------------------------------------------
@@ -107,12 +105,17 @@ class Cells:
         cell.captures.append(capture)
 
     def opened(self, name: str | None, strategy: str) -> CellCapture:
-        """A capture that has begun; the caller closes it."""
+        """A capture that has begun; ``close`` ends it."""
         capture = CellCapture(name, strategy)
         session = self._session()
         if session is not None:
             capture.join(session)
         return capture
+
+    def close(self, capture: CellCapture) -> None:
+        """End a capture and say what it gave."""
+        capture.end()
+        print(capture.report())
 
     def joined(self, session: Any) -> None:
         """A Spark session has just been attached: what captures now captures it too."""
@@ -126,7 +129,7 @@ class Cells:
     def abandon(self) -> None:
         """End every capture, without a word."""
         for capture in reversed(self._captures()):
-            capture.close()
+            capture.end()
         self._running.clear()
 
     def _captures(self) -> list[CellCapture]:

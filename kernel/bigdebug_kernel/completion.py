@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from bigdebug_kernel.magics import COMMANDS, ON_CRASH, STEPS, STRATEGIES, traceable
+from bigdebug_kernel.magics import COMMANDS, ON_CRASH, STEPS, STRATEGIES
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -45,13 +45,14 @@ class Completion:
         if before[0] != "trace":
             return ()
         if len(before) == 1:
-            return [*self._runs(), *self._variables()]
+            return self._subjects()
         return () if before[-1] in ("--where", "-n") else (*STEPS, "--where", "-n")
 
-    def _runs(self) -> list[str]:
+    def _subjects(self) -> list[str]:
+        """Runs, the latest first, then variables."""
         session = self._extension.session()
-        runs = () if session is None else tuple(reversed(session.runs))
-        return [name for name in dict.fromkeys(run.name for run in runs) if " " not in name]
-
-    def _variables(self) -> list[str]:
-        return sorted(name for name, value in list(self._shell.user_ns.items()) if name[0] != "_" and traceable(value))
+        if session is None:
+            return []
+        runs = [run.name for run in reversed(session.runs) if " " not in run.name]
+        names = [name for name, value in list(self._shell.user_ns.items()) if name[0] != "_" and session.traceable(value)]
+        return list(dict.fromkeys([*runs, *sorted(names)]))

@@ -20,7 +20,7 @@ class Extension:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._session: Any = None
+        self._sessions: list[Any] = []
         self._capture_all = False
         self._names = Names(shell)
         self._cells = Cells(shell, self.session)
@@ -49,10 +49,9 @@ class Extension:
         self._shell.input_transformer_manager.line_transforms.remove(self._cells.transform)
         self._magics.withdraw()
         self._cells.abandon()
-        session, self._session = self._session, None
-        if session is not None:
-            self._names.restore(session)
-            session.detach()
+        self._names.restore(self._sessions)
+        while self._sessions:
+            self._sessions.pop().detach()
 
     # ---- what the magics ask ----------------------------------------------------------------------------------
 
@@ -63,8 +62,8 @@ class Extension:
         from bigdebug.session import active_session
 
         current = active_session()
-        if current is not None and current is not self._session:
-            self._session = current
+        if current is not None and current not in self._sessions[-1:]:
+            self._sessions.append(current)
             current.context.setCaptureLineage(self._capture_all or current.context.isCaptureLineage())
             self._cells.joined(current)
         return current
@@ -76,8 +75,8 @@ class Extension:
     def capture_all(self, on: bool) -> None:
         """Capture all cells that follow, also those of Spark sessions to come; or end that."""
         self._capture_all = on
-        if self._session is not None:
-            self._session.context.setCaptureLineage(on)
+        if self._sessions:
+            self._sessions[-1].context.setCaptureLineage(on)
 
     @property
     def cells(self) -> Cells:

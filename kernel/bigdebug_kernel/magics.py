@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, magic_arguments
+from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -26,6 +27,8 @@ _SHORT = {"back": "goBack", "next": "goNext"}
 class LineageMagics(Magics):
     """``%lineage`` and ``%%lineage``."""
 
+    shell: Any  # Magics says that it can be None; one that is registered has a shell.
+
     def __init__(self, shell: Any, extension: Extension) -> None:
         super().__init__(shell)
         self._extension = extension
@@ -41,7 +44,7 @@ class LineageMagics(Magics):
 
     @no_var_expand
     @line_magic
-    @magic_arguments("%lineage")
+    @magic_arguments("lineage")
     @argument("command", nargs="?", help=f"none, or one of: {', '.join(COMMANDS)}")
     @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a trace or a run")
     @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}")
@@ -82,10 +85,7 @@ class LineageMagics(Magics):
 
     def _subject(self, session: Any, what: str) -> Any:
         """The trace to begin with: a variable's, or the latest run's of that name or id."""
-        value = self.shell.user_ns.get(what)
-        if hasattr(type(value), "goBackAll"):
-            return value
-        if traceable(value):
+        if session.traceable(value := self.shell.user_ns.get(what)):
             return session.lineage(value)
         for run in reversed(session.runs):
             if what in (run.name, run.id):
@@ -97,7 +97,7 @@ class LineageMagics(Magics):
 
     @no_var_expand
     @cell_magic("lineage")
-    @magic_arguments("%%lineage")
+    @magic_arguments("%lineage")  # the first % is IPython's
     @argument("name", nargs="?", help="a name for the runs; their action's if none is given")
     @argument("--strategy", choices=STRATEGIES, default="auto", help="where lineage lives; see dbg.capture")
     @argument("--on-crash", choices=ON_CRASH, default="fail", help="what a record does on which the job crashes")
@@ -117,8 +117,7 @@ class LineageMagics(Magics):
             exec(program, self.shell.user_ns)
             return None if value is None else eval(value, self.shell.user_ns)
         finally:
-            capture.close()
-            print(capture.report())
+            self._extension.cells.close(capture)
 
     def cell_arguments(self, line: str) -> tuple[str | None, str]:
         """Name and strategy. Raises UsageError for what cannot be done."""
@@ -130,17 +129,10 @@ class LineageMagics(Magics):
         return (None if arguments.name is None else _unquoted(arguments.name)), arguments.strategy
 
 
-def traceable(value: Any) -> bool:
-    """True for an RDD with lineage, a trace, a run, or the runs of a ``with dbg.capture()``."""
-    kind = type(value)
-    return hasattr(kind, "getLineage") or hasattr(kind, "goBackAll") or {kind.__name__, kind.__module__.split(".")[0]} in (
-        {"Run", "bigdebug"}, {"Capture", "bigdebug"},
-    )
-
-
 def _parsed(magic: Any, line: str) -> Any:
+    """As IPython's parse_argstring, with options anywhere between the words."""
     try:
-        return parse_argstring(magic, line)
+        return magic.parser.parse_intermixed_args(arg_split(line))
     except ValueError as problem:  # a quotation without an end
         raise UsageError(f"{line.strip()}: {problem}") from None
 

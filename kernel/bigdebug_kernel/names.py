@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -21,20 +22,21 @@ class Names:
         names = self._shell.user_ns
         for name in _assigned(result) & self._put.keys():
             del self._put[name]
-        plain, ours = session.plain_context, session.context
-        for name in [name for name, value in names.items() if value is plain and name not in self._own()]:
+        plain, ours, own = session.plain_context, session.context, self._own()
+        for name in [name for name, value in names.items() if value is plain and name not in own]:
             names[name] = ours
         for name, value in (("sc", ours), ("dbg", session)):
             if name not in names or (name in self._put and names[name] is self._put[name]):
                 names[name] = self._put[name] = value
 
-    def restore(self, session: Any) -> None:
-        """Take away what was put, and name the plain context again wherever the user named the other."""
+    def restore(self, sessions: Iterable[Any]) -> None:
+        """Take away what was put, and name the plain contexts again wherever the user named the others."""
         self._shell.drop_by_id(self._put)
         self._put.clear()
-        names = self._shell.user_ns
-        for name in [name for name, value in names.items() if value is session.context and name not in self._own()]:
-            names[name] = session.plain_context
+        plain = {id(session.context): session.plain_context for session in sessions}
+        names, own = self._shell.user_ns, self._own()
+        for name in [name for name, value in names.items() if id(value) in plain and name not in own]:
+            names[name] = plain[id(names[name])]
 
     def _own(self) -> set[str]:
         """IPython's own names: the results of earlier cells stay what they were."""

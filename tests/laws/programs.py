@@ -115,7 +115,7 @@ def apply(node: Node, parents: list[Any], cached: bool) -> Any:
         "sample": lambda: rdd.sample(False, 0.6, 17 + a),
         "zipWithIndex": lambda: rdd.zipWithIndex().map(lambda ri: (ri[1] % 3, weight(ri[0]))),
         "zipWithUniqueId": lambda: rdd.zipWithUniqueId().map(lambda ri: (ri[1] % 3, weight(ri[0]))),
-        "zip": lambda: rdd.map(lambda r: weight(r)).zip(rdd.map(lambda r: of(r))).map(lambda p: (p[1], p[0])),
+        "zip": lambda: rdd.map(weight).zip(rdd.map(of)).map(lambda p: (p[1], p[0])),
         "reduceByKey": lambda: rdd.mapValues(weight).reduceByKey(lambda x, y: x + y, n),
         "combineByKey": lambda: rdd.combineByKey(lambda v: [v], lambda vs, v: [*vs, v], lambda x, y: x + y, n).mapValues(total),
         "aggregateByKey": lambda: rdd.aggregateByKey(0, lambda s, v: s + weight(v), lambda x, y: x + y, n),
@@ -126,9 +126,10 @@ def apply(node: Node, parents: list[Any], cached: bool) -> Any:
         "partitionBy": lambda: rdd.partitionBy(n),
         "repartition": lambda: rdd.repartition(n),
         "coalesce": lambda: rdd.coalesce(n),
-        "sortByKey": lambda: rdd.sortByKey(a % 2 == 0, n, weight),
+        # Not sortByKey(..., weight): PySpark compares keyfunc of a key with keys it has sampled, which may not compare.
+        "sortByKey": lambda: rdd.keyBy(weight).sortByKey(a % 2 == 0, n, lambda w: w + 1).values(),
         "sortBy": lambda: rdd.sortBy(weight, a % 2 == 0, n),
-        "repartitionAndSort": lambda: rdd.repartitionAndSortWithinPartitions(n, lambda k: weight(k), True, weight),
+        "repartitionAndSort": lambda: rdd.repartitionAndSortWithinPartitions(n, weight, True, weight),
         "union": lambda: rdd.union(other),
         "alignedUnion": lambda: rdd.partitionBy(n).union(other.partitionBy(n)),
         "join": lambda: rdd.join(other, n), "leftOuterJoin": lambda: rdd.leftOuterJoin(other, n),
@@ -200,7 +201,7 @@ def meaning(node: Node, parents: list[Traced]) -> Traced:
     if op in ("union", "alignedUnion"):
         return records + other
     if op == "cartesian":
-        return [((of(l), weight((l, r))), s | t) for (l, s), (r, t) in product(records, other)]
+        return [((of(x), weight((x, r))), s | t) for (x, s), (r, t) in product(records, other)]
     left, right = _groups(records), _groups(other)
     keys = list(dict.fromkeys([*left, *right]))
     none: Traced = [(None, frozenset())]

@@ -32,7 +32,8 @@ def captured(dbg: Any, program: Program) -> tuple[Any, list[Any], list[Any], lis
     result, made, sources = build(program, dbg.context)
     with dbg.capture("law") as run:
         records = result.collect()
-    assert run.incomplete == () and run.status == "succeeded"
+    assert run.incomplete == ()
+    assert run.status == "succeeded"
     return records, result, sources, made
 
 
@@ -106,7 +107,7 @@ def test_4_precision(dbg: Any, program: Program) -> None:
 @given(programs(), st.randoms(use_true_random=False))
 def test_3_sufficiency_and_5_strategies_agree(dbg: Any, program: Program, random: Any) -> None:
     """Run on the lineage of an output alone, the program gives it again: in this process, and on Spark."""
-    records, result, sources, _ = captured(dbg, program)
+    records, result, _, _ = captured(dbg, program)
     rids = result.getLineage().rids().tolist()
     if not rids:
         return
@@ -121,7 +122,7 @@ def test_3_sufficiency_and_5_strategies_agree(dbg: Any, program: Program, random
 @SOME
 @given(programs(), st.randoms(use_true_random=False))
 def test_ex_replay_is_the_program_without_those_records(dbg: Any, spark: Any, program: Program, random: Any) -> None:
-    records, result, sources, _ = captured(dbg, program)
+    _, result, sources, _ = captured(dbg, program)
     rids = result.getLineage().rids().tolist()
     if not rids:
         return
@@ -144,7 +145,7 @@ def test_ex_replay_is_the_program_without_those_records(dbg: Any, spark: Any, pr
 @given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
 def test_5_every_operator_can_be_stopped_at(dbg: Any, program: Program, random: Any) -> None:
     """Going back over any operator on the way reaches the same sources as going back at once; both ways agree."""
-    records, result, sources, made = captured(dbg, program)
+    _, result, _, _ = captured(dbg, program)
     trace = result.getLineage()
     if not len(trace.rids()):
         return

@@ -24,7 +24,7 @@ class Actions(Recorded):
     """PySpark's actions. Those of ``ACTIONS`` differ from PySpark's in nothing but that a run is made of them."""
 
     @functools.wraps(RDD.toLocalIterator)
-    def toLocalIterator(self, prefetchPartitions: bool = False) -> Any:
+    def toLocalIterator(self: Any, prefetchPartitions: bool = False) -> Any:
         recorder = self._recorder
         action = recorder.begin("toLocalIterator", self)
         if action is None:

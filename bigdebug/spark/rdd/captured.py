@@ -23,14 +23,14 @@ class Captured(NarrowOperators, WideOperators, Storage, Actions):
     """What a captured RDD can do beyond an RDD. ``into_captured`` gives an RDD one of the two classes below."""
 
 
-class CapturedRDD(Captured, RDD[Any]):
+class CapturedRDD(Captured, RDD[Any]):  # type: ignore[misc]  # toLocalIterator is PySpark's with self of any type
     """A captured RDD that PySpark reads from the JVM: a source, or what a shuffle or a union gave."""
 
     def _plain_jrdd(self) -> Any:
         return self.__dict__["_jrdd"]
 
 
-class CapturedPipelinedRDD(Captured, PipelinedRDD[Any, Any]):
+class CapturedPipelinedRDD(Captured, PipelinedRDD[Any, Any]):  # type: ignore[misc]
     """A captured RDD that PySpark computes in a Python worker."""
 
     def _plain_jrdd(self) -> Any:

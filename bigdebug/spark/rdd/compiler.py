@@ -12,16 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, TaskContext
+from pyspark import serializers as _serializers
 from pyspark.core.rdd import PipelinedRDD, portable_hash
 from pyspark.errors import PySparkRuntimeError
-from pyspark.serializers import (
-    AutoBatchedSerializer,
-    BatchedSerializer,
-    CartesianDeserializer,
-    CPickleSerializer,
-    NoOpSerializer,
-    PairDeserializer,
-)
 
 from bigdebug.agents import emit, hashing, readers, segments
 from bigdebug.agents.stage import StageFunction, Task
@@ -29,9 +22,12 @@ from bigdebug.graph import Emission, Form, Segment, Stage
 from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartition, Source, definitions
 
 if TYPE_CHECKING:
-    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
     from bigdebug.spark.rdd.recorder import Recorder
 
+
+serializers: Any = _serializers
+"""PySpark's, which carry no types."""
 
 PARTIAL = frozenset(("take", "first", "isEmpty", "takeSample", "runJob", "lookup", "toLocalIterator"))
 """Actions that may stop before the end of their input."""
@@ -63,7 +59,7 @@ class Compiler:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         sc = recorder.sc
-        self._pickle = sc._unbatched_serializer
+        self._pickle: Any = sc._unbatched_serializer
         limit = _megabytes(sc._conf.get("spark.python.worker.memory", "512m") or "512m") << 20
         # Objects take several times the bytes of their pickles.
         self._memory = limit // 8
@@ -83,7 +79,7 @@ class Compiler:
     def action_deserializer(self, rdd: Captured) -> Any:
         """How to read what ``action_jrdd`` gives."""
         if getattr(rdd, "_bypass_serializer", False):
-            return NoOpSerializer()
+            return serializers.NoOpSerializer()
         compiled = rdd._compiled.records
         return rdd.__dict__["_jrdd_deserializer"] if compiled is None else compiled._jrdd_deserializer
 
@@ -98,7 +94,8 @@ class Compiler:
         if compiled.records is None:
             lowering = rdd._definition.lowering
             if isinstance(lowering, Source):
-                return rdd
+                source: Any = rdd
+                return source  # type: ignore[no-any-return]
             if isinstance(lowering, Rearranged) and rdd._definition.operator.form is not Form.CARTESIAN:
                 compiled.records = self._rearranged(rdd, lowering)
             else:
@@ -124,9 +121,9 @@ class Compiler:
         grouped = partial(_grouped, to_the_end=to_the_end)
         steps: list[tuple[Segment, Any]] = []
         current = rdd
-        while isinstance(current._definition.lowering, Narrow):
+        while isinstance(lowering := current._definition.lowering, Narrow):
             definition = current._definition
-            steps.append((Segment((definition.operator.id,), definition.operator.form), definition.lowering.step))
+            steps.append((Segment((definition.operator.id,), definition.operator.form), lowering.step))
             current = definition.parents[0]
             if not definition.fused[0]:
                 return self._from_records(current, grouped(steps[::-1]))
@@ -189,7 +186,7 @@ class Compiler:
 
     def _readable(self, stage: RDD[Any]) -> RDD[Any]:
         """Frames are pickled batches with a tag behind: PySpark reads them as what they are."""
-        return RDD(stage._jrdd, self._recorder.sc, AutoBatchedSerializer(CPickleSerializer()))
+        return RDD(stage._jrdd, self._recorder.sc, serializers.AutoBatchedSerializer(serializers.CPickleSerializer()))
 
     def _frames(self, rdd: Captured, branch: int, size: int | None) -> RDD[Any]:
         """The records of a parent as tagged frames of ``size`` records."""
@@ -235,30 +232,29 @@ class Compiler:
         assert jvm is not None
         pairs = jvm.PairwiseRDD(joined.rdd()).asJavaPairRDD()
         partitioner = jvm.PythonPartitioner(lowering.targets, id(lowering.partition))
-        return RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, NoOpSerializer())
+        return RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, serializers.NoOpSerializer())
 
     def _dealt(self, rdd: Captured, lowering: Repartition) -> RDD[Any]:
         emission = emit.Records(self._pickle.dumps, lowering.frame)
         stage = self._stage_rdd(rdd, self._branch(rdd, 0), emission, rdd._definition.operator.id)
-        return RDD(stage._jrdd.coalesce(lowering.targets, True), self._recorder.sc, NoOpSerializer())
+        return RDD(stage._jrdd.coalesce(lowering.targets, True), self._recorder.sc, serializers.NoOpSerializer())
 
     def _rearranged(self, rdd: Captured, lowering: Rearranged) -> RDD[Any]:
         sc, definition = self._recorder.sc, rdd._definition
         if definition.operator.form is Form.ZIP:
             left, right = (self._frames(rdd, branch, lowering.frame) for branch in (0, 1))
-            batched = BatchedSerializer(CPickleSerializer(), lowering.frame or 1)
-            return RDD(left._jrdd.zip(right._jrdd), sc, PairDeserializer(batched, batched))
+            batched = serializers.BatchedSerializer(serializers.CPickleSerializer(), lowering.frame or 1)
+            return RDD(left._jrdd.zip(right._jrdd), sc, serializers.PairDeserializer(batched, batched))
         parents = [self.records(parent) for parent in definition.parents]
         if definition.operator.form is Form.COALESCE:
             return RDD(parents[0]._jrdd.coalesce(rdd.getNumPartitions()), sc, parents[0]._jrdd_deserializer)
         if len({str(p._jrdd_deserializer) for p in parents}) > 1:
             parents = [self._readable(self._frames(rdd, branch, None)) for branch in range(len(parents))]
-        with_agents = RDD.union(parents[0], parents[1]) if len(parents) == 2 else sc.union(parents)
-        return with_agents
+        return RDD.union(*parents) if len(parents) == 2 else sc.union(parents)
 
     def _product(self, rdd: Captured) -> RDD[Any]:
         left, right = (self._frames(rdd, branch, None) for branch in (0, 1))
-        deserializer = CartesianDeserializer(NoOpSerializer(), NoOpSerializer())
+        deserializer = serializers.CartesianDeserializer(serializers.NoOpSerializer(), serializers.NoOpSerializer())
         return RDD(left._jrdd.cartesian(right._jrdd), self._recorder.sc, deserializer)
 
 

@@ -106,7 +106,7 @@ class LineageContext(SparkContext):
             )
         # PySpark's own test: a lazy iterable becomes a list, once.
         records = c if "__len__" in dir(c) else list(c)
-        batch = max(1, min(len(records) // slices, self._batchSize or 1024)) if slices else 1  # type: ignore[arg-type, attr-defined]
+        batch = max(1, min(len(records) // slices, self._batchSize or 1024)) if slices else 1  # type: ignore[arg-type]
         return self._source(
             "parallelize", lambda: SparkContext.parallelize(self, records, numSlices), "parallelize",
             type="collection", length=len(records), batch=batch, slices=slices,  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ class LineageContext(SparkContext):
     def union(self, rdds: list[Any]) -> Any:
         if self._bigdebug.defining or not any(isinstance(rdd, Captured) for rdd in rdds):
             return SparkContext.union(self, rdds)
-        first = self._bigdebug.captured(rdds[0])
+        first: Any = self._bigdebug.captured(rdds[0])
         return first._union(lambda: SparkContext.union(self, rdds), rdds[1:], lambda p: self.union(list(p)))
 
     # ---- jobs -------------------------------------------------------------------------------------------------
@@ -123,8 +123,9 @@ class LineageContext(SparkContext):
     def runJob(self, rdd: Any, partitionFunc: Any, partitions: Any = None, allowLocal: bool = False) -> Any:
         if not isinstance(rdd, Captured):
             return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
+        plain: Any = SparkContext.runJob
         with self._bigdebug.acting("runJob", rdd):
-            return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
+            return plain(self, rdd, partitionFunc, partitions, allowLocal)
 
 
 def _last_part(path: str) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from linecache import getline
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.agents.segments import Step
@@ -14,7 +15,7 @@ from bigdebug.graph import CallSite, Form, Operator
 if TYPE_CHECKING:
     from pyspark import RDD
 
-    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def resolved(rdd: Captured) -> Operator:
         elif isinstance(lowering, Exchange | Repartition):
             partitions = lowering.targets
         else:
-            partitions = rdd.getNumPartitions()  # type: ignore[attr-defined]
+            partitions = rdd.getNumPartitions()
         if operator.form is Form.COALESCE:
             groups = rdd._plain_jrdd().rdd().partitions()
             detail["groups"] = [list(partition.parentsIndices()) for partition in groups]
@@ -114,11 +115,11 @@ def _of_library(module: str) -> bool:
 
 def caller() -> tuple[CallSite | None, str]:
     """The nearest line of the user's program on the stack, and the name of the library method that it called."""
-    frame = sys._getframe(1)
-    method = frame.f_code.co_name
+    frame: FrameType | None = sys._getframe(1)
+    method = ""
     while frame is not None and _of_library(frame.f_globals.get("__name__", "")):
         method = frame.f_code.co_name
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if frame is None:
         return None, method
     file, line = frame.f_code.co_filename, frame.f_lineno

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
+from pyspark import cloudpickle as _cloudpickle
 from pyspark.core.rdd import portable_hash
 
 from bigdebug.agents import hashing
@@ -25,9 +26,10 @@ from bigdebug.spark.rdd.compiler import stopped
 from bigdebug.spark.rdd.definition import Exchange, Narrow, Repartition, definitions, resolved
 
 if TYPE_CHECKING:
-    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 Partitions = list[list[Any]]
+cloudpickle: Any = _cloudpickle
 
 MEMORY = 1 << 30
 # Operators that show which partition, or which place in it, a record has.
@@ -86,9 +88,7 @@ def _copied(records: Partitions) -> Partitions:
 
 
 def _pickled(value: Any) -> bytes:
-    from pyspark.cloudpickle import dumps
-
-    return bytes(dumps(value))
+    return bytes(cloudpickle.dumps(value))
 
 
 def _records(rdd: Captured, parents: list[Partitions]) -> Partitions:

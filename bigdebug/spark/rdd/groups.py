@@ -56,7 +56,7 @@ class Sorted:
 
     def __call__(self, pairs: Iterable[tuple[int, Any]]) -> Iterable[tuple[int, Any]]:
         keyfunc = self.keyfunc
-        sort = ExternalSorter(self.limit * 0.9, self.serializer).sorted
+        sort: Any = ExternalSorter(self.limit * 0.9, self.serializer).sorted
         found: Iterable[tuple[int, Any]] = sort(
             pairs, key=lambda pair: keyfunc(pair[1][0]), reverse=self.descending
         )

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark import RDD
-from pyspark.serializers import AutoBatchedSerializer, CPickleSerializer
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
-from bigdebug.spark.rdd.compiler import PARTIAL
+from bigdebug.spark.rdd.compiler import PARTIAL, serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
@@ -21,7 +20,7 @@ from bigdebug.trace.tables import Positions
 from bigdebug.trace.trace import Standing, Trace, all_records
 
 if TYPE_CHECKING:
-    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
     from bigdebug.spark.rdd.replay import Replay
 
 
@@ -38,7 +37,7 @@ class LineageRDD(Trace, RDD[Any]):
         self.ctx = recorder.sc
         self.is_cached = self.is_checkpointed = self.has_resource_profile = False
         self.partitioner = None
-        self._jrdd_deserializer = AutoBatchedSerializer(CPickleSerializer())
+        self._jrdd_deserializer = serializers.AutoBatchedSerializer(serializers.CPickleSerializer())
 
     @cached_property
     def _questions(self) -> Questions:
@@ -109,7 +108,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     def show(self, n: int = 20, truncate: int = 100) -> None:
         """Print the first ``n`` records with where they came from."""
-        print(self.table(n).text(truncate))
+        print(self.table(n).text(truncate))  # noqa: T201 (as PySpark's show does)
 
     def table(self, n: int = 20) -> Any:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""

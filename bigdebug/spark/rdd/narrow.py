@@ -99,7 +99,7 @@ class NarrowOperators(Recorded):
             return build()
         with recorder.plain():
             made = build()
-            parents = [self, *(recorder.captured(other) for other in others)]
+            parents: list[Recorded] = [self, *(recorder.captured(other) for other in others)]
             total = sum(p.getNumPartitions() for p in parents)
             aligned = made.getNumPartitions() != total
             form = Form.ALIGNED_UNION if aligned else Form.UNION

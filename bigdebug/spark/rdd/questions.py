@@ -27,7 +27,7 @@ from bigdebug.trace.run import Run
 from bigdebug.trace.textlines import TextLines
 
 if TYPE_CHECKING:
-    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 Test = Callable[[Any], Any]
 

@@ -29,7 +29,7 @@ class Recorded:
     is_checkpointed: bool
     has_resource_profile: bool
     partitioner: Any
-    getNumPartitions: Callable[[], int]
+    getNumPartitions: Callable[[], int]  # noqa: N815 (PySpark's name)
 
     _definition: Definition
     _compiled: Compiled
@@ -38,7 +38,8 @@ class Recorded:
 
     @property
     def _recorder(self) -> Recorder:
-        return self.ctx._bigdebug
+        recorder: Recorder = self.ctx._bigdebug
+        return recorder
 
     @property
     def _jrdd(self) -> Any:
@@ -63,6 +64,10 @@ class Recorded:
     @_jrdd_deserializer.setter
     def _jrdd_deserializer(self, deserializer: Any) -> None:
         self.__dict__["_jrdd_deserializer"] = deserializer
+
+    def _apply_storage(self, with_agents: RDD[Any]) -> None:
+        """Give what was compiled the storage that the user asked for this RDD."""
+        raise NotImplementedError
 
     def _plain_jrdd(self) -> Any:
         raise NotImplementedError

@@ -21,8 +21,8 @@ from bigdebug.trace.run import Run
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
 
-    from bigdebug.spark.rdd.captured import Captured
     from bigdebug.spark.rdd.questions import Questions
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 log = logging.getLogger("bigdebug")
 
@@ -61,7 +61,7 @@ class Recorder:
         self.strategy = "auto"
         self.runs: list[Run] = []
         self.subjects: dict[str, Captured] = {}
-        self.reports = sc.accumulator([], ReportList())  # type: ignore[arg-type]
+        self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)
@@ -100,7 +100,7 @@ class Recorder:
 
     def captured(self, rdd: Any) -> Captured:
         """``rdd`` if it is captured; else a captured twin of it that stands as a source."""
-        from bigdebug.spark.rdd.captured import Captured
+        from bigdebug.spark.rdd.recorded import Recorded as Captured
         from bigdebug.spark.rdd.sources import outside
 
         return rdd if isinstance(rdd, Captured) else outside(self, rdd)
@@ -130,7 +130,8 @@ class Recorder:
         from bigdebug.spark.rdd.captured import into_captured
 
         fused = tuple(not (p.is_cached or p.is_checkpointed or p.has_resource_profile) for p in parents)
-        return into_captured(rdd, Definition(operator, tuple(parents), lowering, again, fused))
+        captured: Captured = into_captured(rdd, Definition(operator, tuple(parents), lowering, again, fused))
+        return captured
 
     def compiled_for(self, action: Action, rdd: Captured) -> Any:
         """The Java RDD with agents for ``rdd``, or PySpark's own if it cannot be compiled: then the run says so."""

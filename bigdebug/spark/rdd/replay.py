@@ -132,13 +132,16 @@ class Replay:
         """The traced records at the operator where they are restricted, dropped or changed."""
         trace = self._trace
         if self._at is None:
-            return trace.goBackAll().standing
+            sources: Mapping[int, Places] = trace.goBackAll().standing
+            return sources
         graph = self._run.graph
         ahead = not any(self._at in graph.upstream(o) for o in trace.operators)
-        return (trace.forward_to(self._at) if ahead else trace.back_to(self._at)).standing
+        aimed: Mapping[int, Places] = (trace.forward_to(self._at) if ahead else trace.back_to(self._at)).standing
+        return aimed
 
     def _sources_of_trace(self) -> Mapping[int, Places]:
-        return self._trace.goBackAll().standing
+        sources: Mapping[int, Places] = self._trace.goBackAll().standing
+        return sources
 
     def _needed_otherwise(self, source: int) -> bool:
         return self._reachable(source, {self._at: {}})

@@ -16,7 +16,7 @@ from bigdebug.trace.origins import SourceFacts, Split, Stamp
 from bigdebug.trace.textlines import local_path
 
 if TYPE_CHECKING:
-    from bigdebug.spark.rdd.captured import Captured
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
     from bigdebug.spark.rdd.recorder import Recorder
 
 
@@ -53,7 +53,7 @@ def facts_of(source: Captured) -> SourceFacts:
     if kind in ("text", "file"):
         splits = _splits(source)
         if splits:
-            hadoop = source.ctx._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+            hadoop = source.ctx._jsc.hadoopConfiguration()
             plain = bool(detail.get("unicode")) and hadoop.get("textinputformat.record.delimiter") is None
             return SourceFacts(dataset, kind, splits, stamps_of(source, splits), plain=plain)
         kind = "rdd"
@@ -89,7 +89,7 @@ def _stamp(source: Captured, uri: str) -> Stamp:
     if path is not None:
         status = os.stat(path)
         return Stamp(uri, status.st_size, status.st_mtime_ns)
-    sc = source.ctx  # type: ignore[attr-defined]
+    sc = source.ctx
     where = getattr(sc._jvm, "org.apache.hadoop.fs.Path")(uri)
     status = where.getFileSystem(sc._jsc.hadoopConfiguration()).getFileStatus(where)
     return Stamp(uri, int(status.getLen()), int(status.getModificationTime()))

@@ -118,6 +118,6 @@ class WideOperators(Recorded):
         )
 
     def _sorting(self, ascending: Any, keyfunc: Any) -> Callable[[int], merge.Sort]:
-        limit = self._memory_limit()
+        limit = PLAIN._memory_limit(self)
         serializer = self.ctx.serializer
         return lambda memory: merge.Sort(Sorted(limit, serializer, keyfunc, not ascending))
