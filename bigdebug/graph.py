@@ -119,6 +119,10 @@ class Segment:
     form: Form
 
 
+FINE = ".fine"
+"""Ends the id of a stage that was derived with an agent after each operator."""
+
+
 class Emission(str, Enum):
     """How the last level of a stage leaves it: as it is, bucketed by key, or combined by key and bucketed."""
 
@@ -155,11 +159,11 @@ class Stage:
 
 
 class OperatorGraph:
-    """The operators that one target was made from, and the stages that were compiled for them; read-only."""
+    """The operators that the targets of a run's jobs were made from, and the stages compiled for them; read-only."""
 
-    def __init__(self, operators: Iterable[Operator], target: int, stages: Iterable[Stage] = ()) -> None:
+    def __init__(self, operators: Iterable[Operator], targets: Iterable[int], stages: Iterable[Stage] = ()) -> None:
         self._operators = {o.id: o for o in sorted(operators, key=lambda o: o.id)}
-        self.target = target
+        self.targets = tuple(targets)
         self.stages = tuple(stages)
 
     def __iter__(self) -> Iterator[Operator]:
@@ -205,21 +209,9 @@ class OperatorGraph:
                 seen.add(other.id)
         return seen
 
-    def restricted(self, target: int) -> OperatorGraph:
-        """The same graph as seen from ``target``."""
-        keep = self.upstream(target)
-        stages = [s for s in self.stages if s.ends in keep and (s.feeds is None or s.feeds in keep)]
-        return OperatorGraph((o for o in self if o.id in keep), target, stages)
-
-    def with_stages(self, stages: Iterable[Stage]) -> OperatorGraph:
-        """The same operators with more stages; a stage that is known already is not doubled."""
-        known = {s.id: s for s in self.stages}
-        known.update((s.id, s) for s in stages)
-        return OperatorGraph(self._operators.values(), self.target, known.values())
-
     def dump(self) -> dict[str, Any]:
         """As JSON-ready data; ``load`` is its inverse."""
-        return {"target": self.target, "operators": [asdict(o) for o in self], "stages": [asdict(s) for s in self.stages]}
+        return {"targets": self.targets, "operators": [asdict(o) for o in self], "stages": [asdict(s) for s in self.stages]}
 
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> OperatorGraph:
@@ -239,4 +231,4 @@ class OperatorGraph:
             )
             for s in data["stages"]
         ]
-        return cls(operators, data["target"], stages)
+        return cls(operators, data["targets"], stages)

@@ -30,11 +30,14 @@ class Emitted:
 
 @dataclass(frozen=True)
 class Records:
-    """Hands records on as they are, in tagged frames of ``batch`` records, or of about 64 KB if that is None."""
+    """Hands records on as they are, in frames of ``batch`` records, or of about 64 KB if that is None.
+
+    Frames that are read as frames say which records they hold, and on which ``branch`` they come.
+    """
 
     dumps: Dumps
     batch: int | None = None
-    branch: int = 0
+    branch: int | None = None
 
     def prepare(self, notes: Notes) -> None:
         """Batches are taken at once: the records in them are counted by whoever gives them."""
@@ -44,9 +47,10 @@ class Records:
         size = self.batch or 1
         source = iter(records)
         while batch := list(islice(source, size)):
-            frame = tagged(self.dumps(batch), Tag(self.branch, split, emitted.records, len(batch)))
+            frame = self.dumps(batch)
+            tag = self.branch is not None and Tag(self.branch, split, emitted.records, len(batch))
             emitted.records += len(batch)
-            yield frame
+            yield tagged(frame, tag) if tag else frame
             if self.batch is None:
                 if len(frame) < SMALL:
                     size *= 2

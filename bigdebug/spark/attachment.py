@@ -57,6 +57,6 @@ def _rdd(frame: DataFrame) -> Any:
     if not isinstance(context, LineageContext) or context._bigdebug.defining:
         return made
     known = made.__dict__.get("_captured_as")
-    if known is None:
+    if known is None or known._recorder is not context._bigdebug:
         known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "df.rdd", "df.rdd", {"type": "rdd"})
     return known

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.graph import Emission, Form, Operator, OperatorGraph, Segment, Stage
+from bigdebug.graph import FINE, Emission, Form, Operator, OperatorGraph, Segment, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace import structure
@@ -24,7 +24,6 @@ from bigdebug.trace.tables import Positions, Table, table
 
 Derive = Callable[[Stage, Collection[int]], None]
 """Writes blocks of ``stage`` for the given partitions into the run's folder."""
-
 
 @dataclass(frozen=True)
 class Hop:
@@ -47,6 +46,7 @@ class Lineage:
     computed: Mapping[str, Collection[int]] = field(default_factory=dict)
     """Partitions that the run computed, by stage: a block that is missing there is lost, not empty."""
     _tables: dict[tuple[str, int, int], Table] = field(default_factory=dict)
+    _rivals: dict[tuple[str, int], list[tuple[Stage, int]]] = field(default_factory=dict)
 
     # ---- the shape of the graph -------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Lineage:
         segments = tuple(
             Segment((operator,), self.graph[operator].form) for segment in stage.segments for operator in segment.operators
         )
-        return replace(stage, id=stage.id + ".fine", segments=segments, emission=Emission.RECORDS, feeds=None)
+        return replace(stage, id=stage.id + FINE, segments=segments, emission=Emission.RECORDS, feeds=None)
 
     def hops_back(self, operator: int, stops: Collection[int]) -> Iterator[Hop]:
         """Where a backward trace at ``operator`` goes next, stopping no later than at ``stops``."""
@@ -97,7 +97,7 @@ class Lineage:
         subject = self.graph[operator]
         if subject.form.narrow:
             assert hop.stage is not None
-            self._need(hop.stage, places)
+            self._need(hop.stage, places, hop.segment)
             return {p: self._table(hop.stage, hop.segment, p).back(at) for p, at in places.items() if len(at)}
         if subject.form.wide:
             assert hop.stage is not None
@@ -110,15 +110,11 @@ class Lineage:
         reached = self.graph[hop.operator]
         if reached.form.narrow:
             assert hop.stage is not None
-            self._need(hop.stage, places)
-            found = {}
-            for partition, at in places.items():
-                if len(at):
-                    found[partition] = self._table(hop.stage, hop.segment, partition).ahead(at)
-            return found
+            self._need(hop.stage, places, hop.segment)
+            return {p: self._table(hop.stage, hop.segment, p).ahead(at) for p, at in places.items() if len(at)}
         if reached.form.wide:
             assert hop.stage is not None
-            arrived = self._departures(hop.operator, hop.branch).ahead(places, self.readable(hop.stage), hop.stage, self)
+            arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage, self)
             return self._merged(hop.operator, hop.stage, arrived)
         return structure.ahead(self, reached, hop, places)
 
@@ -127,16 +123,17 @@ class Lineage:
         subject = self.graph[operator]
         if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
             return structure.records(self, subject)
+        found: dict[int, int] = {}
         for stage, level in self._levels(operator):
-            found = {}
             for partition in self.readable(stage):
-                found[partition] = self.block(stage, partition, tables=False).levels[level]
-            if found:
-                return found
+                seen = self.block(stage, partition, tables=False).levels[level]
+                found[partition] = max(seen, found.get(partition, 0))
+        if found:
+            return found
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._ending_at(operator, {operator})
             partitions = range(self.graph[stage.reads].partitions)
-            self._need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)))
+            self._need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
             return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.readable(stage)}
         raise IncompleteLineageError(
             f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
@@ -169,6 +166,7 @@ class Lineage:
     # ---- tables -----------------------------------------------------------------------------------------------
 
     def _table(self, stage: Stage, number: int, partition: int) -> Table:
+        stage, number = self._furthest(stage, number, partition)
         key = (stage.id, number, partition)
         if key not in self._tables:
             block = self.block(stage, partition)
@@ -182,11 +180,11 @@ class Lineage:
         return self._tables[key]
 
     def _runs(self, stage: Stage, partition: int) -> Arrivals:
-        return Arrivals.of(self.block(stage, partition))
+        return Arrivals.of(self.read_block(stage, partition))
 
     def _arrivals(self, operator: int, stage: Stage, places: Places) -> dict[int, tuple[Arrivals, Positions]]:
         """What arrived to become records of a wide operator, by reduce partition."""
-        self._need(stage, places)
+        self._need(stage, places, 0)
         merges = self.graph[operator].form.merges
         return {
             p: (self._runs(stage, p), self._table(stage, 0, p).back(at) if merges else at)
@@ -195,7 +193,7 @@ class Lineage:
 
     def _merged(self, operator: int, stage: Stage, arrived: Places) -> dict[int, Positions]:
         """The records of a wide operator that arrivals became."""
-        self._need(stage, arrived)
+        self._need(stage, arrived, 0)
         merges = self.graph[operator].form.merges
         return {p: self._table(stage, 0, p).ahead(at) if merges else at for p, at in arrived.items() if len(at)}
 
@@ -271,11 +269,54 @@ class Lineage:
             )
         return max(found, key=lambda s: len(self.readable(s)))
 
-    def _need(self, stage: Stage, places: Places) -> None:
-        """See that ``stage`` has blocks for the partitions of ``places``, deriving those that it lacks."""
-        missing = [p for p, at in places.items() if len(at) and not self._has(stage, p)]
-        if missing and self.derive is not None:
-            self.derive(stage, missing)
+    def read(self, stage: Stage) -> list[int]:
+        """The partitions that ``stage``, or another one that reads what it reads, has computed."""
+        return sorted({p for other, _ in self._rivals_of(stage, -1) for p in self.readable(other)})
+
+    def read_block(self, stage: Stage, partition: int) -> Block:
+        """The block of whichever stage went furthest in ``partition`` of what ``stage`` reads."""
+        return self.block(self._furthest(stage, -1, partition)[0], partition)
+
+    def _furthest(self, stage: Stage, number: int, partition: int) -> tuple[Stage, int]:
+        """Of the stages that cross the same segment, the one that read most of ``partition``.
+
+        An action like take() runs several jobs, each a stage of its own on some of the partitions.
+        """
+        rivals = self._rivals_of(stage, number)
+        return rivals[0] if len(rivals) == 1 else max(rivals, key=lambda rival: self._progress(rival[0], partition))
+
+    def _rivals_of(self, stage: Stage, number: int) -> list[tuple[Stage, int]]:
+        """``stage`` and the others that cross its segment ``number`` from the same records (-1: that read the same)."""
+        key = (stage.id, number)
+        if key not in self._rivals:
+            fine = stage.id.endswith(FINE)
+            found = [(stage, number)]
+
+            def crossed(other: Stage) -> list[tuple[int, ...]]:
+                return [segment.operators for segment in other.segments[: number + 1]]
+
+            for other in map(self.finest, self.graph.stages) if fine else self.graph.stages:
+                alike = (other.reads, other.fetches) == (stage.reads, stage.fetches) and crossed(other) == crossed(stage)
+                if alike and other.id != stage.id:
+                    found.append((other, number))
+            self._rivals[key] = found
+        return self._rivals[key]
+
+    def _progress(self, stage: Stage, partition: int) -> tuple[int, ...]:
+        block = self.store.block(self.runs, stage.id.removesuffix(FINE), partition)
+        return () if block is None else block.levels[:2]
+
+    def _need(self, stage: Stage, places: Places, number: int) -> None:
+        """See that there are blocks for the partitions of ``places``, deriving those that are missing."""
+        missing: dict[str, tuple[Stage, list[int]]] = {}
+        for partition, at in places.items():
+            if len(at):
+                furthest, _ = self._furthest(stage, number, partition)
+                if not self._has(furthest, partition):
+                    missing.setdefault(furthest.id, (furthest, []))[1].append(partition)
+        if self.derive is not None:
+            for furthest, partitions in missing.values():
+                self.derive(furthest, partitions)
 
     def _has(self, stage: Stage, partition: int) -> bool:
         block = self.store.block(self.runs, stage.id, partition)

@@ -87,7 +87,7 @@ def _widths(lineage: Lineage, operator: Operator) -> int:
 
 def _product(lineage: Lineage, hop: Hop, partition: int) -> Product:
     assert hop.stage is not None
-    block = lineage.block(hop.stage, partition)
+    block = lineage.read_block(hop.stage, partition)
     names = ("left_start", "left_count", "right_start", "right_count")
     return Product(*(block.column(f"product.{name}").astype(np.int64) for name in names))
 
@@ -105,7 +105,7 @@ def _product_ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Place
     assert hop.stage is not None
     width = _widths(lineage, operator)
     found = []
-    for partition in lineage.readable(hop.stage):
+    for partition in lineage.read(hop.stage):
         part = partition % width if hop.branch else partition // width
         if part in places:
             found.append({partition: _product(lineage, hop, partition).ahead(places[part], bool(hop.branch))})

@@ -39,6 +39,7 @@ class LineageMagics(Magics):
         for kind in ("line", "cell"):
             manager.magics[kind].pop("lineage", None)
         manager.registry.pop(type(self).__name__, None)
+        self.shell.configurables.remove(self)  # where Magics itself enters every instance
 
     # ---- %lineage ---------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ runs. Methods that are not in one of the bases are PySpark's: they are made of t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
@@ -17,6 +17,9 @@ from bigdebug.spark.rdd.definition import Definition
 from bigdebug.spark.rdd.narrow import NarrowOperators
 from bigdebug.spark.rdd.storage import Storage
 from bigdebug.spark.rdd.wide import WideOperators
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorder import Recorder
 
 
 class Captured(NarrowOperators, WideOperators, Storage, Actions):
@@ -37,10 +40,11 @@ class CapturedPipelinedRDD(Captured, PipelinedRDD[Any, Any]):  # type: ignore[mi
         return PipelinedRDD._jrdd.fget(self)  # type: ignore[attr-defined]
 
 
-def into_captured(rdd: RDD[Any], definition: Definition) -> Any:
+def into_captured(rdd: RDD[Any], recorder: Recorder, definition: Definition) -> Any:
     """A captured RDD with the state of ``rdd``, which PySpark just made and nobody else has seen."""
     captured: Any = object.__new__(CapturedPipelinedRDD if isinstance(rdd, PipelinedRDD) else CapturedRDD)
     captured.__dict__ = rdd.__dict__
+    captured._recorder = recorder
     captured._definition = definition
     captured._compiled = Compiled()
     return captured

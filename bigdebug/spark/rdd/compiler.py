@@ -18,7 +18,7 @@ from pyspark.errors import PySparkRuntimeError
 
 from bigdebug.agents import emit, hashing, readers, segments
 from bigdebug.agents.stage import StageFunction, Task
-from bigdebug.graph import Emission, Form, Segment, Stage
+from bigdebug.graph import FINE, Emission, Form, Segment, Stage
 from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartition, Source, definitions
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ class Compiler:
             if isinstance(lowering, Rearranged) and rdd._definition.operator.form is not Form.CARTESIAN:
                 compiled.records = self._rearranged(rdd, lowering)
             else:
-                stage = self._stage_rdd(rdd, self._pipeline(rdd, self._drains(rdd)), emit.Records(self._pickle.dumps))
+                emission = emit.Records(self._pickle.dumps, _batch(rdd))
+                stage = self._stage_rdd(rdd, self._pipeline(rdd, self._drains(rdd)), emission)
                 compiled.records = self._readable(stage)
             rdd._apply_storage(compiled.records)
         return compiled.records
@@ -108,7 +109,7 @@ class Compiler:
         """Base and function of a stage that was compiled before, with an agent after each operator."""
         pipeline, function = self._compiled_stages[stage]
         pieces = _grouped(_singles(pipeline.pieces), fuse=False)
-        return pipeline.base, replace(function, stage=f"{stage}.fine", segments=tuple(run for _, run in pieces))
+        return pipeline.base, replace(function, stage=stage + FINE, segments=tuple(run for _, run in pieces))
 
     def pipeline(self, stage: str) -> tuple[Pipeline, StageFunction]:
         """Where a compiled stage begins and its partition function, to run it once more."""
@@ -185,7 +186,7 @@ class Compiler:
         )
 
     def _readable(self, stage: RDD[Any]) -> RDD[Any]:
-        """Frames are pickled batches with a tag behind: PySpark reads them as what they are."""
+        """Frames are pickled batches, with a tag behind or without: PySpark reads them as what they are."""
         return RDD(stage._jrdd, self._recorder.sc, serializers.AutoBatchedSerializer(serializers.CPickleSerializer()))
 
     def _frames(self, rdd: Captured, branch: int, size: int | None) -> RDD[Any]:
@@ -235,7 +236,7 @@ class Compiler:
         return RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, serializers.NoOpSerializer())
 
     def _dealt(self, rdd: Captured, lowering: Repartition) -> RDD[Any]:
-        emission = emit.Records(self._pickle.dumps, lowering.frame)
+        emission = emit.Records(self._pickle.dumps, lowering.frame, 0)
         stage = self._stage_rdd(rdd, self._branch(rdd, 0), emission, rdd._definition.operator.id)
         return RDD(stage._jrdd.coalesce(lowering.targets, True), self._recorder.sc, serializers.NoOpSerializer())
 
@@ -256,6 +257,12 @@ class Compiler:
         left, right = (self._frames(rdd, branch, None) for branch in (0, 1))
         deserializer = serializers.CartesianDeserializer(serializers.NoOpSerializer(), serializers.NoOpSerializer())
         return RDD(left._jrdd.cartesian(right._jrdd), self._recorder.sc, deserializer)
+
+
+def _batch(rdd: Captured) -> int | None:
+    """How many records PySpark puts into a batch of ``rdd``; None if it goes by their size."""
+    size: int = getattr(rdd.__dict__["_jrdd_deserializer"], "batchSize", 0)
+    return size if size > 0 else None
 
 
 def _singles(pieces: tuple[tuple[Segment, Any], ...]) -> list[tuple[Segment, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,16 +18,15 @@ from bigdebug.store.directory import LineageStore
 class LineageContext(SparkContext):
     """A drop-in for the SparkContext ``sc`` that it is made from (Titian 3): the same context, seen with lineage.
 
-    Both names share one state, so stopping either stops both. With capture off, its RDDs run the Python code that
-    PySpark's do.
+    Both names share one state, so stopping either stops both; what was recorded is this one's alone. With capture off,
+    its RDDs run the Python code that PySpark's do.
     """
 
-    _bigdebug: Recorder
+    __slots__ = ("_bigdebug",)
 
     def __init__(self, sc: SparkContext, store: LineageStore | None = None) -> None:
         self.__dict__ = sc.__dict__
-        if not hasattr(self, "_bigdebug"):
-            self._bigdebug = Recorder(sc, store or LineageStore.private())
+        self._bigdebug: Recorder = sc._bigdebug if isinstance(sc, LineageContext) else Recorder(sc, store or LineageStore.private())
 
     def setCaptureLineage(self, on: bool) -> None:
         """Capture the actions that follow, or stop doing so."""
@@ -48,51 +49,6 @@ class LineageContext(SparkContext):
             "textFile", lambda: SparkContext.textFile(self, name, minPartitions, use_unicode), _last_part(name),
             type="text", unicode=use_unicode,
         )
-
-    def wholeTextFiles(self, path: str, minPartitions: int | None = None, use_unicode: bool = True) -> Any:
-        return self._source(
-            "wholeTextFiles", lambda: SparkContext.wholeTextFiles(self, path, minPartitions, use_unicode), _last_part(path),
-            type="file",
-        )
-
-    def binaryFiles(self, path: str, minPartitions: int | None = None) -> Any:
-        return self._source(
-            "binaryFiles", lambda: SparkContext.binaryFiles(self, path, minPartitions), _last_part(path), type="file"
-        )
-
-    def binaryRecords(self, path: str, recordLength: int) -> Any:
-        return self._source(
-            "binaryRecords", lambda: SparkContext.binaryRecords(self, path, recordLength), _last_part(path), type="file"
-        )
-
-    def pickleFile(self, name: str, minPartitions: int | None = None) -> Any:
-        return self._source(
-            "pickleFile", lambda: SparkContext.pickleFile(self, name, minPartitions), _last_part(name), type="file"
-        )
-
-    def sequenceFile(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        return self._source(
-            "sequenceFile", lambda: SparkContext.sequenceFile(self, path, *args, **kwargs), _last_part(path), type="file"
-        )
-
-    def newAPIHadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        return self._source(
-            "newAPIHadoopFile", lambda: SparkContext.newAPIHadoopFile(self, path, *args, **kwargs), _last_part(path),
-            type="file",
-        )
-
-    def hadoopFile(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        return self._source(
-            "hadoopFile", lambda: SparkContext.hadoopFile(self, path, *args, **kwargs), _last_part(path), type="file"
-        )
-
-    def newAPIHadoopRDD(self, *args: Any, **kwargs: Any) -> Any:
-        return self._source(
-            "newAPIHadoopRDD", lambda: SparkContext.newAPIHadoopRDD(self, *args, **kwargs), None, type="file"
-        )
-
-    def hadoopRDD(self, *args: Any, **kwargs: Any) -> Any:
-        return self._source("hadoopRDD", lambda: SparkContext.hadoopRDD(self, *args, **kwargs), None, type="file")
 
     def emptyRDD(self) -> Any:
         return self._source("emptyRDD", lambda: SparkContext.emptyRDD(self), None, type="rdd")
@@ -126,6 +82,27 @@ class LineageContext(SparkContext):
         plain: Any = SparkContext.runJob
         with self._bigdebug.acting("runJob", rdd):
             return plain(self, rdd, partitionFunc, partitions, allowLocal)
+
+
+def _reader(name: str) -> Any:
+    """A method that reads files with PySpark's of the same name."""
+    plain = getattr(SparkContext, name)
+    parameters = tuple(inspect.signature(plain).parameters)
+
+    @functools.wraps(plain)
+    def read(self: LineageContext, *args: Any, **kwargs: Any) -> Any:
+        path = args[0] if args else kwargs.get(parameters[1])
+        dataset = _last_part(path) if parameters[1] in ("path", "name") and isinstance(path, str) else None
+        return self._source(name, lambda: plain(self, *args, **kwargs), dataset, type="file")
+
+    return read
+
+
+for _name in (
+    "wholeTextFiles", "binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD",
+    "hadoopFile", "hadoopRDD",
+):
+    setattr(LineageContext, _name, _reader(_name))
 
 
 def _last_part(path: str) -> str:

@@ -74,10 +74,10 @@ UNKNOWN = -1
 """Partitions of an operator that nobody has counted yet."""
 
 
-def definitions(rdd: Captured) -> Iterator[Captured]:
-    """``rdd`` and everything it was made from, each once."""
+def definitions(*rdds: Captured) -> Iterator[Captured]:
+    """The RDDs and everything they were made from, each once."""
     seen: set[int] = set()
-    todo = [rdd]
+    todo = list(rdds)
     while todo:
         current = todo.pop()
         operator = current._definition.operator.id

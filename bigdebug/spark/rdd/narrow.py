@@ -113,10 +113,13 @@ class NarrowOperators(Recorded):
         )
 
     def zip(self, other: Any) -> Any:
-        # Frames of both sides must hold equal numbers of records, as PySpark arranges with batches of 100.
+        def lowering(made: Any) -> Rearranged:
+            # Frames of both sides must hold equal numbers of records: as many as PySpark has put into a batch.
+            return Rearranged(frame=getattr(made._jrdd_deserializer.key_ser, "batchSize", 1))
+
         return self._define(
             "zip", lambda: PLAIN.zip(self, other), Kind.JOIN, Form.ZIP,
-            lambda p: p[0].zip(p[1]), lambda made: Rearranged(frame=100), [other],
+            lambda p: p[0].zip(p[1]), lowering, [other],
         )
 
     def coalesce(self, numPartitions: int, shuffle: bool = False) -> Any:

@@ -17,7 +17,7 @@ from pyspark.core.rdd import PipelinedRDD
 from bigdebug.agents.recompute import Facts, Pick, Recompute, Verified, Without, agrees
 from bigdebug.agents.stage import StageFunction
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
-from bigdebug.graph import Form, Stage
+from bigdebug.graph import FINE, Form, Stage
 from bigdebug.spark.rdd.compiler import PARTIAL, regrouped
 from bigdebug.spark.rdd.definition import Source, definitions
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
@@ -42,7 +42,7 @@ class Questions:
         self._recorder = recorder
         self._run = run
         self._readers: dict[int, TextLines] = {}
-        self._rdds = {known._definition.operator.id: known for known in definitions(recorder.subjects[run.id])}
+        self._rdds = {known._definition.operator.id: known for known in definitions(*recorder.targets[run.id])}
 
     def rdd(self, operator: int) -> Captured:
         return self._rdds[operator]
@@ -94,8 +94,8 @@ class Questions:
 
     def derive(self, stage: Stage, partitions: Collection[int]) -> None:
         """Write the blocks of ``stage`` for ``partitions`` into this run's folder, checked against the run's own."""
-        fine = stage.id.endswith(".fine")
-        origin = stage.id.removesuffix(".fine")
+        fine = stage.id.endswith(FINE)
+        origin = stage.id.removesuffix(FINE)
         self.check_sources(stage.ends)
         compiler = self._recorder.compiler
         base, function = compiler.fine(origin) if fine else _base_of(compiler, origin)

@@ -31,15 +31,11 @@ class Recorded:
     partitioner: Any
     getNumPartitions: Callable[[], int]  # noqa: N815 (PySpark's name)
 
+    _recorder: Recorder
     _definition: Definition
     _compiled: Compiled
 
     # ---- what Spark sees --------------------------------------------------------------------------------------
-
-    @property
-    def _recorder(self) -> Recorder:
-        recorder: Recorder = self.ctx._bigdebug
-        return recorder
 
     @property
     def _jrdd(self) -> Any:

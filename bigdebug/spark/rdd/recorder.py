@@ -31,13 +31,13 @@ RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
 
 @dataclass
 class Action:
-    """An action in progress: the RDD it was called on, and what was compiled for its jobs."""
+    """An action in progress: the RDD it was called on, and what was compiled for its jobs, an RDD each."""
 
     run: str
     name: str
     subject: Captured
     title: str
-    target: Captured | None = None
+    targets: list[Captured] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
     uncompiled: set[Captured] = field(default_factory=set)
@@ -60,7 +60,7 @@ class Recorder:
         self.run_name: str | None = None
         self.strategy = "auto"
         self.runs: list[Run] = []
-        self.subjects: dict[str, Captured] = {}
+        self.targets: dict[str, list[Captured]] = {}
         self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
@@ -99,11 +99,11 @@ class Recorder:
             self._state.composing = before
 
     def captured(self, rdd: Any) -> Captured:
-        """``rdd`` if it is captured; else a captured twin of it that stands as a source."""
-        from bigdebug.spark.rdd.recorded import Recorded as Captured
+        """``rdd`` if it is captured here; else a captured twin of it that stands as a source."""
+        from bigdebug.spark.rdd.recorded import Recorded
         from bigdebug.spark.rdd.sources import outside
 
-        return rdd if isinstance(rdd, Captured) else outside(self, rdd)
+        return rdd if isinstance(rdd, Recorded) and rdd._recorder is self else outside(self, rdd)
 
     def operator(
         self, name: str, kind: Kind, form: Form, parents: Sequence[Captured],
@@ -130,7 +130,7 @@ class Recorder:
         from bigdebug.spark.rdd.captured import into_captured
 
         fused = tuple(not (p.is_cached or p.is_checkpointed or p.has_resource_profile) for p in parents)
-        captured: Captured = into_captured(rdd, Definition(operator, tuple(parents), lowering, again, fused))
+        captured: Captured = into_captured(rdd, self, Definition(operator, tuple(parents), lowering, again, fused))
         return captured
 
     def compiled_for(self, action: Action, rdd: Captured) -> Any:
@@ -138,7 +138,8 @@ class Recorder:
         with self.plain():
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
-                action.target = rdd
+                if rdd not in action.targets:
+                    action.targets.append(rdd)
                 for stage in self.compiler.stages(rdd):
                     action.stages[stage.id] = stage
                 return jrdd
@@ -212,7 +213,8 @@ class Recorder:
     def _finish(self, action: Action, status: str) -> None:
         from bigdebug.spark.rdd.sources import measured
 
-        graph = graph_of(action.target or action.subject, action.stages.values())
+        targets = action.targets or [action.subject]
+        graph = graph_of(targets, action.stages.values())
         reports = self.reports_of(action.run)
         self.store.forget(action.run)
         trouble = list(action.trouble)
@@ -222,13 +224,17 @@ class Recorder:
         run = Run(
             id=action.run, name=action.title, action=action.name, status=status,
             subject=action.subject._definition.operator.id, graph=graph, statistics=_statistics(graph, reports),
-            incomplete=tuple(trouble), store=self.store, earlier=tuple(r.id for r in reversed(self.runs) if any(stage.id in r.computed for stage in graph.stages)),
-            sources=measured(action.subject), computed=self._computed(graph, reports),
+            incomplete=tuple(trouble), store=self.store, earlier=self._sharing(graph),
+            sources=measured(targets), computed=self._computed(graph, reports),
         )
-        self.subjects[run.id] = action.target or action.subject
+        self.targets[run.id] = targets
         self.runs.append(run)
         for listener in list(self.listeners):
             listener(run)
+
+    def _sharing(self, graph: OperatorGraph) -> tuple[str, ...]:
+        """Earlier runs that computed stages of ``graph``, latest first."""
+        return tuple(run.id for run in reversed(self.runs) if any(stage.id in run.computed for stage in graph.stages))
 
     def _computed(self, graph: OperatorGraph, reports: Sequence[Report]) -> dict[str, tuple[int, ...]]:
         """Partitions by stage, of this run and of earlier ones that computed the same stages."""
@@ -252,10 +258,10 @@ class Recorder:
         return list(latest.values())
 
 
-def graph_of(rdd: Captured, stages: Any = ()) -> OperatorGraph:
-    """The operator graph of ``rdd``. Partitions are counted now: to ask earlier would list files too early."""
-    operators = [resolved(known) for known in definitions(rdd)]
-    return OperatorGraph(operators, rdd._definition.operator.id, stages)
+def graph_of(targets: Sequence[Captured], stages: Any = ()) -> OperatorGraph:
+    """What ``targets`` were made from. Partitions are counted now: to ask earlier would list files too early."""
+    operators = [resolved(known) for known in definitions(*targets)]
+    return OperatorGraph(operators, [target._definition.operator.id for target in targets], stages)
 
 
 def _statistics(graph: OperatorGraph, reports: Sequence[Report]) -> Statistics:
@@ -270,7 +276,7 @@ def _statistics(graph: OperatorGraph, reports: Sequence[Report]) -> Statistics:
         for stage in graph.stages if (found := by_stage.get(stage.id))
     )
     reading = {s.id for s in graph.stages if graph[s.reads].form is Form.SOURCE}
-    results = {s.id for s in graph.stages if s.feeds is None and s.ends == graph.target}
+    results = {s.id for s in graph.stages if s.feeds is None and s.ends in graph.targets}
     return Statistics(
         records_in=sum(s.records_in for s in stages if s.stage in reading),
         records_out=sum(s.records_out for s in stages if s.stage in results),

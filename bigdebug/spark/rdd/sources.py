@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
 
 
+_NOTED = ("_resolved", "_facts")
+"""What is noted on a captured RDD and holds only for the session that captured it."""
+
+
 def adopt_source(recorder: Recorder, rdd: Any, name: str, dataset: str | None, detail: dict[str, Any]) -> Any:
     """Make an RDD that PySpark just created a captured source."""
     operator = recorder.operator(name, Kind.SOURCE, Form.SOURCE, [], dataset, detail)
@@ -27,16 +32,16 @@ def adopt_source(recorder: Recorder, rdd: Any, name: str, dataset: str | None, d
 
 
 def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
-    """A captured twin of an RDD that was made without bigdebug; the RDD itself stays as it is."""
+    """A captured twin of an RDD that was made without bigdebug, or before it was detached; the RDD itself stays as it is."""
     twin: Any = object.__new__(PipelinedRDD if isinstance(rdd, PipelinedRDD) else RDD)
-    twin.__dict__.update(rdd.__dict__)
+    twin.__dict__.update((name, value) for name, value in rdd.__dict__.items() if name not in _NOTED)
     return adopt_source(recorder, twin, "rdd", rdd.name() or f"rdd {rdd.id()}", {"type": "rdd"})
 
 
-def measured(target: Captured) -> dict[int, SourceFacts]:
-    """The facts of every source of ``target`` as of now; asked of Spark once for each source and set of files."""
+def measured(targets: Sequence[Captured]) -> dict[int, SourceFacts]:
+    """The facts of every source of ``targets`` as of now; asked of Spark once for each source and set of files."""
     found = {}
-    for known in definitions(target):
+    for known in definitions(*targets):
         if isinstance(known._definition.lowering, Source):
             facts = known.__dict__.get("_facts")
             fresh = facts_of(known) if facts is None else replace(facts, stamps=stamps_of(known, facts.splits))

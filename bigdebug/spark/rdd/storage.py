@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from bigdebug.spark.rdd.recorded import PLAIN, Recorded
 class Storage(Recorded):
     """persist, unpersist, checkpoint and what they report."""
 
+    @functools.wraps(RDD.persist)
     def persist(self, *args: Any, **kwargs: Any) -> Any:
         result = PLAIN.persist(self, *args, **kwargs)
         self._also(lambda with_agents: with_agents._jrdd.persist(self._plain_jrdd().getStorageLevel()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from pyspark import RDD
@@ -14,6 +15,9 @@ from bigdebug.graph import Form, Kind
 from bigdebug.spark.rdd.definition import Exchange
 from bigdebug.spark.rdd.groups import Joined, Sorted, appended, cogrouped, extended, listed, subtracted, to_first
 from bigdebug.spark.rdd.recorded import PLAIN, Again, Recorded
+
+_ITSELF = signature(PLAIN.sortByKey).parameters["keyfunc"].default
+"""PySpark's own function: workers are to get the code that it would send."""
 
 
 class WideOperators(Recorded):
@@ -98,7 +102,7 @@ class WideOperators(Recorded):
         )
 
     def sortByKey(
-        self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = lambda x: x,
+        self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = _ITSELF,
     ) -> Any:
         return self._exchange(
             "sortByKey", lambda: PLAIN.sortByKey(self, ascending, numPartitions, keyfunc), Kind.KEY_PRESERVING, Form.SORT,
@@ -107,7 +111,7 @@ class WideOperators(Recorded):
 
     def repartitionAndSortWithinPartitions(
         self, numPartitions: Any = None, partitionFunc: Any = portable_hash, ascending: bool = True,
-        keyfunc: Any = lambda x: x,
+        keyfunc: Any = _ITSELF,
     ) -> Any:
         def arguments(rdd: Any) -> Any:
             return PLAIN.repartitionAndSortWithinPartitions(rdd, numPartitions, partitionFunc, ascending, keyfunc)
