@@ -54,5 +54,4 @@ setup(
         "tqdm>=4.66",
     ],
     extras_require={"examples": examples, "test": examples + test},
-    entry_points={"console_scripts": ["bigdebug = bigdebug.cli:main"]},
 )

@@ -97,6 +97,15 @@ class DebugSession:
         uninstall(self.spark, self.context, last=all(other.context._jsc is None for other in _sessions.values()))
 
     @property
+    def progress(self) -> bool:
+        """Whether questions that take longer than a second show a bar; can be set."""
+        return self._recorder.progress
+
+    @progress.setter
+    def progress(self, shown: bool) -> None:
+        self._recorder.progress = shown
+
+    @property
     def plain_context(self) -> Any:
         """The SparkContext that ``context`` stands for."""
         return plain_context(self.context)

@@ -8,22 +8,24 @@ after each operator (Titian 4.1, remark); whoever holds the running program supp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.graph import FINE, Emission, Form, Operator, OperatorGraph, Segment, Stage
+from bigdebug.graph import FINE, Form, Operator, OperatorGraph, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace import structure
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.shuffle import Arrivals, Departures
+from bigdebug.trace.stages import Stages
 from bigdebug.trace.tables import Positions, Table, table
 
 Derive = Callable[[Stage, Collection[int]], None]
 """Writes blocks of ``stage`` for the given partitions into the run's folder."""
+
 
 @dataclass(frozen=True)
 class Hop:
@@ -46,28 +48,23 @@ class Lineage:
     computed: Mapping[str, Collection[int]] = field(default_factory=dict)
     """Partitions that the run computed, by stage: a block that is missing there is lost, not empty."""
     _tables: dict[tuple[str, int, int], Table] = field(default_factory=dict)
-    _rivals: dict[tuple[str, int], list[tuple[Stage, int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._stages = Stages(self.graph, self.readable)
 
     # ---- the shape of the graph -------------------------------------------------------------------------------
-
-    def finest(self, stage: Stage) -> Stage:
-        """The same stage with an agent after each operator."""
-        segments = tuple(
-            Segment((operator,), self.graph[operator].form) for segment in stage.segments for operator in segment.operators
-        )
-        return replace(stage, id=stage.id + FINE, segments=segments, emission=Emission.RECORDS, feeds=None)
 
     def hops_back(self, operator: int, stops: Collection[int]) -> Iterator[Hop]:
         """Where a backward trace at ``operator`` goes next, stopping no later than at ``stops``."""
         subject = self.graph[operator]
         if subject.form.narrow:
-            stage, number = self._ending_at(operator, stops)
-            yield Hop(self._level_below(stage, number), stage, number)
+            stage, number = self._stages.ending_at(operator, stops)
+            yield Hop(self._stages.level_below(stage, number), stage, number)
         elif subject.form.wide:
             for branch, parent in enumerate(subject.parents):
-                yield Hop(parent, self._reading(operator), branch=branch)
+                yield Hop(parent, self._stages.reading(operator), branch=branch)
         else:
-            product = self._reading(operator) if subject.form is Form.CARTESIAN else None
+            product = self._stages.reading(operator) if subject.form is Form.CARTESIAN else None
             for branch, parent in enumerate(subject.parents):
                 yield Hop(parent, product, branch=branch)
 
@@ -76,7 +73,7 @@ class Lineage:
         seen: set[tuple[int, ...]] = set()
         narrow = {child.id for child in self.graph.children(operator) if child.form.narrow and child.id in within}
         for child in sorted(narrow):
-            for stage, number in self._crossing(operator, child, stops):
+            for stage, number in self._stages.crossing(operator, child, stops):
                 segment = stage.segments[number]
                 reached = segment.operators[-1]
                 if segment.operators not in seen and reached in within:
@@ -88,7 +85,7 @@ class Lineage:
             for branch, parent in enumerate(other.parents):
                 if parent == operator:
                     needs_stage = other.form.wide or other.form is Form.CARTESIAN
-                    yield Hop(other.id, self._reading(other.id) if needs_stage else None, branch=branch)
+                    yield Hop(other.id, self._stages.reading(other.id) if needs_stage else None, branch=branch)
 
     # ---- one hop ----------------------------------------------------------------------------------------------
 
@@ -124,14 +121,14 @@ class Lineage:
         if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
             return structure.records(self, subject)
         found: dict[int, int] = {}
-        for stage, level in self._levels(operator):
+        for stage, level in self._stages.levels(operator):
             for partition in self.readable(stage):
                 seen = self.block(stage, partition, tables=False).levels[level]
                 found[partition] = max(seen, found.get(partition, 0))
         if found:
             return found
         if subject.form.narrow and subject.form is not Form.SOURCE:
-            stage, number = self._ending_at(operator, {operator})
+            stage, number = self._stages.ending_at(operator, {operator})
             partitions = range(self.graph[stage.reads].partitions)
             self._need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
             return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.readable(stage)}
@@ -166,7 +163,7 @@ class Lineage:
     # ---- tables -----------------------------------------------------------------------------------------------
 
     def _table(self, stage: Stage, number: int, partition: int) -> Table:
-        stage, number = self._furthest(stage, number, partition)
+        stage = self._furthest(stage, number, partition)
         key = (stage.id, number, partition)
         if key not in self._tables:
             block = self.block(stage, partition)
@@ -208,99 +205,21 @@ class Lineage:
     def readable(self, stage: Stage) -> list[int]:
         return sorted({*self.computed.get(stage.id, ()), *self.store.partitions(self.runs, stage.id)})
 
-    # ---- stages -----------------------------------------------------------------------------------------------
-
-    def _level_below(self, stage: Stage, number: int) -> int:
-        return stage.segments[number - 1].operators[-1] if number else stage.reads
-
-    def _levels(self, operator: int) -> Iterator[tuple[Stage, int]]:
-        """Stages and levels at which exactly the records of ``operator`` stand, those with blocks first."""
-        found = []
-        for stage in self.graph.stages:
-            for number, segment in enumerate(stage.segments):
-                if segment.operators[-1] == operator:
-                    found.append((stage, number + 1))
-            if stage.reads == operator and not (stage.fetches and self.graph[operator].form.merges):
-                found.append((stage, 0))
-        coverage = {stage.id: len(self.readable(stage)) for stage, _ in found}
-        yield from sorted(found, key=lambda at: -coverage[at[0].id])
-
-    def _ending_at(self, operator: int, stops: Collection[int]) -> tuple[Stage, int]:
-        """A stage with a segment that ends at ``operator`` and skips none of ``stops``; derived if need be."""
-        for stage, level in self._levels(operator):
-            if level and not set(stage.segments[level - 1].operators[:-1]).intersection(stops):
-                return stage, level - 1
-        for stage in self._running(operator):
-            fine = self.finest(stage)
-            for number, segment in enumerate(fine.segments):
-                if segment.operators == (operator,):
-                    return fine, number
-        raise IncompleteLineageError(
-            f"{self.graph[operator]} was not computed under capture", remedy="Run an action on it under capture."
-        )
-
-    def _crossing(self, operator: int, child: int, stops: Collection[int]) -> Iterator[tuple[Stage, int]]:
-        """Segments that begin at the records of ``operator`` with ``child``."""
-        plain = []
-        for stage in self._running(child):
-            for number, segment in enumerate(stage.segments):
-                begins = segment.operators[0] == child and self._level_below(stage, number) == operator
-                if begins and not set(segment.operators[:-1]).intersection(stops):
-                    plain.append((stage, number))
-        yield from plain
-        if not plain:
-            for stage in self._running(child):
-                fine = self.finest(stage)
-                for number, segment in enumerate(fine.segments):
-                    if segment.operators == (child,):
-                        yield fine, number
-                        return
-
-    def _running(self, operator: int) -> list[Stage]:
-        """Stages that compute ``operator``, those with most blocks first."""
-        found = [s for s in self.graph.stages if operator in s.operators]
-        return sorted(found, key=lambda s: -len(self.readable(s)))
-
-    def _reading(self, operator: int) -> Stage:
-        found = [s for s in self.graph.stages if s.reads == operator and s.fetches]
-        if not found:
-            raise IncompleteLineageError(
-                f"No stage that reads {self.graph[operator]} was captured", remedy="Run the action again under capture."
-            )
-        return max(found, key=lambda s: len(self.readable(s)))
-
     def read(self, stage: Stage) -> list[int]:
         """The partitions that ``stage``, or another one that reads what it reads, has computed."""
-        return sorted({p for other, _ in self._rivals_of(stage, -1) for p in self.readable(other)})
+        return sorted({p for other in self._stages.rivals(stage, -1) for p in self.readable(other)})
 
     def read_block(self, stage: Stage, partition: int) -> Block:
         """The block of whichever stage went furthest in ``partition`` of what ``stage`` reads."""
-        return self.block(self._furthest(stage, -1, partition)[0], partition)
+        return self.block(self._furthest(stage, -1, partition), partition)
 
-    def _furthest(self, stage: Stage, number: int, partition: int) -> tuple[Stage, int]:
+    def _furthest(self, stage: Stage, number: int, partition: int) -> Stage:
         """Of the stages that cross the same segment, the one that read most of ``partition``.
 
         An action like take() runs several jobs, each a stage of its own on some of the partitions.
         """
-        rivals = self._rivals_of(stage, number)
-        return rivals[0] if len(rivals) == 1 else max(rivals, key=lambda rival: self._progress(rival[0], partition))
-
-    def _rivals_of(self, stage: Stage, number: int) -> list[tuple[Stage, int]]:
-        """``stage`` and the others that cross its segment ``number`` from the same records (-1: that read the same)."""
-        key = (stage.id, number)
-        if key not in self._rivals:
-            fine = stage.id.endswith(FINE)
-            found = [(stage, number)]
-
-            def crossed(other: Stage) -> list[tuple[int, ...]]:
-                return [segment.operators for segment in other.segments[: number + 1]]
-
-            for other in map(self.finest, self.graph.stages) if fine else self.graph.stages:
-                alike = (other.reads, other.fetches) == (stage.reads, stage.fetches) and crossed(other) == crossed(stage)
-                if alike and other.id != stage.id:
-                    found.append((other, number))
-            self._rivals[key] = found
-        return self._rivals[key]
+        rivals = self._stages.rivals(stage, number)
+        return rivals[0] if len(rivals) == 1 else max(rivals, key=lambda rival: self._progress(rival, partition))
 
     def _progress(self, stage: Stage, partition: int) -> tuple[int, ...]:
         block = self.store.block(self.runs, stage.id.removesuffix(FINE), partition)
@@ -311,7 +230,7 @@ class Lineage:
         missing: dict[str, tuple[Stage, list[int]]] = {}
         for partition, at in places.items():
             if len(at):
-                furthest, _ = self._furthest(stage, number, partition)
+                furthest = self._furthest(stage, number, partition)
                 if not self._has(furthest, partition):
                     missing.setdefault(furthest.id, (furthest, []))[1].append(partition)
         if self.derive is not None:

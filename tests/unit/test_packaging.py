@@ -58,7 +58,6 @@ def test_the_wheel_needs_no_node_and_holds_its_types_and_licence(wheel):
     assert not names_ending(wheel, ".ts") + names_ending(wheel, "package.json")
     assert names_ending(wheel, "bigdebug/py.typed")
     assert names_ending(wheel, "LICENSE")
-    assert "bigdebug = bigdebug.cli:main" in read(wheel, "entry_points.txt")
 
 
 def test_every_dependency_has_its_reason(wheel):

@@ -16,10 +16,11 @@ from pyspark import serializers as _serializers
 from pyspark.core.rdd import PipelinedRDD, portable_hash
 from pyspark.errors import PySparkRuntimeError
 
-from bigdebug.agents import emit, hashing, readers, segments
+from bigdebug.agents import emit, hashing, readers
 from bigdebug.agents.stage import StageFunction, Task
 from bigdebug.graph import FINE, Emission, Form, Segment, Stage
 from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartition, Source, definitions
+from bigdebug.spark.rdd.fusion import Pieces, fuse, split
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -40,7 +41,7 @@ class Pipeline:
     base: RDD[Any]
     reader: readers.Reader
     reads: int
-    pieces: tuple[tuple[Segment, Any], ...]
+    pieces: Pieces
 
 
 @dataclass
@@ -108,7 +109,7 @@ class Compiler:
     def fine(self, stage: str) -> tuple[RDD[Any], StageFunction]:
         """Base and function of a stage that was compiled before, with an agent after each operator."""
         pipeline, function = self._compiled_stages[stage]
-        pieces = _grouped(_singles(pipeline.pieces), fuse=False)
+        pieces = split(pipeline.pieces)
         return pipeline.base, replace(function, stage=stage + FINE, segments=tuple(run for _, run in pieces))
 
     def pipeline(self, stage: str) -> tuple[Pipeline, StageFunction]:
@@ -119,7 +120,7 @@ class Compiler:
 
     def _pipeline(self, rdd: Captured, to_the_end: bool = False) -> Pipeline:
         """The narrow operators that end at ``rdd``, back to where its stage begins."""
-        grouped = partial(_grouped, to_the_end=to_the_end)
+        fused = partial(fuse, to_the_end=to_the_end)
         steps: list[tuple[Segment, Any]] = []
         current = rdd
         while isinstance(lowering := current._definition.lowering, Narrow):
@@ -127,22 +128,22 @@ class Compiler:
             steps.append((Segment((definition.operator.id,), definition.operator.form), lowering.step))
             current = definition.parents[0]
             if not definition.fused[0]:
-                return self._from_records(current, grouped(steps[::-1]))
+                return self._from_records(current, fused(steps[::-1]))
         definition = current._definition
         reads = definition.operator.id
         if isinstance(definition.lowering, Repartition) or (
             isinstance(definition.lowering, Exchange) and definition.lowering.merge is None
         ):
-            return Pipeline(self._exchange(current), self._shuffled(), reads, grouped(steps[::-1]))
+            return Pipeline(self._exchange(current), self._shuffled(), reads, fused(steps[::-1]))
         if isinstance(definition.lowering, Exchange):
             assert definition.lowering.merge is not None
             merge = (Segment((reads,), definition.operator.form), definition.lowering.merge(self._memory))
-            return Pipeline(self._exchange(current), self._shuffled(), reads, (merge, *grouped(steps[::-1])))
+            return Pipeline(self._exchange(current), self._shuffled(), reads, (merge, *fused(steps[::-1])))
         if definition.operator.form is Form.CARTESIAN:
-            return Pipeline(self._product(current), readers.Product(self._pickle.loads), reads, grouped(steps[::-1]))
-        return self._from_records(current, grouped(steps[::-1]))
+            return Pipeline(self._product(current), readers.Product(self._pickle.loads), reads, fused(steps[::-1]))
+        return self._from_records(current, fused(steps[::-1]))
 
-    def _from_records(self, rdd: Captured, pieces: tuple[tuple[Segment, Any], ...]) -> Pipeline:
+    def _from_records(self, rdd: Captured, pieces: Pieces) -> Pipeline:
         return Pipeline(self.records(rdd), readers.Direct(), rdd._definition.operator.id, pieces)
 
     def _drains(self, rdd: Captured) -> bool:
@@ -178,7 +179,7 @@ class Compiler:
         made._bypass_serializer = True  # frames leave as they are
         return made
 
-    def _function(self, stage: str, reader: Any, pieces: tuple[tuple[Segment, Any], ...], emission: Any) -> StageFunction:
+    def _function(self, stage: str, reader: Any, pieces: Pieces, emission: Any) -> StageFunction:
         return StageFunction(
             stage=stage, reader=reader, segments=tuple(run for _, run in pieces), emission=emission,
             store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.reports.add,
@@ -263,76 +264,6 @@ def _batch(rdd: Captured) -> int | None:
     """How many records PySpark puts into a batch of ``rdd``; None if it goes by their size."""
     size: int = getattr(rdd.__dict__["_jrdd_deserializer"], "batchSize", 0)
     return size if size > 0 else None
-
-
-def _singles(pieces: tuple[tuple[Segment, Any], ...]) -> list[tuple[Segment, Any]]:
-    """The steps that were grouped into ``pieces``; merges stay as they are."""
-    found: list[tuple[Segment, Any]] = []
-    for segment, run in pieces:
-        if isinstance(run, (segments.OneToOne, segments.Offsets)):
-            for operator, (form, step) in zip(segment.operators, _forms(segment, run)):
-                found.append((Segment((operator,), form), step))
-        elif isinstance(run, segments.Kept):
-            found.append((replace(segment, form=Form.OFFSETS), run.step))
-        elif isinstance(run, (segments.Paired, segments.Whole)):
-            found.append((segment, segments.Partitionwise(run.function)))
-        else:
-            found.append((segment, run))
-    return found
-
-
-def _forms(segment: Segment, run: Any) -> Iterator[tuple[Form, Any]]:
-    for step in run.steps:
-        one = isinstance(step, segments.Map) or segment.form is Form.ONE_TO_ONE
-        yield (Form.ONE_TO_ONE if one else Form.OFFSETS), step
-
-
-def _grouped(
-    steps: Any, fuse: bool = True, to_the_end: bool = False, ends: bool = True
-) -> tuple[tuple[Segment, Any], ...]:
-    """Neighbouring record-wise operators share one table; every other operator has its own.
-
-    In a stage that reads its input ``to_the_end`` a filter that stands first may look ahead, which is faster.
-    """
-    to_the_end = to_the_end and all(segment.form.record_wise or segment.form is Form.WHOLE for segment, _ in steps)
-    done: list[tuple[Segment, Any]] = []
-    open_: list[tuple[Segment, Any]] = []
-
-    def close() -> None:
-        if open_:
-            operators = tuple(o for segment, _ in open_ for o in segment.operators)
-            found = tuple(step for _, step in open_)
-            if all(segment.form is Form.ONE_TO_ONE for segment, _ in open_):
-                done.append((Segment(operators, Form.ONE_TO_ONE), segments.OneToOne(found)))
-            else:
-                done.append((Segment(operators, Form.OFFSETS), segments.Offsets(found)))
-            open_.clear()
-
-    for segment, step in steps:
-        if not (fuse and segment.form.record_wise):
-            close()
-        if segment.form.record_wise:
-            if to_the_end and not open_ and isinstance(step, segments.Filter):
-                done.append((replace(segment, form=Form.KEPT), segments.Kept(step)))
-            else:
-                open_.append((segment, step))
-        elif segment.form is Form.PAIRED:
-            done.append((segment, segments.Paired(step.function)))
-        elif segment.form is Form.WHOLE:
-            done.append((segment, segments.Whole(step.function)))
-        else:
-            done.append((segment, step))
-    close()
-    if ends and done and isinstance(done[-1][1], segments.Offsets):
-        done[-1] = done[-1][0], replace(done[-1][1], last=True)
-    return tuple(done)
-
-
-def regrouped(pieces: tuple[tuple[Segment, Any], ...], operator: int) -> tuple[tuple[Segment, Any], ...]:
-    """The same steps, grouped so that the records of ``operator`` stand at a level of their own."""
-    steps = _singles(pieces)
-    cut = next((n + 1 for n, (segment, _) in enumerate(steps) if segment.operators[-1] == operator), 0)
-    return (*_grouped(steps[:cut], ends=False), *_grouped(steps[cut:]))
 
 
 def _identify() -> Any:

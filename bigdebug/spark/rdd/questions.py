@@ -18,8 +18,10 @@ from bigdebug.agents.recompute import Facts, Pick, Recompute, Verified, Without,
 from bigdebug.agents.stage import StageFunction
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Form, Stage
-from bigdebug.spark.rdd.compiler import PARTIAL, regrouped
+from bigdebug.spark.progress import progress
+from bigdebug.spark.rdd.compiler import PARTIAL
 from bigdebug.spark.rdd.definition import Source, definitions
+from bigdebug.spark.rdd.fusion import split_at
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
 from bigdebug.spark.rdd.sources import check_unchanged
 from bigdebug.trace.places import Places
@@ -39,7 +41,7 @@ class Questions:
     """Answers for one run, by jobs over the partitions that matter."""
 
     def __init__(self, recorder: Recorder, run: Run) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self._run = run
         self._readers: dict[int, TextLines] = {}
         self._rdds = {known._definition.operator.id: known for known in definitions(*recorder.targets[run.id])}
@@ -60,7 +62,7 @@ class Questions:
         direct = self._direct(operator)
         if direct is not None:
             found: dict[int, dict[int, Any]] = {}
-            for split, position, record in self._job(direct, _Placed(Pick(wanted, test)), wanted):
+            for split, position, record in self._job("reading records", direct, _Placed(Pick(wanted, test)), wanted):
                 found.setdefault(split, {})[position] = record
             return found
         base, function, level, stage = self._tapped(operator, wanted)
@@ -74,7 +76,7 @@ class Questions:
         """
         wanted = {p: at for p, at in places.items() if len(at)}
         self.check_sources(operator)
-        with self._recorder.plain():
+        with self.recorder.plain():
             direct = self._direct(operator)
             if direct is not None:
                 return PipelinedRDD(direct, edit or Pick(wanted, bare=True))
@@ -97,11 +99,11 @@ class Questions:
         fine = stage.id.endswith(FINE)
         origin = stage.id.removesuffix(FINE)
         self.check_sources(stage.ends)
-        compiler = self._recorder.compiler
+        compiler = self.recorder.compiler
         base, function = compiler.fine(origin) if fine else _base_of(compiler, origin)
-        with self._recorder.plain(), self._as_run():
-            self._job(base, _Drained(replace(function, lazy=False)), dict.fromkeys(partitions, ()))
-        self._recorder.reports_of(self._run.id)
+        with self.recorder.plain(), self._as_run():
+            self._job("deriving lineage", base, _Drained(replace(function, lazy=False)), dict.fromkeys(partitions, ()))
+        self.recorder.reports_of(self._run.id)
         store, runs = self._run.lineage.store, self._run.lineage.runs
         store.forget(self._run.id)
         original = next((s for s in self._run.graph.stages if s.id == origin), None)
@@ -128,7 +130,7 @@ class Questions:
         def count(split: int, records: Iterable[Any]) -> Iterable[Any]:
             return [(split, sum(1 for _ in records))]
 
-        return dict(self._job(rdd, count, wanted))
+        return dict(self._job("counting records", rdd, count, wanted))
 
     def check_sources(self, operator: int) -> None:
         """See that the files which ``operator`` is computed from are those that the run read."""
@@ -147,8 +149,8 @@ class Questions:
             somebodys = self._run.sources[operator].type == "rdd"
             return None if somebodys and any(s.reads == operator for s in self._run.graph.stages) else rdd  # type: ignore[return-value]
         if not form.narrow and not form.wide and form is not Form.CARTESIAN:
-            with self._recorder.plain():
-                return self._recorder.compiler.records(rdd)
+            with self.recorder.plain():
+                return self.recorder.compiler.records(rdd)
         return None
 
     def _lines(self, operator: int, wanted: Places) -> dict[int, dict[int, Any]] | None:
@@ -168,7 +170,7 @@ class Questions:
 
     def _tapped(self, operator: int, wanted: Mapping[int, Any]) -> tuple[RDD[Any], StageFunction, int, Stage]:
         """A stage of the run in which the records of ``operator`` stand at a level of their own."""
-        compiler = self._recorder.compiler
+        compiler = self.recorder.compiler
         lineage, form = self._run.lineage, self._run.graph[operator].form
         candidates = [
             s for s in self._run.graph.stages
@@ -181,14 +183,14 @@ class Questions:
             )
         stage = candidates[0]
         pipeline, function = compiler.pipeline(stage.id)
-        pieces = regrouped(pipeline.pieces, operator)
+        pieces = split_at(pipeline.pieces, operator)
         level = next((n + 1 for n, (s, _) in enumerate(pieces) if s.operators[-1] == operator), 0)
         return pipeline.base, replace(function, segments=tuple(run for _, run in pieces)), level, stage
 
     def _checked(self, base: RDD[Any], recompute: Recompute, stage: Stage) -> dict[int, dict[int, Any]]:
         found: dict[int, dict[int, Any]] = {p: {} for p in recompute.wanted}
         facts: dict[int, Facts] = {}
-        for split, answer in self._job(base, _Tagged(recompute), recompute.wanted):
+        for split, answer in self._job("computing records again", base, _Tagged(recompute), recompute.wanted):
             if isinstance(answer, Facts):
                 facts[split] = answer
             else:
@@ -201,11 +203,12 @@ class Questions:
 
     def _refuse(self, stage: Stage, partition: int) -> None:
         """Run the stage twice more with a digest behind each operator, and name the first that differs."""
-        base, function = self._recorder.compiler.fine(stage.id)
+        base, function = self.recorder.compiler.fine(stage.id)
         pieces = function.segments
         watch = Recompute(replace(function, segments=pieces), -1, {partition: ()}, watched=True)
         first, second = (
-            next(answer for _, answer in self._job(base, _Tagged(watch), {partition: ()})) for _ in range(2)
+            next(answer for _, answer in self._job("comparing operators", base, _Tagged(watch), {partition: ()}))
+            for _ in range(2)
         )
         operators = [o for s in stage.segments for o in s.operators]
         differing = [o for o, a, b in zip(operators, first.operators, second.operators) if a != b]
@@ -222,15 +225,15 @@ class Questions:
             remedy="A file, a global, the environment or the time that its functions read has changed since.",
         )
 
-    def _job(self, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
-        with self._recorder.plain():
-            sc = self._recorder.sc
+    def _job(self, what: str, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
+        sc = self.recorder.sc
+        with self.recorder.plain(), progress(sc, what, self.recorder.progress):
             made: RDD[Any] = PipelinedRDD(base, function)
             return type(sc).runJob(sc, made, _all, sorted(partitions))
 
     @contextmanager
     def _as_run(self) -> Any:
-        sc = self._recorder.sc
+        sc = self.recorder.sc
         before = sc.getLocalProperty(RUN_PROPERTY)
         sc.setLocalProperty(RUN_PROPERTY, self._run.id)
         try:

@@ -57,6 +57,7 @@ class Recorder:
         self.store = store
         self.capturing = False
         self.skipping = False
+        self.progress = True
         self.run_name: str | None = None
         self.strategy = "auto"
         self.runs: list[Run] = []

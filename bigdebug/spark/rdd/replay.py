@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,11 @@ from pyspark import RDD
 
 from bigdebug.agents.recompute import Without, canonical
 from bigdebug.graph import Form
+from bigdebug.spark.progress import progress
+from bigdebug.spark.rdd.comparison import Comparison, compared
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.evaluate import Partitions, evaluable, evaluate, flat
 from bigdebug.trace.places import Places, count
-from bigdebug.trace.shown import shown
-from bigdebug.trace.table import Table
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
@@ -25,31 +24,6 @@ Edit = Callable[[Any], Any]
 
 IN_PROCESS = 20_000
 """Up to so many input records a replay runs in this process: a Spark job costs more."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two results side by side as multisets: records only in the new one, only in the old one, and in both."""
-
-    added: tuple[Any, ...]
-    removed: tuple[Any, ...]
-    kept: int
-
-    @property
-    def changed(self) -> tuple[tuple[Any, Any], ...]:
-        """(old, new) of key-value records whose key is in both and whose value is not."""
-        olds = {_key(r): r for r in self.removed if _key(r) is not None}
-        return tuple((olds[_key(r)], r) for r in self.added if _key(r) in olds)
-
-    def table(self) -> Table:
-        rows = [("+", shown(r)) for r in self.added] + [("-", shown(r)) for r in self.removed]
-        return Table(("", "record"), rows, (f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same",))
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return self.table()._repr_mimebundle_()
 
 
 class Replay:
@@ -87,15 +61,20 @@ class Replay:
     def collect(self) -> list[Any]:
         """The records that the program gives now."""
         partitions = self._in_process()
-        return flat(partitions) if partitions is not None else self.rdd.collect()
+        return flat(partitions) if partitions is not None else self._on_spark("collect")
 
     def count(self) -> int:
         partitions = self._in_process()
-        return len(flat(partitions)) if partitions is not None else self.rdd.count()
+        return len(flat(partitions)) if partitions is not None else self._on_spark("count")
 
     def take(self, num: int) -> list[Any]:
         partitions = self._in_process()
-        return flat(partitions)[:num] if partitions is not None else self.rdd.take(num)
+        return flat(partitions)[:num] if partitions is not None else self._on_spark("take", num)
+
+    def _on_spark(self, action: str, *arguments: Any) -> Any:
+        recorder = self._questions.recorder
+        with progress(recorder.sc, "replaying", recorder.progress):
+            return getattr(self.rdd, action)(*arguments)
 
     def toPandas(self) -> Any:
         import pandas as pd
@@ -229,27 +208,3 @@ def _only(rdd: Any, values: frozenset[bytes]) -> Any:
 def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:
     return {p: np.setdiff1d(at, places[p], assume_unique=True) if p in places else at for p, at in everything.items()}
 
-
-def _key(record: Any) -> Any:
-    if isinstance(record, tuple) and len(record) > 1:
-        try:
-            hash(record[0])
-        except TypeError:
-            return None
-        return record[0]
-    return None
-
-
-def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
-    """Compare two results as multisets; records are equal if their canonical bytes are."""
-    left: dict[bytes, list[Any]] = {}
-    for record in before:
-        left.setdefault(canonical(record), []).append(record)
-    added, kept = [], 0
-    for record in after:
-        if same := left.get(canonical(record)):
-            same.pop()
-            kept += 1
-        else:
-            added.append(record)
-    return Comparison(tuple(added), tuple(r for records in left.values() for r in records), kept)
