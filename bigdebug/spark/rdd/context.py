@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,6 +29,9 @@ class LineageContext(SparkContext):
     def __init__(self, sc: SparkContext, store: LineageStore | None = None) -> None:
         self.__dict__ = sc.__dict__
         self._bigdebug: Recorder = sc._bigdebug if isinstance(sc, LineageContext) else Recorder(sc, store or LineageStore.private())
+        if str(self.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            # PySpark would start workers with the first python3 on the PATH, which need not have what this one has.
+            self.pythonExec = sys.executable
 
     def setCaptureLineage(self, on: bool) -> None:
         """Capture the actions that follow, or stop doing so."""

@@ -1,0 +1,32 @@
+"""Workers run the Python of the notebook, also where PYSPARK_PYTHON is not set and python3 on the PATH is another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+import bigdebug
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+dbg = bigdebug.attach(spark)
+for sc in (dbg.context, spark.sparkContext, dbg.plain_context):
+    print(sc.parallelize([0], 1).map(lambda _: sys.executable).first())
+with dbg.capture():
+    print(dbg.context.parallelize([0], 1).map(lambda _: sys.executable).first())
+"""
+
+
+def test_whatever_the_path_says(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\necho another Python >&2\nexit 9\n")
+    other.chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"} | {"PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [sys.executable] * 4
