@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -68,23 +69,26 @@ class SourceRecord:
 
 
 @dataclass(frozen=True)
-class OperatorStatistics:
-    """What one stage of a run did: records in and out, bytes of lineage, seconds in its tasks."""
+class StageStatistics:
+    """What one stage of a run took: bytes of lineage, seconds in its tasks."""
 
     stage: str
     operators: tuple[int, ...]
-    records_in: int
-    records_out: int
     bytes: int
     seconds: float
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Totals of a run, and by stage in ``stages``. ``bytes`` is the lineage on disk, compressed."""
+    """Totals of a run: records of its sources and of what the action was called on, bytes of lineage on disk, seconds.
+
+    ``records`` counts by operator, where a table ends at it; operators fused with the next are not counted. ``stages``
+    has bytes and seconds: a stage is the smallest thing that is timed.
+    """
 
     records_in: int = 0
     records_out: int = 0
     bytes: int = 0
     seconds: float = 0.0
-    stages: tuple[OperatorStatistics, ...] = field(default=())
+    records: Mapping[int, int] = field(default_factory=dict)
+    stages: tuple[StageStatistics, ...] = ()

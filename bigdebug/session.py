@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,32 +20,43 @@ from bigdebug.trace.table import Table
 
 STRATEGIES = ("auto", "inject", "lazy")
 
-_sessions: weakref.WeakKeyDictionary[Any, DebugSession] = weakref.WeakKeyDictionary()
+_sessions: dict[Any, DebugSession] = {}
+"""By SparkSession; the latest of each, attached or not."""
 
 
 def attach(spark: Any, store: str | None = None) -> DebugSession:
-    """The debug session of ``spark``; attaching again returns the same one.
+    """The debug session of ``spark``; attaching again returns the same one, also after ``detach``.
 
-    ``store`` is the directory where lineage goes, a new private temporary one if None. Raises StoreError if it
-    cannot be made. Costs no Spark job.
+    ``store`` is the directory where lineage goes, a new private temporary one if None. A detached session that kept
+    its lineage elsewhere stays as it is, and a new one begins. Raises StoreError if the store cannot be made. Costs no
+    Spark job.
     """
     for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
         del _sessions[stopped]
     known = _sessions.get(spark)
-    if known is None:
+    elsewhere = known is not None and store is not None and known.store.parent != Path(store)
+    if known is None or (elsewhere and not known.attached):
         known = _sessions[spark] = DebugSession(spark, store)
-    elif store is not None and known.store.parent != Path(store):
+    elif elsewhere:
         raise StoreError(
             f"This session keeps its lineage below {known.store.parent} already", value=store,
             remedy="Name the store when you attach first, or dbg.detach() before.",
         )
+    if not known.attached:
+        install(spark, known.context)
+        known.attached = True
     return known
 
 
-def active_session() -> DebugSession | None:
-    """The debug session of the SparkSession that is running, attached now if need be; None if none is running."""
+def active_session(join: bool = True) -> DebugSession | None:
+    """The debug session of the SparkSession that is running; None if there is none.
+
+    One that is not attached is attached now, unless ``join`` is false.
+    """
     spark = running_session()
-    return None if spark is None else attach(spark)
+    if spark is None or not (join or (spark in _sessions and _sessions[spark].attached)):
+        return None
+    return attach(spark)
 
 
 class Capture:
@@ -82,8 +92,8 @@ class DebugSession:
     def __init__(self, spark: Any, store: str | None = None) -> None:
         self.spark = spark
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
+        self.attached = False
         self._recorder = self.context._bigdebug
-        install(spark, self.context)
 
     @property
     def store(self) -> Path:
@@ -93,8 +103,10 @@ class DebugSession:
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.capturing = False
-        _sessions.pop(self.spark, None)
-        uninstall(self.spark, self.context, last=all(other.context._jsc is None for other in _sessions.values()))
+        if self.attached:
+            self.attached = False
+            others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]
+            uninstall(self.spark, self.context, last=not others)
 
     @property
     def progress(self) -> bool:

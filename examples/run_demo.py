@@ -14,6 +14,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from tqdm.auto import tqdm
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+"""What a progress bar leaves behind."""
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -22,7 +25,7 @@ def printed(cell: Any) -> Iterator[str]:
     for output in cell.get("outputs", []):
         if output.output_type == "stream" and output.name == "stdout":
             yield output.text.rstrip("\n")
-        elif "text/plain" in output.get("data", {}):
+        elif "text/plain" in output.get("data", {}) and WIDGET not in output.data:
             yield output.data["text/plain"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -40,11 +41,14 @@ class Report:
     stage: str
     partition: int
     attempt: int
-    records_in: int = 0
-    records_out: int = 0
+    levels: tuple[int, ...] = ()
     bytes: int = 0
     seconds: float = 0.0
     error: str | None = None
+
+
+ADDING = threading.Lock()
+"""Held while reports are added to a list or taken from it: in the driver a thread of PySpark's adds them."""
 
 
 class ReportList:
@@ -54,7 +58,8 @@ class ReportList:
         return []
 
     def addInPlace(self, left: list[Report], right: list[Report]) -> list[Report]:  # noqa: N802 (PySpark's name)
-        left.extend(right)
+        with ADDING:
+            left.extend(right)
         return left
 
 
@@ -105,6 +110,4 @@ class StageFunction:
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
-        self.report([
-            Report(task.run, self.stage, split, task.attempt, counts[0], counts[-1], size, seconds, error)
-        ])
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, size, seconds, error)])

@@ -33,7 +33,7 @@ def install(spark: SparkSession, context: LineageContext) -> None:
     spark._sc = context
     if SparkContext._active_spark_context is plain_context(context):
         SparkContext._active_spark_context = context
-    DataFrame.rdd = property(_rdd, doc=_rdd_doc)  # type: ignore[assignment, method-assign]
+    DataFrame.rdd = property(rdd, doc=_rdd_doc)  # type: ignore[assignment, method-assign]
 
 
 def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
@@ -50,7 +50,7 @@ def plain_context(context: LineageContext) -> SparkContext:
     return context._bigdebug.sc
 
 
-def _rdd(frame: DataFrame) -> Any:
+def rdd(frame: DataFrame) -> Any:
     """The DataFrame as an RDD of rows, a captured one if its session is attached: the same one each time."""
     made = _plain_rdd.__get__(frame, DataFrame)
     context = frame.sparkSession._sc
@@ -58,5 +58,5 @@ def _rdd(frame: DataFrame) -> Any:
         return made
     known = made.__dict__.get("_captured_as")
     if known is None or known._recorder is not context._bigdebug:
-        known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "df.rdd", "df.rdd", {"type": "rdd"})
+        known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "rdd", "df.rdd", {"type": "rdd"})
     return known

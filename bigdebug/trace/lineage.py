@@ -45,6 +45,8 @@ class Lineage:
     store: LineageStore
     runs: tuple[str, ...]
     derive: Derive | None = None
+    count: Callable[[int], dict[int, int]] | None = None
+    """Counts the records of a source, by partition, that no task of ours has read."""
     computed: Mapping[str, Collection[int]] = field(default_factory=dict)
     """Partitions that the run computed, by stage: a block that is missing there is lost, not empty."""
     _tables: dict[tuple[str, int, int], Table] = field(default_factory=dict)
@@ -125,8 +127,10 @@ class Lineage:
             for partition in self.readable(stage):
                 seen = self.block(stage, partition, tables=False).levels[level]
                 found[partition] = max(seen, found.get(partition, 0))
-        if found:
+        if found or not subject.partitions:
             return found
+        if subject.form is Form.SOURCE and self.count is not None:
+            return self.count(operator)
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._stages.ending_at(operator, {operator})
             partitions = range(self.graph[stage.reads].partitions)

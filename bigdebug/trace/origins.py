@@ -53,7 +53,9 @@ class SourceFacts:
         """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
         if self.splits:
             split = self.splits[partition]
-            earlier = [p for p, s in enumerate(self.splits) if s.path == split.path and s.start < split.start]
+            # By start: a file that is named twice is read twice, in the same splits.
+            splits = enumerate(self.splits)
+            earlier = list({s.start: p for p, s in splits if s.path == split.path and s.start < split.start}.values())
             known = sizes(earlier) if earlier else {}
             first = sum(known[p] for p in earlier)
             if self.type == "text":

@@ -12,6 +12,7 @@ from bigdebug.model import Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.shown import counted
 from bigdebug.trace.table import Table
 
 
@@ -60,15 +61,10 @@ class Run:
     # ---- display ----------------------------------------------------------------------------------------------
 
     def table(self) -> Table:
-        """The operators with the records that left their stages, and what is missing."""
-        leaving = {stage.id: known for known in self.statistics.stages for stage in self.graph.stages if stage.id == known.stage}
-        records: dict[int, str] = {}
-        for stage in self.graph.stages:
-            if stage.id in leaving:
-                records[stage.ends] = f"{leaving[stage.id].records_out:,}"
-                records.setdefault(stage.reads, f"{leaving[stage.id].records_in:,}")
+        """The operators with the records that were counted at them, and what is missing."""
+        records = self.statistics.records
         rows = [
-            (str(o.id), o.name, o.kind.value, records.get(o.id, ""), o.dataset or "", str(o.call_site or ""))
+            (str(o.id), o.name, o.kind.value, f"{records[o.id]:,}" if o.id in records else "", o.dataset or "", str(o.call_site or ""))
             for o in self.graph if "internal" not in o.detail
         ]
         return Table(("", "operator", "kind", "records", "dataset", "defined at"), rows, (self.summary(), *self.incomplete))
@@ -77,7 +73,7 @@ class Run:
         """One line: what ran, how much it read and gave, and what its lineage takes."""
         known = self.statistics
         return (
-            f"{self.name}: {self.action} {self.status}, {known.records_in:,} records in, {known.records_out:,} out, "
+            f"{self.name}: {self.action} {self.status}, {counted(known.records_in)} in, {known.records_out:,} out, "
             f"lineage {_size(known.bytes)}{self._share()}, {known.seconds:.1f} s in tasks"
         )
 

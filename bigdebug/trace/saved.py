@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cached_property
@@ -16,7 +17,7 @@ from typing import Any
 
 from bigdebug.errors import IncompleteLineageError, NotCapturedError, SourceChangedError, StoreError, StoreVersionError
 from bigdebug.graph import OperatorGraph
-from bigdebug.model import OperatorStatistics, SourceRecord, Statistics
+from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
@@ -30,14 +31,14 @@ _CATALOG, _BLOCKS = "session.json", "blocks"
 def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str]) -> Path:
     """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all."""
     target = Path(path)
-    partial = target.with_name(target.name + ".partial")
+    partial: Path | None = None
     try:
         if target.exists() and any(target.iterdir()):
             raise StoreError(
                 "The directory to save into is not empty", value=str(target), remedy="Name a new one, or remove it first."
             )
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True, mode=0o700)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         kept = list(runs)
         for needed in {run for known in kept for run in (known.id, *known.earlier)}:
             if (store.root / needed).exists():
@@ -48,7 +49,8 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
             target.rmdir()
         partial.rename(target)
     except OSError as problem:
-        shutil.rmtree(partial, ignore_errors=True)
+        if partial is not None:
+            shutil.rmtree(partial, ignore_errors=True)
         raise StoreError(
             f"The session cannot be saved: {problem}", value=str(target), remedy="Name a directory that you may write."
         ) from problem
@@ -57,21 +59,21 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
 
 def open_session(path: str | os.PathLike[str]) -> SavedSession:
     """The saved session in ``path``. Raises StoreError, StoreVersionError if it cannot be read here."""
-    catalog = Path(path, _CATALOG)
-    try:
-        data = json.loads(catalog.read_text())
-        version = data["format"]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise StoreError(
-            f"This is not a saved bigdebug session: {problem}", value=str(path), remedy="Give a directory made by dbg.save()."
-        ) from problem
-    if version > FORMAT:
-        raise StoreVersionError(
-            f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(path),
-            remedy="Open it with the bigdebug that wrote it, or a newer one.",
-        )
     store = LineageStore(Path(path, _BLOCKS))
-    return SavedSession(Path(path), tuple(_load(run, store) for run in data["runs"]))
+    try:
+        data = json.loads(Path(path, _CATALOG).read_text())
+        version = int(data["format"])
+        if version > FORMAT:
+            raise StoreVersionError(
+                f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(path),
+                remedy="Open it with the bigdebug that wrote it, or a newer one.",
+            )
+        return SavedSession(Path(path), tuple(_load(run, store) for run in data["runs"]))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        raise StoreError(
+            f"This is not a saved bigdebug session, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
+            remedy="Give a directory made by dbg.save().",
+        ) from problem
 
 
 class SavedSession:
@@ -155,10 +157,11 @@ def _dump(run: Run) -> dict[str, Any]:
 
 def _load(data: dict[str, Any], store: LineageStore) -> Run:
     statistics = data["statistics"]
-    stages = tuple(OperatorStatistics(**{**s, "operators": tuple(s["operators"])}) for s in statistics["stages"])
+    stages = tuple(StageStatistics(**{**s, "operators": tuple(s["operators"])}) for s in statistics["stages"])
+    records = {int(operator): count for operator, count in statistics["records"].items()}
     return Run(
         id=data["id"], name=data["name"], action=data["action"], status=data["status"], subject=data["subject"],
-        graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages}),
+        graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages, "records": records}),
         incomplete=tuple(data["incomplete"]), store=store, earlier=tuple(data["earlier"]),
         computed={stage: tuple(partitions) for stage, partitions in data["computed"].items()},
         sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},

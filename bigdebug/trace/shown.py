@@ -27,6 +27,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def counted(records: int) -> str:
+    """So many records, in words."""
+    return "1 record" if records == 1 else f"{records:,} records"
+
+
 class _Bounded(reprlib.Repr):
     """reprlib's walk through containers, which never asks a large one for the repr of all of it."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlparse
 
 import numpy as np
 
@@ -22,9 +22,11 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def local_path(uri: str) -> str | None:
-    """The path of a file on this machine, or None for a file elsewhere."""
-    parsed = urlparse(uri)
-    return unquote(parsed.path) if parsed.scheme in ("", "file") else None
+    """The path of a file on this machine, or None for a file elsewhere. Hadoop writes names as they are, unquoted."""
+    scheme, colon, path = uri.partition(":")
+    if not colon or "/" in scheme:
+        return uri
+    return re.sub("^//[^/]*", "", path) if scheme == "file" else None
 
 
 @dataclass

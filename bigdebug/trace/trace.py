@@ -14,6 +14,7 @@ from bigdebug.model import NO_RIDS, Origin, Rids, place
 from bigdebug.trace.lineage import all_of, walk
 from bigdebug.trace.places import Places, count, places_of, rids_of
 from bigdebug.trace.run import Run
+from bigdebug.trace.shown import counted
 from bigdebug.trace.tables import Positions
 
 Standing = Mapping[int, Places]
@@ -219,7 +220,7 @@ class Trace:
 
     def __repr__(self) -> str:
         at = ", ".join(str(self.run.graph[o]) for o in self.operators)
-        state = "not followed yet" if self._find is not None else f"{self.count()} records"
+        state = "not followed yet" if self._find is not None else counted(self.count())
         return f"<trace of run {self.run.name!r} at {at}: {state}>"
 
 

@@ -16,11 +16,12 @@ log = logging.getLogger("bigdebug")
 
 
 class Extension:
-    """One shell's bigdebug. Nothing of it is left after ``unload``; the runs stay with the Spark session."""
+    """One shell's bigdebug. ``unload`` leaves nothing of it and detaches; RDDs and traces keep their lineage."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._sessions: list[Any] = []
+        self._attached: list[Any] = []  # those that nobody had attached before
         self._capture_all = False
         self._names = Names(shell)
         self._cells = Cells(shell, self.session)
@@ -50,8 +51,9 @@ class Extension:
         self._magics.withdraw()
         self._cells.abandon()
         self._names.restore(self._sessions)
-        while self._sessions:
-            self._sessions.pop().detach()
+        self._sessions.clear()
+        while self._attached:
+            self._attached.pop().detach()
 
     # ---- what the magics ask ----------------------------------------------------------------------------------
 
@@ -61,7 +63,10 @@ class Extension:
             return None
         from bigdebug.session import active_session
 
-        current = active_session()
+        known = active_session(join=False)
+        current = known or active_session()
+        if current is not None and known is None:
+            self._attached.append(current)
         if current is not None and current not in self._sessions[-1:]:
             self._sessions.append(current)
             current.context.setCaptureLineage(self._capture_all or current.context.isCaptureLineage())

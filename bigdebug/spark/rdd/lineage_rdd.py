@@ -112,7 +112,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     def table(self, n: int = 20) -> Any:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""
-        from bigdebug.trace.shown import shown
+        from bigdebug.trace.shown import counted, shown
         from bigdebug.trace.table import Table
 
         total = self.count()
@@ -121,7 +121,7 @@ class LineageRDD(Trace, RDD[Any]):
         sources = all(o in self.run.sources for o in self.operators)
         names = [str(o) for o in limited.origins()] if sources else [str(rid) for _, rid, _ in located]
         where = " and ".join(str(self.run.graph[o]) for o in self.operators)
-        notes = [f"{total:,} records at {where}" + (f", the first {len(located)} shown" if total > len(located) else "")]
+        notes = [f"{counted(total)} at {where}" + (f", the first {len(located)} shown" if total > len(located) else "")]
         if self.opaque:
             notes.append("through " + ", ".join(map(str, self.opaque)) + ": what it had read before each output")
         return Table(

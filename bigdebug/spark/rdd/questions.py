@@ -44,6 +44,7 @@ class Questions:
         self.recorder = recorder
         self._run = run
         self._readers: dict[int, TextLines] = {}
+        self._counted: dict[int, dict[int, int]] = {}
         self._rdds = {known._definition.operator.id: known for known in definitions(*recorder.targets[run.id])}
 
     def rdd(self, operator: int) -> Captured:
@@ -121,6 +122,13 @@ class Questions:
                 store.path(self._run.id, stage.id, partition, derived.attempt).unlink(missing_ok=True)
                 store.forget(self._run.id)
                 self._refuse(original or stage, partition)
+
+    def count(self, source: int) -> dict[int, int]:
+        """Records by partition of a source that only the JVM has read; counted by a job, once."""
+        if source not in self._counted:
+            self.check_sources(source)
+            self._counted[source] = self.sizes(source, range(self._run.graph[source].partitions))
+        return self._counted[source]
 
     def sizes(self, source: int, partitions: Iterable[int]) -> dict[int, int]:
         """Records of partitions of a source that the run did not read wholly: counted by a job."""

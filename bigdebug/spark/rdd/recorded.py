@@ -28,6 +28,7 @@ class Recorded:
     is_cached: bool
     is_checkpointed: bool
     has_resource_profile: bool
+    given_name: str | None = None
     partitioner: Any
     getNumPartitions: Callable[[], int]  # noqa: N815 (PySpark's name)
 
@@ -76,6 +77,12 @@ class Recorded:
         from bigdebug.spark.rdd.lineage_rdd import lineage_of
 
         return lineage_of(self)
+
+    def setName(self, name: str) -> Any:
+        """As PySpark's; sources that have a name are called by it in runs and traces."""
+        PLAIN.setName(self, name)
+        self.given_name = name
+        return self
 
     # ---- recording --------------------------------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.agents.stage import Report, ReportList
+from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
-from bigdebug.model import OperatorStatistics, Statistics
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
+from bigdebug.spark.rdd.summary import summary
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.run import Run
 
@@ -159,7 +159,7 @@ class Recorder:
 
         if run.id not in self._questions:
             found = self._questions[run.id] = Questions(self, run)
-            run.lineage.derive = found.derive
+            run.lineage.derive, run.lineage.count = found.derive, found.count
         return self._questions[run.id]
 
     # ---- actions ----------------------------------------------------------------------------------------------
@@ -214,6 +214,7 @@ class Recorder:
     def _finish(self, action: Action, status: str) -> None:
         from bigdebug.spark.rdd.sources import measured
 
+        subject = action.subject._definition.operator.id
         targets = action.targets or [action.subject]
         graph = graph_of(targets, action.stages.values())
         reports = self.reports_of(action.run)
@@ -224,7 +225,7 @@ class Recorder:
             status = "partial"
         run = Run(
             id=action.run, name=action.title, action=action.name, status=status,
-            subject=action.subject._definition.operator.id, graph=graph, statistics=_statistics(graph, reports),
+            subject=subject, graph=graph, statistics=summary(graph, subject, reports),
             incomplete=tuple(trouble), store=self.store, earlier=self._sharing(graph),
             sources=measured(targets), computed=self._computed(graph, reports),
         )
@@ -249,8 +250,11 @@ class Recorder:
         return {stage: tuple(sorted(partitions)) for stage, partitions in found.items() if partitions}
 
     def reports_of(self, run: str) -> list[Report]:
-        mine = [r for r in self.reports.value if r.run == run]
-        self.reports.value = [r for r in self.reports.value if r.run != run]
+        """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""
+        with ADDING:
+            reports: list[Report] = self.reports.value
+            mine = [r for r in reports if r.run == run]
+            reports[:] = [r for r in reports if r.run != run]
         latest: dict[tuple[str, int], Report] = {}
         for report in mine:
             known = latest.get((report.stage, report.partition))
@@ -263,23 +267,3 @@ def graph_of(targets: Sequence[Captured], stages: Any = ()) -> OperatorGraph:
     """What ``targets`` were made from. Partitions are counted now: to ask earlier would list files too early."""
     operators = [resolved(known) for known in definitions(*targets)]
     return OperatorGraph(operators, [target._definition.operator.id for target in targets], stages)
-
-
-def _statistics(graph: OperatorGraph, reports: Sequence[Report]) -> Statistics:
-    by_stage: dict[str, list[Report]] = {}
-    for report in reports:
-        by_stage.setdefault(report.stage, []).append(report)
-    stages = tuple(
-        OperatorStatistics(
-            stage.id, stage.operators, sum(r.records_in for r in found), sum(r.records_out for r in found),
-            sum(r.bytes for r in found), sum(r.seconds for r in found),
-        )
-        for stage in graph.stages if (found := by_stage.get(stage.id))
-    )
-    reading = {s.id for s in graph.stages if graph[s.reads].form is Form.SOURCE}
-    results = {s.id for s in graph.stages if s.feeds is None and s.ends in graph.targets}
-    return Statistics(
-        records_in=sum(s.records_in for s in stages if s.stage in reading),
-        records_out=sum(s.records_out for s in stages if s.stage in results),
-        bytes=sum(s.bytes for s in stages), seconds=sum(s.seconds for s in stages), stages=stages,
-    )

@@ -45,6 +45,7 @@ def measured(targets: Sequence[Captured]) -> dict[int, SourceFacts]:
         if isinstance(known._definition.lowering, Source):
             facts = known.__dict__.get("_facts")
             fresh = facts_of(known) if facts is None else replace(facts, stamps=stamps_of(known, facts.splits))
+            fresh = replace(fresh, dataset=known.given_name or fresh.dataset)
             known.__dict__["_facts"] = found[known._definition.operator.id] = fresh
     return found
 

@@ -1,0 +1,299 @@
+"""bigdebug in an IPython shell: its magics and names, what it displays, and that nothing of it is left behind."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from pyspark import SparkContext
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+from pyspark.sql.classic.dataframe import DataFrame
+from traitlets.config import Config
+
+import bigdebug
+from tests.kernel.test_notebook import rows_of
+
+JOB = """%%lineage {}
+lines = sc.parallelize(["a b", "b c", "c"], 2)
+counts = lines.flatMap(str.split).map(lambda word: (word, 1)).reduceByKey(lambda n, m: n + m, 2)
+sorted(counts.collect())"""
+
+
+class Shell(InteractiveShell):
+    """IPython as a user has it, with words for what the tests do."""
+
+    def cell(self, source: str) -> Any:
+        """Run a cell that must succeed; its value."""
+        result = self.run_cell(source, store_history=True)
+        result.raise_error()
+        return result.result
+
+    def failure(self, source: str) -> BaseException:
+        """Run a cell that must fail; its error."""
+        result = self.run_cell(source, store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+        assert error is not None, f"{source} should have failed"
+        return error
+
+    def table(self, source: str) -> list[list[str]]:
+        """Run a cell whose value is displayed as a table; its rows."""
+        return rows_of(self.display_formatter.format(self.cell(source))[0])
+
+    @property
+    def runs(self) -> list[str]:
+        return [run.name for run in bigdebug.attach(self.user_ns["spark"]).runs]
+
+    @property
+    def capturing(self) -> bool:
+        return bigdebug.attach(self.user_ns["spark"]).context.isCaptureLineage()
+
+
+@pytest.fixture
+def bare(spark: Any, tmp_path: Path) -> Iterator[Shell]:
+    """A shell that has ``spark``, and no bigdebug yet."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    shell = Shell(config=config, ipython_dir=str(tmp_path / "ipython"))
+    shell.user_ns["spark"] = spark
+    bigdebug.attach(spark).detach()
+    bigdebug.attach(spark, store=str(tmp_path)).detach()  # a session without runs
+    shell.cell("%unload_ext bigdebug")  # IPython makes some of its own parts on first use
+    yield shell
+    shell.cell("%unload_ext bigdebug")
+    bigdebug.attach(spark).detach()
+    shell.restore_sys_module_state()
+    atexit.unregister(shell.atexit_operations)
+    shell.atexit_operations()
+
+
+@pytest.fixture
+def shell(bare: Shell) -> Shell:
+    """A shell where ``%load_ext bigdebug`` has run."""
+    bare.cell("%load_ext bigdebug")
+    return bare
+
+
+# ---- what is displayed -------------------------------------------------------------------------------------------
+
+
+def test_sessions_runs_and_traces_display_as_tables_with_a_plain_twin(shell: Shell) -> None:
+    shell.cell(JOB.format("displayed"))
+    shell.cell("with dbg.capture('block') as capture: counts.count()")
+    assert [row[:4] for row in shell.table("dbg")] == [
+        ["r1", "displayed", "collect", "succeeded"], ["r2", "block", "count", "succeeded"],
+    ]  # fmt: skip
+    operators = ["parallelize", "flatMap", "map", "reduceByKey.combineByKey"]
+    assert [row[1] for row in shell.table("dbg.runs[0]")] == operators
+    assert [row[1] for row in shell.table("capture")] == operators
+    assert [row[1] for row in shell.table("counts.getLineage().goBackAll()")] == ["'a b'", "'b c'", "'c'"]
+
+
+def test_markup_in_names_of_runs_and_files_is_shown_as_text(shell: Shell, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>&amp;\x1b$x$"
+    (tmp_path / evil).write_text("<b>\n")
+    shell.user_ns.update(path=str(tmp_path / evil), evil=evil)
+    shell.cell("with dbg.capture(evil): sc.textFile(path).count()")
+    literally = evil.replace("\x1b", "\\x1b")
+    assert shell.table("%lineage")[0][1] == literally
+    assert shell.table("dbg.runs[0]")[0][4] == literally
+    [(origin, record)] = shell.table("%lineage trace r1 goBackAll")
+    assert origin.endswith(f"/{literally}:1")
+    assert record == "'<b>'"
+
+
+# ---- nothing is left behind --------------------------------------------------------------------------------------
+
+
+def footprint(shell: Shell) -> dict[str, Any]:
+    """All that loading the extension could change: in the shell, in Python, in PySpark."""
+    transformers = shell.input_transformer_manager
+    return {
+        "names": {name: id(value) for name, value in shell.user_ns.items() if name[0] != "_"},
+        "attributes": {name for name in vars(shell) if "bigdebug" in name},
+        "callbacks": {event: list(callbacks) for event, callbacks in shell.events.callbacks.items()},
+        "transforms": [list(transformers.cleanup_transforms), list(transformers.line_transforms)],
+        "magics": {kind: set(magics) for kind, magics in shell.magics_manager.magics.items()},
+        "classes of magics": set(shell.magics_manager.registry),
+        "configurables": list(map(id, shell.configurables)),
+        "completion": list(shell.Completer.custom_matchers),
+        "importers": list(sys.meta_path),
+        "SparkSession()": SparkSession.__init__,
+        "df.rdd": vars(DataFrame)["rdd"],
+        "spark.sparkContext": id(shell.user_ns["spark"].sparkContext),
+        "SparkContext.getOrCreate()": id(SparkContext.getOrCreate()),
+    }
+
+
+@pytest.mark.parametrize("cells", [
+    ["%load_ext bigdebug", "%load_ext bigdebug"],
+    ["%load_ext bigdebug", "%unload_ext bigdebug", "%load_ext bigdebug"],
+    ["%load_ext bigdebug", "%reload_ext bigdebug", "%reload_ext bigdebug"],
+    ["%load_ext bigdebug", "%lineage on", "%%lineage\nsc.parallelize([1]).count()"],
+    ["%load_ext bigdebug", "%%lineage\n%unload_ext bigdebug"],
+], ids=["loaded twice", "loaded again", "reloaded", "capturing", "within a cell that captures"])  # fmt: skip
+def test_unload_ext_leaves_nothing_behind(bare: Shell, cells: list[str]) -> None:
+    before = footprint(bare)
+    for cell in cells:
+        bare.cell(cell)
+    bare.cell("%unload_ext bigdebug")
+    assert footprint(bare) == before
+    assert not bare.capturing
+
+
+def test_load_ext_names_the_context_sc_and_the_session_dbg_and_does_so_once(shell: Shell, spark: Any) -> None:
+    assert isinstance(shell.user_ns["sc"], bigdebug.LineageContext)
+    assert shell.user_ns["sc"] is spark.sparkContext
+    assert shell.user_ns["dbg"] is bigdebug.attach(spark)
+    once = footprint(shell)
+    shell.cell("%load_ext bigdebug")
+    bigdebug.load_ipython_extension(shell)
+    assert footprint(shell) == once
+
+
+def test_a_variable_keeps_its_lineage_when_the_extension_is_reloaded(shell: Shell) -> None:
+    shell.cell(JOB.format("before"))
+    trace = shell.table("%lineage trace counts goBackAll")
+    shell.cell("%reload_ext bigdebug")
+    assert shell.table("%lineage trace counts goBackAll") == trace
+    shell.cell("%%lineage after\nsc.parallelize([1]).count()")
+    assert shell.runs[-1] == "after"
+
+
+# ---- the user's names --------------------------------------------------------------------------------------------
+
+
+def test_names_that_are_taken_stay_as_they_are(bare: Shell) -> None:
+    bare.cell("sc, dbg = 'scale', 'Deutsche Bahn'")
+    for cell in ("%load_ext bigdebug", "1", "%unload_ext bigdebug"):
+        bare.cell(cell)
+        assert (bare.user_ns["sc"], bare.user_ns["dbg"]) == ("scale", "Deutsche Bahn")
+
+
+@pytest.mark.parametrize("cell", ["sc = 3", "from math import pi as sc", "def sc(): ..."])
+def test_what_the_user_calls_sc_later_is_the_users(shell: Shell, cell: str) -> None:
+    shell.cell(cell)
+    mine = shell.user_ns["sc"]
+    for cell in ("1", "%reload_ext bigdebug", "%unload_ext bigdebug"):
+        shell.cell(cell)
+        assert shell.user_ns["sc"] is mine
+
+
+def test_the_users_plain_context_captures_while_bigdebug_is_loaded_and_is_given_back(bare: Shell, spark: Any) -> None:
+    plain = spark.sparkContext
+    for cell in ("context = spark.sparkContext", "%load_ext bigdebug", "sc = spark.sparkContext"):
+        bare.cell(cell)
+    bare.cell("%%lineage\nrdd = context.parallelize([7]); rdd.count()")
+    assert [record for _, record in bare.table("%lineage trace rdd")] == ["7"]
+    bare.cell("%unload_ext bigdebug")
+    assert bare.user_ns["context"] is plain
+    assert bare.user_ns["sc"] is plain
+    assert "dbg" not in bare.user_ns
+
+
+# ---- %%lineage ---------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_under_lineage_gives_its_value_and_a_run_for_each_action(shell: Shell, capsys: Any) -> None:
+    assert shell.cell(JOB.format("'word counts'")) == [("a", 1), ("b", 2), ("c", 2)]
+    assert "word counts: collect succeeded, 3 records in, 3 out" in capsys.readouterr().out
+    assert shell.cell("%%lineage\nimport asyncio\nlines.count(); await asyncio.sleep(0, lines.count())") == 3
+    shell.cell("lines.count()")
+    assert shell.runs == ["word counts", "count", "count"]
+
+
+def test_lineage_goes_with_other_cell_magics(shell: Shell) -> None:
+    for magics in ("%%lineage one\n%%time", "%%time\n%%lineage two", "%%capture\n%%lineage three"):
+        shell.cell(f"{magics}\nsc.parallelize([1]).count()")
+        assert not shell.capturing
+    assert shell.runs == ["one", "two", "three"]
+
+
+def test_strategy_lazy_stores_less_and_answers_the_same(shell: Shell) -> None:
+    traces = {}
+    for strategy in ("inject", "lazy"):
+        shell.cell(JOB.format(f"{strategy}-run --strategy {strategy}"))
+        traces[strategy] = shell.table(f"%lineage trace {strategy}-run --where 'r[0] == \"b\"' goBackAll")
+    assert traces["lazy"] == traces["inject"] == [["parallelize[0]", "'a b'"], ["parallelize[1]", "'b c'"]]
+    assert shell.cell("dbg.runs[1].statistics.bytes < dbg.runs[0].statistics.bytes")
+
+
+@pytest.mark.parametrize(("line", "error", "status"), [
+    ("1 / 0", ZeroDivisionError, "succeeded"),
+    ("raise KeyboardInterrupt", KeyboardInterrupt, "succeeded"),
+    ("sc.parallelize([0]).map(lambda n: 1 / n).collect()", PythonException, "failed"),
+])  # fmt: skip
+def test_a_cell_that_raises_keeps_its_exception_and_ends_capture(
+    shell: Shell, line: str, error: type, status: str
+) -> None:
+    raised = shell.failure(f"%%lineage boom\nn = sc.parallelize([1]).count()\n{line}")
+    assert isinstance(raised, error)
+    assert next(f.lineno for f in traceback.extract_tb(raised.__traceback__) if "ipython-input" in f.filename) == 3
+    assert shell.table("%lineage")[-1][1:4:2] == ["boom", status]
+    assert isinstance(shell.failure(f"%%lineage typo\nsc.parallelize([1]).count()\n{line} = = 1"), SyntaxError)
+    assert shell.runs[-1] == "boom"
+    assert not shell.capturing
+
+
+# ---- %lineage ----------------------------------------------------------------------------------------------------
+
+
+def test_lineage_on_captures_the_cells_that_follow_until_off(shell: Shell) -> None:
+    for cell in ("%lineage on", "sc.parallelize([1]).count()", "%lineage off", "sc.parallelize([1]).collect()"):
+        shell.cell(cell)
+    assert shell.runs == ["count"]
+
+
+def test_lineage_trace_goes_from_a_run_or_a_variable_where_it_is_told(shell: Shell) -> None:
+    shell.cell(JOB.format("traced"))
+    shell.cell("wanted = 'a'\ndef is_c(r): return r == 'c'")
+    for asked, records in {
+        "counts": ["('a', 1)", "('b', 2)", "('c', 2)"],
+        "traced goBackAll": ["'a b'", "'b c'", "'c'"],
+        "counts --where 'r[0] == \"a\"' goBack": ["'a b'"],
+        'counts goBack --where "lambda r: r[0] == wanted" goNext': ["('a', 1)", "('b', 2)"],
+        "lines --where is_c next": ["('c', 2)"],
+        "counts -n 2 goBackAll": ["'a b'", "'b c'"],
+    }.items():
+        assert sorted(record for _, record in shell.table(f"%lineage trace {asked}")) == records, asked
+
+
+def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shell, capsys: Any) -> None:
+    shell.cell(JOB.format("known"))
+    for cell, says in {
+        "%lineage trace nothing": "'nothing' is neither a run nor a variable with lineage; runs: known",
+        "%lineage trace counts sideways": "a step is one of back, next",
+        "%lineage trace counts --where 'r['": "--where r[: ",
+        "%lineage trace counts --where 'True'": "is the same for every record",
+        "%lineage trace 'counts": "No closing quotation",
+        "%lineage erase": "%lineage knows on, off and trace WHAT, not erase",
+        "%%lineage --strategy defer\n1": "defer is for DataFrames",
+        "%%lineage --strategy best\n1": "invalid choice: 'best'",
+        "%%lineage\n%lineage off": "this cell is under %%lineage",
+    }.items():
+        capsys.readouterr()
+        assert isinstance(shell.failure(cell), UsageError), cell
+        said = capsys.readouterr()
+        assert said.err.startswith("UsageError: ")
+        assert says in said.err
+        assert "Traceback" not in said.out + said.err
+
+
+def test_tab_offers_commands_runs_variables_steps_and_strategies(shell: Shell) -> None:
+    shell.cell(JOB.format("tabbed"))
+    for line, offers in {
+        "%lineage t": {"trace"},
+        "%lineage trace ": {"tabbed", "counts", "lines"},
+        "%lineage trace tabbed goB": {"goBack", "goBackAll"},
+        "%%lineage --strategy l": {"lazy"},
+    }.items():
+        with provisionalcompleter():
+            assert {found.text for found in shell.Completer.completions(line, len(line))} == offers, line

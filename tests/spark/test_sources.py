@@ -1,0 +1,196 @@
+"""Inputs of T2 other than text: records are named by file and row, or by index, and shown as the program saw them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bigdebug
+from tests.spark.reading import read, same, written
+
+TEXT = ("org.apache.hadoop.mapreduce.lib.input.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text")
+OLD_TEXT = (TEXT[0].replace("mapreduce.lib.input", "mapred"), *TEXT[1:])
+
+
+@pytest.fixture(scope="module")
+def dbg(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    bigdebug.attach(spark).detach()  # one that was left by another module has a store of its own
+    session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("sources")))
+    yield session
+    session.detach()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New folders."""
+    root = tmp_path_factory.mktemp("inputs")
+    return (root / str(i) for i in itertools.count())
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+
+
+def small_splits(sc: Any, path: str) -> Any:
+    return sc.newAPIHadoopFile(path, *TEXT, conf={"mapreduce.input.fileinputformat.split.maxsize": "25"})
+
+
+@pytest.mark.parametrize(
+    ("save", "reader"),
+    [
+        (lambda rdd, path: rdd.saveAsSequenceFile(path), lambda sc, path: sc.sequenceFile(path)),
+        (lambda rdd, path: rdd.saveAsPickleFile(path, 4), lambda sc, path: sc.pickleFile(path, 5)),
+        (lambda rdd, path: rdd.saveAsTextFile(path), lambda sc, path: sc.newAPIHadoopFile(path, *TEXT)),
+        (lambda rdd, path: rdd.saveAsTextFile(path), small_splits),
+        (lambda rdd, path: rdd.saveAsTextFile(path), lambda sc, path: sc.hadoopFile(path, *OLD_TEXT)),
+    ],
+    ids=["sequenceFile", "pickleFile", "newAPIHadoopFile", "newAPIHadoopFile in splits", "hadoopFile"],
+)
+def test_records_of_a_file_are_named_by_file_and_row(dbg: Any, folders: Any, save: Any, reader: Any) -> None:
+    folder, plain = next(folders), dbg.plain_context
+    save(plain.parallelize([(i, f"v{i}") for i in range(12)], 2), str(folder))
+    parts = sorted(path for path in folder.iterdir() if path.name.startswith("part-"))
+    # In one file by itself rows stand in the order of the file, whatever its splits.
+    rows = [(path.name, row, record) for path in parts for row, record in enumerate(reader(plain, str(path)).collect())]
+    assert len(rows) == 12
+    assert read(dbg, reader(dbg.context, str(folder))).named == rows
+
+
+def test_binary_records_are_named_by_file_and_row(dbg: Any, folders: Any) -> None:
+    data = os.urandom(4 * 30)
+    folder = written(next(folders), {"b.bin": data})
+    found = read(dbg, dbg.context.binaryRecords(str(folder), 4)).named
+    assert found == [("b.bin", i, data[4 * i : 4 * i + 4]) for i in range(30)]
+
+
+@pytest.mark.parametrize("method", ["wholeTextFiles", "binaryFiles"])
+def test_whole_files_are_shown_with_path_and_contents(dbg: Any, folders: Any, method: str) -> None:
+    folder = written(next(folders), {f"f{i}": f"{i}\n".encode() * i for i in range(5)})
+    reading = read(dbg, getattr(dbg.context, method)(str(folder), 3))
+    whole = {f"file:{path}": path.read_text() if method == "wholeTextFiles" else path.read_bytes() for path in folder.iterdir()}
+    assert [i for i, _ in reading.indexed] == list(range(5))
+    assert dict(record for _, record in reading.indexed) == whole
+    assert str(reading.trace.origins()[4]) == f"{folder.name}[4]"
+
+
+# ---- collections --------------------------------------------------------------------------------------------------
+
+
+COLLECTIONS = {
+    "list": list, "tuple": tuple, "numpy array": lambda r: np.array(r, dtype=np.int64), "numpy integers": lambda r: [np.int16(i) for i in r],
+    "iterator": iter, "generator": lambda r: (i for i in r), "range": same, "range downwards": lambda r: range(3 * len(r), 0, -3),
+}
+
+
+@settings(max_examples=15)
+@given(kind=st.sampled_from(sorted(COLLECTIONS)), length=st.integers(0, 40), slices=st.integers(1, 7))
+def test_every_record_of_a_collection_is_named_by_its_index(dbg: Any, kind: str, length: int, slices: int) -> None:
+    make = COLLECTIONS[kind]
+    reading = read(dbg, dbg.context.parallelize(make(range(length)), slices))
+    assert list(map(repr, reading.indexed)) == list(map(repr, enumerate(make(range(length)))))
+
+
+@pytest.mark.parametrize("slices", [1, 3, 7])
+def test_a_collection_of_several_batches_is_named_by_index(dbg: Any, slices: int) -> None:
+    values = [str(i) for i in range(5000)]
+    assert read(dbg, dbg.context.parallelize(values, slices)).indexed == list(enumerate(values))
+
+
+def test_a_range_is_named_by_index_and_not_by_value(dbg: Any) -> None:
+    assert read(dbg, dbg.context.range(10, 100, 7, 4)).indexed == list(enumerate(range(10, 100, 7)))
+
+
+def test_rows_of_a_data_frame_are_named_by_index(dbg: Any, spark: Any) -> None:
+    reading = read(dbg, spark.range(11).selectExpr("id", "id * id as square").rdd)
+    assert [(i, tuple(row)) for i, row in reading.indexed] == [(i, (i, i * i)) for i in range(11)]
+
+
+@pytest.mark.parametrize("slices", [1, 3])
+def test_an_empty_collection_has_no_records_and_no_origins(dbg: Any, slices: int) -> None:
+    trace = read(dbg, dbg.context.parallelize([], slices)).trace
+    assert (trace.count(), trace.origins(), trace.collect(), trace.rids().tolist()) == (0, [], [], [])
+
+
+# ---- several sources ----------------------------------------------------------------------------------------------
+
+
+def test_each_source_of_a_union_is_named_by_itself(dbg: Any, folders: Any, spark: Any) -> None:
+    text = dbg.context.textFile(str(written(next(folders), {"t.txt": b"a\nb\nc\n"})), 2)
+    numbers, rows = dbg.context.parallelize([7, 8, 9], 2), spark.range(4).rdd
+    result = dbg.context.union([text.map(str.upper), numbers.map(str), rows.map(lambda row: str(row.id))]).map(same)
+    with dbg.capture("union"):
+        outputs = result.collect()
+    trace = result.getLineage()
+    behind = [trace.at([rid]).goBackAll().origins() for rid in trace.rids().tolist()]
+    assert [len(origins) for origins in behind] == [1] * 10
+    origins = [origin for (origin,) in behind]
+    assert outputs == ["A", "B", "C", "7", "8", "9", "0", "1", "2", "3"]
+    assert [origin.line for origin in origins[:3]] == [1, 2, 3]
+    assert [(origin.dataset, origin.index) for origin in origins[3:]] == [
+        *(("parallelize", i) for i in range(3)), *(("df.rdd", i) for i in range(4)),
+    ]
+
+
+def test_one_source_used_twice_is_one_source_and_two_readings_are_two(dbg: Any) -> None:
+    once = dbg.context.parallelize(range(4), 2)
+    result = once.map(same).union(once.map(same)).union(dbg.context.parallelize(range(2), 1).map(same))
+    with dbg.capture("twice"):
+        result.collect()
+    trace = result.getLineage().goBackAll()
+    assert trace.inputs == ("parallelize", "parallelize#2")
+    assert (trace["parallelize#2"].count(), trace.count()) == (2, 6)
+
+
+@pytest.mark.parametrize("how", ["join", "leftOuterJoin", "cogroup"])
+def test_an_rdd_of_plain_pyspark_is_a_source_by_index_when_it_is_joined_in(dbg: Any, how: str) -> None:
+    right = dbg.plain_context.parallelize([(i % 4, i) for i in range(10)], 3).filter(lambda kv: kv[1] != 5).setName("right")
+    left = dbg.context.parallelize([(k, -k) for k in range(3)], 2)
+    result = getattr(left, how)(right, 2)
+    with dbg.capture("plain"):
+        records = result.collect()
+    trace = result.getLineage()
+    there = right.collect()
+    for rid, record in zip(trace.rids().tolist(), records):
+        behind = trace.at([rid]).goBackAll()
+        known = [(origin.index, there[origin.index]) for origin in behind["right"].origins()]
+        assert [(s.origin.index, s.record) for s in behind["right"].source_records()] == known
+        if how == "cogroup":
+            assert [kv for _, kv in known] == [kv for kv in there if kv[0] == record[0]]
+        else:
+            assert [kv for _, kv in known] == [(record[0], record[1][1])]
+        assert behind["parallelize"].collect() == [(record[0], -record[0])] * (record[0] < 3)
+    assert not hasattr(right, "getLineage")
+
+
+# ---- what is not so yet -------------------------------------------------------------------------------------------
+
+
+def test_an_rdd_of_plain_pyspark_is_a_source_by_index_in_a_union(dbg: Any) -> None:
+    right = dbg.plain_context.parallelize([3, 4], 2).setName("right")
+    reading = read(dbg, dbg.context.parallelize([1, 2], 2).union(right))
+    assert reading.indexed == [(0, 1), (1, 2), (0, 3), (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("program", "outputs"),
+    [
+        (lambda empty, some: empty.map(lambda x: (x, 1)).reduceByKey(add), []),
+        (lambda empty, some: empty.union(some), [1, 2]),
+        (lambda empty, some: some.union(empty), [1, 2]),
+    ],
+)
+def test_an_empty_rdd_adds_nothing_to_a_trace(dbg: Any, program: Any, outputs: list[int]) -> None:
+    result = program(dbg.context.emptyRDD(), dbg.context.parallelize([1, 2], 2))
+    with dbg.capture("empty"):
+        assert result.collect() == outputs
+    trace = result.getLineage().goBackAll()
+    assert trace.collect() == outputs
+    assert [origin.dataset for origin in trace.origins()] == ["parallelize"] * len(outputs)
