@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    from bigdebug import DebugSession
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # A job takes 30 to 70 ms, so an example that runs one is slow by nature.
@@ -56,6 +58,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def dbg(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DebugSession]:
+    """A debug session for the tests of a module: no runs yet, a store of its own, detached at the end."""
+    import bigdebug
+
+    session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("store")))
+    yield session
+    session.detach()
 
 
 @pytest.fixture(scope="session")

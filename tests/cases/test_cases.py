@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import bigdebug
 from tests.cases.programs import CASES, Case, average, by_speed
 
 PARTITIONS = 4
@@ -47,14 +45,6 @@ class Ran:
     def numbers_of(self, key: Any) -> list[int]:
         """Line numbers of the culprits behind the output of this key."""
         return [self.lines.index(line) + 1 for line in self.case.culprits[key]]
-
-
-@pytest.fixture(scope="module")
-def dbg(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    bigdebug.attach(spark).detach()  # one that was left by another module has a store of its own
-    session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("cases")))
-    yield session
-    session.detach()
 
 
 @pytest.fixture(scope="module", params=["as given", "scaled"])

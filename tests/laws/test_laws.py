@@ -6,21 +6,14 @@ import os
 from collections import Counter
 from typing import Any
 
-import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-import bigdebug
 from tests.laws.programs import OPS, POSITIONAL, Program, build, interpret, programs
 
 MANY = int(os.environ.get("LAW_EXAMPLES", "30"))
 FEW = settings(max_examples=MANY, deadline=None)
 SOME = settings(max_examples=MANY * 2 // 3, deadline=None)
-
-
-@pytest.fixture(scope="module")
-def dbg(spark: Any) -> Any:
-    return bigdebug.attach(spark)
 
 
 def multiset(records: Any) -> Counter[str]:

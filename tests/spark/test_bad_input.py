@@ -28,11 +28,6 @@ from bigdebug.store.directory import LineageStore
 
 
 @pytest.fixture
-def dbg(spark: Any) -> Any:
-    return bigdebug.attach(spark)
-
-
-@pytest.fixture
 def words(dbg: Any, tmp_path: Path) -> Any:
     """A word count over eight lines, captured."""
     path = tmp_path / "words.txt"

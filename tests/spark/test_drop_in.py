@@ -16,22 +16,15 @@ from py4j.protocol import Py4JJavaError
 from pyspark import RDD, SparkContext
 from pyspark.errors import PythonException
 
-import bigdebug
 from tests.laws.programs import OPS, POSITIONAL, Program, build, programs
 
 
 @pytest.fixture
-def dbg(spark: Any, tmp_path: Path) -> Iterator[Any]:
-    session = bigdebug.attach(spark, store=str(tmp_path / "lineage"))
-    yield session
-    session.detach()
-
-
-@pytest.fixture
-def on(dbg: Any) -> Any:
+def on(dbg: Any) -> Iterator[Any]:
     """The LineageContext with capture on."""
     dbg.context.setCaptureLineage(True)
-    return dbg.context
+    yield dbg.context
+    dbg.context.setCaptureLineage(False)
 
 
 # ---- capture off -----------------------------------------------------------------------------------------------
@@ -257,6 +250,7 @@ def test_a_wrong_call_raises_what_pyspark_raises(dbg: Any, call: Any) -> None:
 
 def test_threads_capture_their_own_runs(on: Any, dbg: Any) -> None:
     wrong: list[Any] = []
+    before = len(dbg.runs)
 
     def work(k: int) -> None:
         rdd = on.parallelize(range(k, k + 20), 2).map(lambda n: (n % 3, n)).groupByKey(2)
@@ -271,8 +265,8 @@ def test_threads_capture_their_own_runs(on: Any, dbg: Any) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(dbg.runs) == 6
-    assert all(run.status == "succeeded" and not run.incomplete for run in dbg.runs)
+    assert len(dbg.runs) == before + 6
+    assert all(run.status == "succeeded" and not run.incomplete for run in dbg.runs[before:])
 
 
 def test_plain_rdds_and_captured_ones_mix(dbg: Any, on: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,6 @@ from bigdebug.errors import StoreError
 from tests.spark.fresh import EACH, QUESTIONS, fresh
 
 LINES = [f"k{i % 5} {i}" for i in range(40)]
-
-
-@pytest.fixture(scope="module")
-def dbg(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    bigdebug.attach(spark).detach()  # one that was left by another module has a store of its own
-    session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("live")))
-    yield session
-    session.detach()
 
 
 def program(dbg: Any, path: Path) -> Any:

@@ -14,19 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bigdebug
 from tests.spark.reading import read, same, written
 
 TEXT = ("org.apache.hadoop.mapreduce.lib.input.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text")
 OLD_TEXT = (TEXT[0].replace("mapreduce.lib.input", "mapred"), *TEXT[1:])
-
-
-@pytest.fixture(scope="module")
-def dbg(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    bigdebug.attach(spark).detach()  # one that was left by another module has a store of its own
-    session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("sources")))
-    yield session
-    session.detach()
 
 
 @pytest.fixture(scope="module")

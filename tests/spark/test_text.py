@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bigdebug
 from tests.spark.reading import BOM, cut, lines, read, same, written
 
 PIECES = ["a", "bb", " ", "\n", "\r\n", "\r", "\n\n", "é", "😀", "\u2028", "\x0b", "\x85", "\x00", "\ufeff", "x" * 40]
@@ -21,14 +20,6 @@ TWELVE = "".join(f"{i}\n" for i in range(12)).encode()
 BROKEN = [b"\xff", b"\xc3", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f"]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map(lambda pieces: "".join(pieces).encode())
 dirty = st.lists(st.sampled_from([p.encode() for p in PIECES] + BROKEN * 2), min_size=8, max_size=60).map(b"".join)
-
-
-@pytest.fixture(scope="module")
-def dbg(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    bigdebug.attach(spark).detach()  # one that was left by another module has a store of its own
-    session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("text")))
-    yield session
-    session.detach()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ is compiled is kept with its RDD: like PySpark's own shuffles and caches it is c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,9 @@ from pyspark.errors import PySparkRuntimeError
 from bigdebug.agents import emit, hashing, readers
 from bigdebug.agents.stage import StageFunction, Task
 from bigdebug.graph import FINE, Emission, Form, Segment, Stage
-from bigdebug.spark.rdd.definition import Exchange, Narrow, Rearranged, Repartition, Source, definitions
+from bigdebug.spark.rdd.definition import Definition, Exchange, Narrow, Rearranged, Repartition, Source, definitions
 from bigdebug.spark.rdd.fusion import Pieces, fuse, split
+from bigdebug.spark.rdd.snapshot import snapshot
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -65,6 +66,7 @@ class Compiler:
         # Objects take several times the bytes of their pickles.
         self._memory = limit // 8
         self._compiled_stages: dict[str, tuple[Pipeline, StageFunction]] = {}
+        self._definitions: dict[str, dict[int, Definition]] = {}
 
     # ---- what callers ask for ---------------------------------------------------------------------------------
 
@@ -115,6 +117,10 @@ class Compiler:
     def pipeline(self, stage: str) -> tuple[Pipeline, StageFunction]:
         """Where a compiled stage begins and its partition function, to run it once more."""
         return self._compiled_stages[stage]
+
+    def definitions(self, stage: str) -> Mapping[int, Definition]:
+        """The operators that a stage computes or feeds, with their functions as they were when it was compiled."""
+        return self._definitions[stage]
 
     # ---- pipelines --------------------------------------------------------------------------------------------
 
@@ -170,10 +176,15 @@ class Compiler:
         fetches = not isinstance(pipeline.reader, readers.Direct)
         stage = Stage(stage_id, pipeline.reads, tuple(s for s, _ in pipeline.pieces), kind, feeds, branch, fetches)
         rdd._compiled.stages[stage_id] = stage
+        live = {o: rdd._definition for o, rdd in _known(rdd, {pipeline.reads, *stage.operators, feeds})}
         function = self._function(stage_id, pipeline.reader, pipeline.pieces, emission)
         if rdd._definition.operator.detail.get("skipped"):
             function = replace(function, lazy=True)
-        self._compiled_stages[stage_id] = pipeline, function
+        # The job runs the user's own functions; what is asked afterwards is computed with these copies.
+        pieces, emitting, defined = snapshot((pipeline.pieces, emission, live), self._recorder.waste)
+        self._definitions[stage_id] = defined
+        again = replace(function, segments=tuple(run for _, run in pieces), emission=emitting)
+        self._compiled_stages[stage_id] = replace(pipeline, pieces=pieces), again
         keeps = feeds is None and rdd.partitioner is not None
         made: PipelinedRDD[Any, Any] = PipelinedRDD(pipeline.base, function, preservesPartitioning=keeps)
         made._bypass_serializer = True  # frames leave as they are
@@ -258,6 +269,17 @@ class Compiler:
         left, right = (self._frames(rdd, branch, None) for branch in (0, 1))
         deserializer = serializers.CartesianDeserializer(serializers.NoOpSerializer(), serializers.NoOpSerializer())
         return RDD(left._jrdd.cartesian(right._jrdd), self._recorder.sc, deserializer)
+
+
+def _known(rdd: Captured, operators: Collection[int | None]) -> Iterator[tuple[int, Captured]]:
+    """Those of ``operators`` that ``rdd`` was made from."""
+    left = set(operators) - {None}
+    for known in definitions(rdd):
+        if not left:
+            return
+        if known._definition.operator.id in left:
+            left.remove(known._definition.operator.id)
+            yield known._definition.operator.id, known
 
 
 def _batch(rdd: Captured) -> int | None:

@@ -9,7 +9,7 @@ show are refused.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from bigdebug.agents.spool import Spool
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Form
 from bigdebug.spark.rdd.compiler import stopped
-from bigdebug.spark.rdd.definition import Exchange, Narrow, Repartition, definitions, resolved
+from bigdebug.spark.rdd.definition import Definition, Exchange, Lowering, Narrow, Repartition, definitions, resolved
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -37,12 +37,16 @@ _SENSITIVE = frozenset((Form.PAIRED, Form.WHOLE, Form.ZIP))
 _SENSITIVE_NAMES = ("zipWithIndex", "zipWithUniqueId", "sample", "randomSplit", "sampleByKey", "mapPartitionsWithIndex")
 
 
-def evaluable(target: Captured) -> bool:
+Definitions = Callable[[int], Definition]
+"""Gives the definition of an operator with the functions that are to run."""
+
+
+def evaluable(target: Captured, definition: Definitions) -> bool:
     """Whether this evaluator gives what Spark gives for ``target``."""
     dealt = False
     for known in sorted(definitions(target), key=lambda r: r._definition.operator.id):
         operator = known._definition.operator
-        lowering = known._definition.lowering
+        lowering = definition(operator.id).lowering
         hashed = isinstance(lowering, Exchange) and lowering.partition is portable_hash
         dealt = dealt or hashed or isinstance(lowering, Repartition)
         if dealt and (operator.form in _SENSITIVE or operator.name.split(".")[0] in _SENSITIVE_NAMES):
@@ -50,7 +54,7 @@ def evaluable(target: Captured) -> bool:
     return True
 
 
-def evaluate(target: Captured, given: Mapping[int, Partitions]) -> Partitions:
+def evaluate(target: Captured, definition: Definitions, given: Mapping[int, Partitions]) -> Partitions:
     """The records of ``target`` by partition, if the operators in ``given`` have the records given for them.
 
     ``given`` must cut every way from ``target`` to a source. Records are copied, as they are between workers, so
@@ -63,7 +67,8 @@ def evaluate(target: Captured, given: Mapping[int, Partitions]) -> Partitions:
         if operator in given:
             done[operator] = _copied(given[operator])
         else:
-            done[operator] = _records(rdd, [done[p._definition.operator.id] for p in rdd._definition.parents])
+            lowering = definition(operator).lowering
+            done[operator] = _records(rdd, lowering, [done[p._definition.operator.id] for p in rdd._definition.parents])
     return done[target._definition.operator.id]
 
 
@@ -91,8 +96,8 @@ def _pickled(value: Any) -> bytes:
     return bytes(cloudpickle.dumps(value))
 
 
-def _records(rdd: Captured, parents: list[Partitions]) -> Partitions:
-    lowering, operator = rdd._definition.lowering, resolved(rdd)
+def _records(rdd: Captured, lowering: Lowering, parents: list[Partitions]) -> Partitions:
+    operator = resolved(rdd)
     if isinstance(lowering, Narrow):
         step = lowering.step
         return [_drained(step.apply, split, records, operator.form) for split, records in enumerate(parents[0])]

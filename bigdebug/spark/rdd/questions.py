@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD
@@ -20,7 +21,7 @@ from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Form, Stage
 from bigdebug.spark.progress import progress
 from bigdebug.spark.rdd.compiler import PARTIAL
-from bigdebug.spark.rdd.definition import Source, definitions
+from bigdebug.spark.rdd.definition import Definition, Source, definitions
 from bigdebug.spark.rdd.fusion import split_at
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
 from bigdebug.spark.rdd.sources import check_unchanged
@@ -49,6 +50,15 @@ class Questions:
 
     def rdd(self, operator: int) -> Captured:
         return self._rdds[operator]
+
+    def definition(self, operator: int) -> Definition:
+        """How the run computed ``operator``: with its functions as they were then, not as they are now."""
+        return self._definitions.get(operator, self._rdds[operator]._definition)
+
+    @cached_property
+    def _definitions(self) -> dict[int, Definition]:
+        stages = sorted(self._run.graph.stages, key=lambda stage: stage.id in self._run.computed)
+        return {o: known for stage in stages for o, known in self.recorder.compiler.definitions(stage.id).items()}
 
     # ---- records ----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
+from bigdebug.spark.rdd.snapshot import Ignoring
 from bigdebug.spark.rdd.summary import summary
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.run import Run
@@ -63,6 +64,7 @@ class Recorder:
         self.runs: list[Run] = []
         self.targets: dict[str, list[Captured]] = {}
         self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
+        self.waste: Any = sc.accumulator(None, Ignoring())  # type: ignore[arg-type]
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)

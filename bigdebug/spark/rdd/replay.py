@@ -53,7 +53,8 @@ class Replay:
             if operator in self._cut:
                 made[operator] = self._changed(operator)
             elif all(p._definition.operator.id in made for p in known._definition.parents):
-                made[operator] = known._definition.again([made[p._definition.operator.id] for p in known._definition.parents])
+                again = self._questions.definition(operator).again
+                made[operator] = again([made[p._definition.operator.id] for p in known._definition.parents])
             if operator in self._filtered and operator in made:
                 made[operator] = _only(made[operator], self._traced_values(operator))
         return made[self._run.subject]
@@ -181,7 +182,7 @@ class Replay:
     def _in_process(self) -> Partitions | None:
         """The result by partition if it can be computed here, else None."""
         total = sum(count(places) for places in self._cut.values())
-        if total > IN_PROCESS or self._filtered or not evaluable(self._subject):
+        if total > IN_PROCESS or self._filtered or not evaluable(self._subject, self._questions.definition):
             return None
         given: dict[int, Partitions] = {}
         aimed = self._aimed() if self._edit is not None else {}
@@ -192,7 +193,7 @@ class Replay:
                 [self._one(r, p, edited.get(split)) for p, r in sorted(found.get(split, {}).items())]
                 for split in range(self._run.graph[operator].partitions)
             ]
-        return evaluate(self._subject, given)
+        return evaluate(self._subject, self._questions.definition, given)
 
     def _one(self, record: Any, position: int, edited: Any) -> Any:
         if edited is None or self._edit is None:
