@@ -34,13 +34,14 @@ class Spool:
         """How many records there are; known before the first is decoded."""
         return sum(tag.count for tag in self.tags)
 
-    def batches(self) -> Iterator[tuple[Tag, list[Any]]]:
-        """The frames, decoded, in canonical order; can be asked again."""
+    def batches(self) -> Iterator[tuple[Tag, int, list[Any]]]:
+        """Tag, bytes and records of each frame in canonical order; can be asked again."""
         for i in self._order:
-            yield self.tags[i], self._loads(self._read(self._held[i]))
+            frame = self._read(self._held[i])
+            yield self.tags[i], len(frame), self._loads(frame)
 
     def __iter__(self) -> Iterator[Any]:
-        for _, records in self.batches():
+        for _, _, records in self.batches():
             yield from records
 
     def note(self, notes: Notes) -> None:
@@ -68,7 +69,7 @@ class Spool:
     def _spill(self, frame: bytes) -> tuple[int, int]:
         if self._file is None:
             places = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-            self._file = tempfile.TemporaryFile(prefix="bigdebug-", dir=places[0] or None)
+            self._file = tempfile.TemporaryFile(prefix="bigdebug-", dir=next(filter(os.path.isdir, places), None))
         at = self._file.seek(0, os.SEEK_END)
         self._file.write(frame)
         return at, len(frame)

@@ -88,6 +88,8 @@ def decode(data: bytes, where: str = "a block") -> Block:
     if len(data) < _ENVELOPE.size or data[:4] != MAGIC:
         raise CorruptBlockError("This is not a lineage block", value=where, remedy=mend)
     _, version, crc, length = _ENVELOPE.unpack_from(data)
+    if not version:
+        raise CorruptBlockError(f"The lineage block {where} has format 0, which never was", remedy=mend)
     if version > VERSION:
         raise StoreVersionError(
             f"The lineage block {where} has format {version} and this bigdebug reads up to {VERSION}",
@@ -95,20 +97,23 @@ def decode(data: bytes, where: str = "a block") -> Block:
         )
     payload = memoryview(data)[_ENVELOPE.size :]
     if len(payload) != length:
-        raise CorruptBlockError(f"The lineage block {where} is truncated: {len(payload)} of {length} bytes", remedy=mend)
+        raise CorruptBlockError(f"The lineage block {where} has {len(payload)} of {length} bytes", remedy=mend)
     if zlib.crc32(payload) != crc:
         raise CorruptBlockError(f"The lineage block {where} was altered: its checksum does not match", remedy=mend)
-    with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
-        batch = reader.read_next_batch()
-        facts = json.loads(reader.schema.metadata[b"bigdebug"])
-    columns = {}
-    for i, name in enumerate(batch.schema.names):
-        values = _integers(batch.column(i).values.to_numpy(zero_copy_only=False), facts["widths"][name])
-        columns[name] = np.cumsum(values, dtype=np.int64) if name.endswith(_RISING) else values
-    return Block(
-        stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
-        levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
-    )
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
+            batch = reader.read_next_batch()
+            facts = json.loads(reader.schema.metadata[b"bigdebug"])
+        columns = {}
+        for i, name in enumerate(batch.schema.names):
+            values = _integers(batch.column(i).values.to_numpy(zero_copy_only=False), facts["widths"][name])
+            columns[name] = np.cumsum(values, dtype=np.int64) if name.endswith(_RISING) else values
+        return Block(
+            stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
+            levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
+        )
+    except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, StopIteration) as problem:
+        raise CorruptBlockError(f"The lineage block {where} holds something else: {problem}", remedy=mend) from problem
 
 
 def write_block(root: str, run: str, block: Block) -> int:
@@ -137,6 +142,8 @@ _RISING = (".offsets", ".reads", ".kept")
 
 def _steps(values: Array) -> Array:
     rises = np.diff(values.astype(np.int64), prepend=0)
+    if len(rises) and rises.min() < 0:
+        raise ValueError("a column that can only rise falls")
     return rises.astype(np.min_scalar_type(int(rises.max()) if len(rises) else 0))
 
 

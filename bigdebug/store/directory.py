@@ -76,7 +76,9 @@ class LineageStore:
             found: dict[int, list[int]] = {}
             folder = self.root / run / stage
             try:
-                names = os.listdir(folder) if folder.exists() else []
+                names = os.listdir(folder)
+            except FileNotFoundError:
+                names = []
             except OSError as problem:
                 raise StoreError(
                     f"The lineage store cannot be read: {problem}", value=str(folder),

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import reprlib
+from collections import deque
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
 LONGEST = 2_000
-"""Characters that a value is shown with at most; what it holds is shown with up to a hundred items a level."""
+"""Characters that a value is shown with at most, and values within it that are asked for theirs."""
+
+_WALKED = {tuple: "tuple", list: "list", dict: "dict", set: "set", frozenset: "frozenset", deque: "deque", str: "str", int: "int"}
+"""Types whose items or characters are walked, also in classes derived from them that keep their ``__repr__``."""
 
 
 def shown(value: Any) -> str:
@@ -16,8 +21,7 @@ def shown(value: Any) -> str:
     An object whose own ``__repr__`` raises is shown by its type and the error. The answer is a plain str, whatever
     ``__repr__`` gave: the methods of a subclass could lie to those who escape it.
     """
-    text = "".join([_Bounded().repr(value)])
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return _shortened("".join([_Bounded().repr(value)]))
 
 
 def plain(text: str) -> str:
@@ -33,33 +37,51 @@ def counted(records: int) -> str:
 
 
 class _Bounded(reprlib.Repr):
-    """reprlib's walk through containers, which never asks a large one for the repr of all of it."""
+    """reprlib's walk through containers with a bound for all of it, which chooses by type and not by its name."""
 
     def __init__(self) -> None:
         super().__init__()
         self.maxlevel = 8
-        self.maxtuple = self.maxlist = self.maxdict = self.maxset = self.maxfrozenset = self.maxarray = self.maxdeque = 100
+        self.maxtuple = self.maxlist = self.maxdict = self.maxset = self.maxfrozenset = self.maxdeque = 100
         self.maxstring = self.maxlong = self.maxother = LONGEST
+        self._left = LONGEST
 
     def repr1(self, x: Any, level: int) -> str:
+        self._left -= 1
+        if self._left < 0:
+            return "..."
+        kind = type(x)
         try:
-            return super().repr1(x, level)
+            walked = next((name for known, name in _WALKED.items() if kind.__repr__ is known.__repr__), None)
+            if walked is None:
+                return _shortened(repr(x))
+            text: str = getattr(self, f"repr_{walked}")(x, level)
+            return text
         except Exception as error:  # it is the user's code that runs here
-            return f"<{type(x).__name__} whose repr raised {type(error).__name__}>"
-
-    def repr_instance(self, x: Any, level: int) -> str:
-        """As ``repr`` has it: reprlib names the object by its address if that raises, and keeps the error to itself."""
-        text = repr(x)
-        return text if len(text) <= self.maxother else f"{text[: self.maxother - 3]}..."
-
-    def repr_bytes(self, x: bytes, level: int) -> str:
-        return repr(x) if len(x) <= self.maxstring else f"{x[: self.maxstring]!r}..."
-
-    repr_bytearray = repr_bytes
+            return f"<{_name(kind)} whose repr raised {_name(type(error))}>"
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
         """In the dict's own order: reprlib sorts the keys."""
+        return self._braced(x, level, lambda: (f"{self.repr1(k, level - 1)}: {self.repr1(v, level - 1)}" for k, v in x.items()))
+
+    def repr_set(self, x: set[Any], level: int) -> str:
+        """In the set's own order: reprlib sorts all of it."""
+        return self._braced(x, level, lambda: (self.repr1(item, level - 1) for item in x)) if x else "set()"
+
+    def repr_frozenset(self, x: frozenset[Any], level: int) -> str:
+        return f"frozenset({self.repr_set(x, level) if x else ''})"  # type: ignore[arg-type]
+
+    def _braced(self, x: Collection[Any], level: int, pieces: Any) -> str:
         if level <= 0 and x:
             return "{...}"
-        pieces = [f"{self.repr1(k, level - 1)}: {self.repr1(v, level - 1)}" for k, v in islice(x.items(), self.maxdict)]
-        return "{" + ", ".join(pieces + ["..."] * (len(x) > self.maxdict)) + "}"
+        found: Iterable[str] = islice(pieces(), self.maxdict)
+        return "{" + ", ".join([*found] + ["..."] * (len(x) > self.maxdict)) + "}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def _name(kind: type) -> str:
+    """The name of a class, whatever its metaclass says."""
+    return str(type.__dict__["__name__"].__get__(kind))

@@ -89,7 +89,8 @@ def _product(lineage: Lineage, hop: Hop, partition: int) -> Product:
     assert hop.stage is not None
     block = lineage.read_block(hop.stage, partition)
     names = ("left_start", "left_count", "right_start", "right_count")
-    return Product(*(block.column(f"product.{name}").astype(np.int64) for name in names))
+    starts_and_counts = (block.column(f"product.{name}").astype(np.int64) for name in names)
+    return Product(block.levels[0], *starts_and_counts)
 
 
 def _product_back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:

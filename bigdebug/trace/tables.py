@@ -125,13 +125,14 @@ class Whole:
 
 @dataclass(frozen=True)
 class Codes:
-    """Input i went into output ``codes[i]``."""
+    """Input i went into output ``codes[i]``, if that is one of those that left."""
 
     codes: npt.NDArray[Any]
     outputs: int
 
     def back(self, outputs: Positions) -> Positions:
-        return np.flatnonzero(members(self.codes, outputs, self.outputs)).astype(np.int64)
+        size = int(self.codes.max()) + 1 if len(self.codes) else 0
+        return np.flatnonzero(members(self.codes, outputs, size)).astype(np.int64)
 
     def ahead(self, inputs: Positions) -> Positions:
         outputs = distinct(self.codes[inputs])
@@ -162,6 +163,7 @@ class Join:
 
     codes: npt.NDArray[Any]
     right: npt.NDArray[np.bool_]
+    outputs: int
     outer_left: bool
     outer_right: bool
 
@@ -201,7 +203,8 @@ class Join:
         rows = (ends - first)[group] // np.maximum(widths[group], 1)
         start = np.repeat(first[group] + right.ranks(self.codes)[rights], rows)
         of_right = start + spread(np.zeros(len(rights), dtype=np.int64), rows) * np.repeat(widths[group], rows)
-        return distinct(np.concatenate((of_left, of_right)))
+        found = distinct(np.concatenate((of_left, of_right)))
+        return found[found < self.outputs]
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,9 @@ class Subtract:
 
     codes: npt.NDArray[Any]
     right: npt.NDArray[np.bool_]
+    outputs: int
 
+    @cached_property
     def _order(self) -> Positions:
         groups = int(self.codes.max()) + 1 if len(self.codes) else 0
         blocked = np.zeros(groups, dtype=bool)
@@ -240,19 +245,21 @@ class Subtract:
         return at[np.argsort(self.codes[at], kind="stable")].astype(np.int64)
 
     def back(self, outputs: Positions) -> Positions:
-        return distinct(self._order()[outputs])
+        return distinct(self._order[outputs])
 
     def ahead(self, inputs: Positions) -> Positions:
-        return np.flatnonzero(np.isin(self._order(), inputs)).astype(np.int64)
+        return np.flatnonzero(np.isin(self._order[: self.outputs], inputs)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Product:
     """A cartesian partition: frame by frame, each left record of a frame with each right one of the other.
 
-    Starts and counts say which records of the parents' partitions each pair of frames held.
+    Starts and counts say which records of the parents' partitions each pair of frames held. Of the last one not all
+    pairs need have left: there were ``outputs``.
     """
 
+    outputs: int
     left_start: Positions
     left_count: Positions
     right_start: Positions
@@ -270,8 +277,7 @@ class Product:
         return distinct(self._sides(outputs)[right])
 
     def ahead(self, inputs: Positions, right: bool) -> Positions:
-        total = int((self.left_count * self.right_count).sum())
-        outputs = np.arange(total, dtype=np.int64)
+        outputs = np.arange(self.outputs, dtype=np.int64)
         return outputs[np.isin(self._sides(outputs)[right], inputs)]
 
 
@@ -293,5 +299,5 @@ def table(form: str, name: str, columns: Mapping[str, Any], inputs: int, outputs
         return Order(columns[f"{name}.order"], inputs)
     codes = columns[f"{name}.codes"].astype(np.int64)
     if form == "join":
-        return Join(codes, right, bool(detail["outer_left"]), bool(detail["outer_right"]))
-    return Subtract(codes, right)
+        return Join(codes, right, outputs, bool(detail["outer_left"]), bool(detail["outer_right"]))
+    return Subtract(codes, right, outputs)

@@ -49,6 +49,8 @@ class TextLines:
         with open(path, "rb") as file:
             if not len(positions):
                 return []
+            if not os.path.getsize(path):
+                return None
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 if partition not in self._bounds:
                     self._bounds[partition] = _lines(np.frombuffer(data, dtype=np.uint8), split)

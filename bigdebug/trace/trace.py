@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ class Trace:
 
     def at(self, rids: Iterable[int]) -> Any:
         """The records with these ids. Raises UnknownRecordError for an id that is not in this trace."""
-        wanted = list(rids)
+        wanted = [_rid(given) for given in rids]
         operator = self._only("at()")
 
         def find() -> Standing:
@@ -227,6 +228,17 @@ class Trace:
 def all_records(run: Run, operator: int) -> Standing:
     """Every record of an operator that the run saw."""
     return {operator: all_of(run.lineage, operator)}
+
+
+def _rid(given: Any) -> int:
+    """``given`` as an id, if that is what it is."""
+    try:
+        number = index(given)
+    except TypeError:
+        number = -1
+    if isinstance(given, bool) or not 0 <= number < 1 << 63:
+        raise UnknownRecordError("This is not a record id", value=given, remedy="rids() lists the ids that there are.")
+    return number
 
 
 def _merge(found: dict[int, Any], operator: int, places: Mapping[int, Positions]) -> None:

@@ -18,6 +18,9 @@ from pyspark.errors import PythonException
 
 from tests.laws.programs import OPS, POSITIONAL, Program, build, programs
 
+FAILURES = (PythonException, Py4JJavaError)
+"""What a failing job raises; the second one before PySpark 4.2."""
+
 
 @pytest.fixture
 def on(dbg: Any) -> Iterator[Any]:
@@ -170,6 +173,36 @@ def test_what_a_partial_action_computed_traces(on: Any) -> None:
     del iterator
 
 
+@pytest.fixture
+def little_memory(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Merges hold so few bytes that they take several passes."""
+    monkeypatch.setattr(dbg._recorder.compiler, "_memory", 2_000)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_no_record_is_lost_when_groups_are_more_than_memory_holds(dbg: Any) -> None:
+    def grouped(sc: Any) -> Any:
+        # Each NaN is a group of its own, as in any dict; None hashes differently in each process before Python 3.12.
+        keys = sc.parallelize([(float("nan") if n % 3 == 0 else None if n % 3 == 1 else n, n) for n in range(3_000)], 3)
+        return keys.groupByKey(1).mapValues(sorted)
+
+    result = grouped(dbg.context)
+    with dbg.capture():
+        captured = result.collect()
+    assert sorted(map(repr, captured)) == sorted(map(repr, grouped(dbg.plain_context).collect()))
+    trace = result.getLineage()
+    for rid, (_, values) in list(zip(trace.rids().tolist(), captured))[::200]:
+        assert [n for _, n in trace.at([rid]).goBackAll().collect()] == values
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_what_take_computed_of_several_passes_has_its_own_lineage(on: Any) -> None:
+    groups = on.parallelize([(n % 1000, n) for n in range(3_000)], 3).groupByKey(1).mapValues(sorted)
+    (key, values), *_ = groups.take(1)
+    first = groups.getLineage().at([int(groups.getLineage().rids()[0])])
+    assert [n for _, n in first.goBackAll().collect()] == values == [key, key + 1000, key + 2000]
+
+
 @pytest.mark.parametrize("save", [
     lambda r, p: r.saveAsTextFile(p), lambda r, p: r.saveAsPickleFile(p), lambda r, p: r.saveAsSequenceFile(p),
     lambda r, p: r.saveAsTextFile(p, "org.apache.hadoop.io.compress.GzipCodec"),
@@ -196,7 +229,7 @@ def parts(folder: Path) -> dict[str, int | bytes]:
 
 def test_a_failing_job_fails_as_pysparks_does_and_leaves_a_failed_run(dbg: Any) -> None:
     def failing(sc: Any) -> str:
-        with pytest.raises(PythonException) as failure:
+        with pytest.raises(FAILURES) as failure:
             sc.parallelize([3, 2, 1, 0], 2).map(lambda n: 6 // n).collect()
         return str(failure.value)
 
@@ -222,7 +255,7 @@ def user_lines(trace: str) -> list[str]:
 @pytest.mark.parametrize("act", [lambda rdd: rdd.collect(), lambda rdd: rdd.count()])
 def test_a_stop_iteration_that_leaks_from_a_function_is_an_error_not_an_end(dbg: Any, leak: Any, act: Any) -> None:
     for sc in (dbg.plain_context, dbg.context):
-        with dbg.capture(), pytest.raises(PythonException, match=r"STOP_ITERATION_OCCURRED|StopIteration"):
+        with dbg.capture(), pytest.raises(FAILURES, match=r"STOP_ITERATION_OCCURRED|StopIteration"):
             act(leak(sc.parallelize([1, 2, 3, 1, 2, 3, 1], 2)))
 
 
@@ -240,7 +273,7 @@ def test_a_wrong_call_raises_what_pyspark_raises(dbg: Any, call: Any) -> None:
     def error(sc: Any) -> tuple[type, str]:
         with pytest.raises(Exception) as raised:  # noqa: PT011 (whatever PySpark raises)
             call(sc)
-        return type(raised.value), "" if isinstance(raised.value, (PythonException, Py4JJavaError)) else str(raised.value)
+        return type(raised.value), "" if isinstance(raised.value, FAILURES) else str(raised.value)
 
     plain = error(dbg.plain_context)
     assert error(dbg.context) == plain

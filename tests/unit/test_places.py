@@ -1,0 +1,144 @@
+"""Record ids and the places they pack; the ids that a user types, over a run whose blocks are written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bigdebug.errors import UnknownRecordError
+from bigdebug.graph import Emission, Form, Kind, Operator, OperatorGraph, Segment, Stage
+from bigdebug.model import NO_RIDS, Place, pack, place
+from bigdebug.store.blocks import Block, write_block
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.places import count, places_of, rids_of, union
+from bigdebug.trace.run import Run
+from bigdebug.trace.trace import Trace, all_records
+
+HIGHEST = 2**40 - 1
+partitions = st.integers(0, 5) | st.integers(0, 2**23 - 1)
+inside = st.integers(0, 5) | st.integers(0, HIGHEST)
+records = st.sets(st.tuples(partitions, inside), max_size=20)
+
+
+def placed(points: Iterable[tuple[int, int]]) -> dict[int, Any]:
+    found: dict[int, list[int]] = {}
+    for partition, position in sorted(points):
+        found.setdefault(partition, []).append(position)
+    return {p: np.array(at, dtype=np.int64) for p, at in found.items()}
+
+
+def listed(places: Any) -> dict[int, list[int]]:
+    assert all(at.dtype == np.int64 for at in places.values())
+    return {p: at.tolist() for p, at in places.items()}
+
+
+@given(partitions, inside)
+@example(2**23 - 1, HIGHEST)
+def test_a_rid_packs_a_place_and_nothing_is_lost(partition: int, position: int) -> None:
+    (rid,) = pack(partition, np.array([position])).tolist()
+    assert place(rid) == (partition, position)
+    assert Place(partition, position).rid == rid
+    assert rid >= 0
+
+
+@given(st.tuples(partitions, inside), st.tuples(partitions, inside))
+def test_rids_are_in_the_order_of_their_places(one: tuple[int, int], other: tuple[int, int]) -> None:
+    assert (Place(*one).rid < Place(*other).rid) == (one < other)
+
+
+@given(records, st.randoms(use_true_random=False))
+def test_rids_in_any_order_and_twice_are_the_places_they_pack(points: set[tuple[int, int]], random: Any) -> None:
+    rids = [Place(*point).rid for point in points]
+    twice = rids + random.sample(rids, k=len(rids) // 2)
+    random.shuffle(twice)
+    for given_ in (twice, iter(twice), np.array(twice, dtype=np.int64), np.array(twice, dtype=np.uint64)):
+        assert listed(places_of(given_)) == listed(placed(points))
+
+
+@given(records)
+def test_rids_of_places_are_ascending_and_lead_back(points: set[tuple[int, int]]) -> None:
+    places = placed(points)
+    backwards = {**dict(reversed(places.items())), 9: places.get(9, NO_RIDS)}
+    rids = rids_of(backwards)
+    assert rids.tolist() == sorted(Place(*point).rid for point in points)
+    assert rids.dtype == np.int64
+    assert listed(places_of(rids)) == listed(places)
+    assert count(backwards) == len(points)
+
+
+@given(st.lists(records, max_size=4))
+def test_a_union_is_that_of_the_sets(sets: list[set[tuple[int, int]]]) -> None:
+    empty = {0: NO_RIDS}
+    assert listed(union(*map(placed, sets), empty)) == listed(placed(set().union(*sets)))
+
+
+# ---- a run of flatMap over two partitions, of 3 and 2 records, in which record i of a partition gave i outputs --------
+
+SOURCE, FLAT = 0, 1
+
+
+@pytest.fixture
+def run(tmp_path: Any) -> Run:
+    stage = Stage("s0", SOURCE, (Segment((FLAT,), Form.OFFSETS),), Emission.RECORDS)
+    for partition, offsets, outputs in ((0, [0, 0, 1], 3), (1, [0, 0], 1)):
+        columns = {"segment0.offsets": np.array(offsets, dtype=np.uint8)}
+        write_block(str(tmp_path), "r1", Block("s0", partition, 0, (len(offsets), outputs), 0, columns))
+    operators = [
+        Operator(SOURCE, "parallelize", Kind.SOURCE, Form.SOURCE, (), 2),
+        Operator(FLAT, "flatMap", Kind.DISPATCHER, Form.OFFSETS, (SOURCE,), 2),
+    ]
+    graph = OperatorGraph(operators, [FLAT], [stage])
+    return Run("r1", "by hand", "collect", "succeeded", FLAT, graph, store=LineageStore(tmp_path))
+
+
+@pytest.fixture
+def results(run: Run) -> Trace:
+    return Trace(run, [FLAT], lambda: all_records(run, FLAT))
+
+
+def rid(partition: int, position: int) -> int:
+    return Place(partition, position).rid
+
+
+def test_a_trace_follows_the_tables_of_the_blocks(results: Trace) -> None:
+    assert results.rids().tolist() == [rid(0, 0), rid(0, 1), rid(0, 2), rid(1, 0)]
+    assert results.goBackAll().rids().tolist() == [rid(0, 1), rid(0, 2), rid(1, 1)]
+    assert results.at([rid(0, 2)]).goBackAll().rids().tolist() == [rid(0, 2)]
+    assert results.at([rid(0, 2)]).goBackAll().goNextAll().rids().tolist() == [rid(0, 1), rid(0, 2)]
+
+
+def test_ids_may_be_given_twice_and_in_any_order(results: Trace) -> None:
+    for rids in ([rid(1, 0), rid(0, 1), rid(1, 0)], np.array([rid(1, 0), rid(0, 1)]), iter([rid(1, 0), rid(0, 1)])):
+        assert results.at(rids).rids().tolist() == [rid(0, 1), rid(1, 0)]
+    assert results.at([]).rids().tolist() == []
+    assert results.at([]).goBackAll().count() == 0
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        rid(0, 3),
+        rid(1, 1),
+        rid(2, 0),
+        rid(0, HIGHEST),
+        -1,
+        2**63 - 1,
+        2**64,
+        1.5,
+        "1",
+    ],
+)
+def test_an_id_that_names_no_record_is_an_error(results: Trace, strange: Any) -> None:
+    with pytest.raises(UnknownRecordError):
+        results.at([rid(0, 0), strange]).rids()
+
+
+def test_a_narrowed_trace_knows_only_its_own(results: Trace) -> None:
+    narrowed = results.at([rid(0, 1)])
+    with pytest.raises(UnknownRecordError):
+        narrowed.at([rid(0, 2)]).rids()

@@ -1,0 +1,260 @@
+"""A shuffle from end to end without Spark: emissions, frames in any order, merges, and the lineage across it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug.agents import emit
+from bigdebug.agents.emit import Combined, Emitted, Records
+from bigdebug.agents.frames import Batches, tag_of
+from bigdebug.agents.hashing import portable_hash
+from bigdebug.agents.merge import Combine, Gather
+from bigdebug.agents.notes import Notes
+from bigdebug.agents.readers import Shuffled
+from bigdebug.graph import Emission, Stage
+from bigdebug.store.blocks import Block, decode, encode
+from bigdebug.trace.shuffle import Arrivals, Departures
+from bigdebug.trace.tables import table
+
+Record = tuple[Any, int]
+keys = st.none() | st.integers(0, 3) | st.sampled_from(["a", "b", (1, None)])
+partitions = st.lists(st.lists(st.tuples(keys, st.integers(0, 9)), max_size=9), min_size=1, max_size=3)
+parents = st.lists(partitions, min_size=1, max_size=2)
+KINDS = {"shuffled": Emission.SHUFFLED, "combined": Emission.COMBINED}
+
+
+class Program(NamedTuple):
+    """Records by branch and map partition, grouped by key: at once, or with combiners that are sent early."""
+
+    parents: list[list[list[Record]]]
+    kind: str
+    targets: int
+    memory: int
+    limit: int
+
+
+programs = st.builds(
+    Program, parents, st.sampled_from(list(KINDS)), st.integers(1, 3), st.sampled_from([0, 1 << 20]), st.sampled_from([0, 1 << 20])
+)
+
+
+@contextmanager
+def small_pieces() -> Iterator[None]:
+    """Looks at memory every four records and begins with batches of two, so that a few records make many frames."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emit, "CHUNK", 4)
+        patch.setattr(emit, "Batches", partial(Batches, first=2))
+        yield
+
+
+def block_of(stage: str, partition: int, notes: Notes, records: int) -> Block:
+    """As it is read on the other side of the disk."""
+    columns = {name: column() for name, column in notes.columns.items()}
+    return decode(encode(Block(stage, partition, 0, notes.counts(records), 0, columns)))
+
+
+def sent(program: Program) -> tuple[dict[tuple[int, int], Block], dict[int, list[bytes]]]:
+    """The blocks of the map side, and the frames by target in the order in which they were sent."""
+    blocks, frames = {}, {target: [] for target in range(program.targets)}
+    for branch, split_records in enumerate(program.parents):
+        emission: Any = emit.Shuffled(pickle.dumps, portable_hash, program.targets, branch)
+        if program.kind == "combined":
+            emission = Combined(
+                pickle.dumps, lambda v: [v], lambda c, v: [*c, v], portable_hash, program.targets, program.memory, branch
+            )
+        for split, records in enumerate(split_records):
+            notes, emitted = Notes(levels=[None]), Emitted()
+            emission.prepare(notes)
+            made = emission.frames(split, iter(records), notes, emitted, RuntimeError)
+            for target, frame in zip(made, made, strict=True):
+                frames[int.from_bytes(target, "big")].append(frame)
+            blocks[branch, split] = block_of(f"s{branch}", split, notes, emitted.records)
+    return blocks, frames
+
+
+def received(program: Program, frames: dict[int, list[bytes]]) -> tuple[dict[int, list[Any]], dict[int, Block]]:
+    """The groups and the block of each reduce partition."""
+    groups, blocks = {}, {}
+    for target, arriving in frames.items():
+        notes = Notes()
+        spool = Shuffled(pickle.loads, program.limit).read(iter(arriving), notes)
+        merge: Any = Gather(len(program.parents), lambda key, lists: [(key, [list(v) for v in lists])], 1 << 20)
+        if program.kind == "combined" and len(program.parents) == 1:
+            merge = Combine(lambda a, b: a + b, 1 << 20, lambda c: [[c]])
+        groups[target] = list(merge.run(target, spool, notes, "segment0", RuntimeError))
+        blocks[target] = block_of("s9", target, notes, len(groups[target]))
+    return groups, blocks
+
+
+class Answers:
+    """Hops across the shuffle, from the blocks alone."""
+
+    def __init__(self, program: Program, sent_blocks: dict[tuple[int, int], Block], read_blocks: dict[int, Block]) -> None:
+        self.reading = Stage("s9", 9, (), Emission.RECORDS, fetches=True)
+        self.read = read_blocks
+        self.merges = {
+            t: table("codes", "segment0", b.columns, *b.levels, None, {}) for t, b in read_blocks.items()
+        }
+        self.departures = [
+            Departures(
+                Stage(f"s{branch}", 0, (), KINDS[program.kind], 9, branch), lambda p, b=branch: sent_blocks[b, p]  # type: ignore[misc]
+            )
+            for branch in range(len(program.parents))
+        ]
+
+    def _runs(self, stage: Stage, partition: int) -> Arrivals:
+        return Arrivals.of(self.read[partition])
+
+    def back(self, target: int, output: int) -> set[tuple[int, int, int]]:
+        arrivals = self.merges[target].back(np.array([output]))
+        arrived = {target: (self._runs(self.reading, target), arrivals)}
+        return {
+            (branch, int(p), int(i)) for branch, departures in enumerate(self.departures)
+            for p, at in departures.back(arrived).items() for i in at
+        }
+
+    def ahead(self, branch: int, partition: int, position: int) -> set[tuple[int, int]]:
+        places = {partition: np.array([position])}
+        arrived = self.departures[branch].ahead(places, self.read, self.reading, self)
+        return {(t, int(o)) for t, at in arrived.items() for o in self.merges[t].ahead(at)}
+
+
+def records_of(program: Program) -> list[tuple[tuple[int, int, int], Any]]:
+    return [
+        ((branch, split, i), key)
+        for branch, splits in enumerate(program.parents) for split, records in enumerate(splits)
+        for i, (key, _) in enumerate(records)
+    ]
+
+
+@given(programs, st.data())
+def test_law_6_blocks_fetched_in_another_order_give_the_same_ids_and_lineage(program: Program, data: st.DataObject) -> None:
+    with small_pieces():
+        _, frames = sent(program)
+        groups, blocks = received(program, frames)
+        permuted = {target: data.draw(st.permutations(arriving)) for target, arriving in frames.items()}
+        again, others = received(program, permuted)
+    assert again == groups
+    assert list(map(str, again.values())) == list(map(str, groups.values()))
+    for target, block in blocks.items():
+        assert others[target].levels == block.levels
+        assert {n: c.tolist() for n, c in others[target].columns.items()} == {n: c.tolist() for n, c in block.columns.items()}
+
+
+@given(programs)
+def test_back_across_a_shuffle_are_all_records_of_the_key_and_no_others(program: Program) -> None:
+    with small_pieces():
+        sent_blocks, frames = sent(program)
+        groups, blocks = received(program, frames)
+    answers = Answers(program, sent_blocks, blocks)
+    met = []
+    for target, outputs in groups.items():
+        for output, (key, _) in enumerate(outputs):
+            assert portable_hash(key) % program.targets == target
+            assert answers.back(target, output) == {place for place, k in records_of(program) if k == key}
+            met.append(key)
+    assert sorted(map(repr, met)) == sorted({repr(key) for _, key in records_of(program)})
+
+
+@given(programs)
+def test_ahead_across_a_shuffle_is_the_one_group_of_the_key(program: Program) -> None:
+    with small_pieces():
+        sent_blocks, frames = sent(program)
+        groups, blocks = received(program, frames)
+    answers = Answers(program, sent_blocks, blocks)
+    place_of = {key: (target, o) for target, outputs in groups.items() for o, (key, _) in enumerate(outputs)}
+    for place, key in records_of(program):
+        assert answers.ahead(*place) == {place_of[key]}
+
+
+@given(programs)
+def test_no_value_is_lost_on_the_way(program: Program) -> None:
+    with small_pieces():
+        sent_blocks, frames = sent(program)
+        groups, _ = received(program, frames)
+    for outputs in groups.values():
+        for key, lists in outputs:
+            for branch, values in enumerate(lists):
+                flat = [v for c in values for v in (c if isinstance(c, list) else [c])]
+                assert flat == [v for records in program.parents[branch] for k, v in records if k == key]
+    for (branch, split), block in sent_blocks.items():
+        assert block.levels == (len(program.parents[branch][split]),)
+
+
+@given(
+    st.lists(st.lists(st.integers(), max_size=12), min_size=1, max_size=3), st.integers(1, 4), st.integers(1, 3),
+    st.randoms(use_true_random=False), st.data(),
+)
+def test_frames_that_are_moved_whole_keep_the_names_of_their_records(
+    splits: list[list[int]], batch: int, targets: int, random: Any, data: st.DataObject
+) -> None:
+    """repartition: the JVM deals whole frames out."""
+    dealt: dict[int, list[bytes]] = {target: [] for target in range(targets)}
+    for split, records in enumerate(splits):
+        emission = Records(pickle.dumps, batch, 0)
+        notes, emitted = Notes(levels=[None]), Emitted()
+        emission.prepare(notes)
+        for frame in emission.frames(split, iter(records), notes, emitted, RuntimeError):
+            assert tag_of(frame).count <= batch
+            dealt[random.randrange(targets)].append(frame)
+        assert emitted.records == len(records)
+    blocks, arrived = {}, {}
+    for target, frames in dealt.items():
+        notes = Notes()
+        spool = Shuffled(pickle.loads, 0).read(data.draw(st.permutations(frames)), notes)
+        arrived[target] = list(spool)
+        spool.close()
+        blocks[target] = block_of("s9", target, notes, len(arrived[target]))
+    reading = Stage("s9", 9, (), Emission.RECORDS, fetches=True)
+    departures = Departures(Stage("s0", 0, (), Emission.RECORDS, 9), {}.__getitem__)
+
+    class Tables:
+        def _runs(self, stage: Stage, partition: int) -> Arrivals:
+            return Arrivals.of(blocks[partition])
+
+    back: set[tuple[Any, ...]] = set()
+    for target, records in arrived.items():
+        for number, record in enumerate(records):
+            ((partition, at),) = departures.back({target: (Tables()._runs(reading, target), np.array([number]))}).items()
+            assert [splits[partition][i] for i in at] == [record]
+            back.add((partition, *at.tolist(), target, number))
+    ahead = set()
+    for partition, position in ((p, i) for p, records in enumerate(splits) for i in range(len(records))):
+        found = departures.ahead({partition: np.array([position])}, dealt, reading, Tables())
+        ahead |= {(partition, position, t, int(n)) for t, at in found.items() for n in at}
+    assert back == ahead
+    assert len(back) == sum(map(len, splits))
+
+
+runs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(1, 4)), max_size=6)
+
+
+@given(runs, st.data())
+def test_senders_and_receivers_of_arrivals_are_one_relation(runs: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    starts: dict[tuple[int, int], int] = {}
+    rows, names = [], []
+    for branch, partition, size in sorted(runs, key=lambda run: run[:2]):
+        start = starts.get((branch, partition), 0) + data.draw(st.integers(0, 2))
+        starts[branch, partition] = start + size
+        rows.append((branch, partition, start, size))
+        names.extend((branch, partition, start + i) for i in range(size))
+    arrivals = Arrivals(*np.array(rows, dtype=np.int64).reshape(-1, 4).T)
+    assert arrivals.branches().tolist() == [branch for branch, _, _ in names]
+    wanted = sorted(data.draw(st.sets(st.sampled_from(range(len(names)))))) if names else []
+    for branch in (0, 1):
+        found = {(branch, p, int(i)) for p, at in arrivals.senders(np.array(wanted, dtype=np.int64), branch) for i in at}
+        assert found == {names[i] for i in wanted if names[i][0] == branch}
+    for branch, partition in product((0, 1), (0, 1, 2)):
+        numbers = np.array(sorted(data.draw(st.sets(st.integers(0, 12)))), dtype=np.int64)
+        expected = [i for i, name in enumerate(names) if name[:2] == (branch, partition) and name[2] in numbers]
+        assert arrivals.received(branch, partition, numbers).tolist() == expected

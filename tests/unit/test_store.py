@@ -1,0 +1,145 @@
+"""The lineage store: the blocks in a directory, each of the run and the attempt that counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
+from bigdebug.store import directory
+from bigdebug.store.blocks import Block, block_name, encode, write_block
+from bigdebug.store.directory import LineageStore
+
+places = st.tuples(st.sampled_from(["r1", "r2"]), st.sampled_from(["s0", "s0.fine", "s1"]), st.integers(0, 30))
+
+
+@given(st.dictionaries(places, st.integers(0, 255), max_size=8))
+def test_a_store_answers_from_the_first_run_that_computed_a_partition(
+    tmp_path_factory: pytest.TempPathFactory, written: dict[tuple[str, str, int], int]
+) -> None:
+    root = tmp_path_factory.mktemp("store")
+    for (run, stage, partition), digest in written.items():
+        write_block(str(root), run, Block(stage, partition, 0, (1,), digest, {}))
+    store = LineageStore(root)
+    for runs in (["r1", "r2"], ["r2", "r1"], ["r2"], []):
+        for stage in ("s0", "s0.fine", "s1"):
+            expected = {p: written[run, stage, p] for run in reversed(runs) for p in range(31) if (run, stage, p) in written}
+            assert store.partitions(runs, stage) == sorted(expected)
+            found = {p: store.block(runs, stage, p) for p in range(31)}
+            assert {p: block.digest for p, block in found.items() if block} == expected
+
+
+def stored(root: Path, *attempts: Block) -> LineageStore:
+    for block in attempts:
+        write_block(str(root), "r1", block)
+    return LineageStore(root)
+
+
+def attempt(number: int, *, digest: int = 1, levels: tuple[int, ...] = (2,), stub: bool = False) -> Block:
+    return Block("s0", 0, number, levels, digest, {} if stub else {"out.codes": np.array([number], np.uint8)}, stub)
+
+
+def test_of_attempts_that_agree_the_first_with_tables_is_taken(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(2), attempt(10), attempt(1, stub=True))
+    found = store.block(["r1"], "s0", 0)
+    assert found is not None
+    assert (found.attempt, found.stub) == (2, False)
+
+
+def test_a_stub_is_taken_if_there_is_nothing_else(tmp_path: Path) -> None:
+    found = stored(tmp_path, attempt(2, stub=True)).block(["r1"], "s0", 0)
+    assert found is not None
+    assert found.stub
+
+
+@pytest.mark.parametrize("other", [attempt(5, digest=2), attempt(5, levels=(3,)), attempt(5, digest=2, stub=True)])
+def test_attempts_that_disagree_are_an_error(tmp_path: Path, other: Block) -> None:
+    with pytest.raises(NondeterminismError, match="partition 0 of stage s0"):
+        stored(tmp_path, attempt(1), other).block(["r1"], "s0", 0)
+
+
+@pytest.mark.parametrize("misplaced", [Block("s1", 0, 0, (1,), 0, {}), Block("s0", 1, 0, (1,), 0, {})])
+def test_a_block_of_another_place_is_an_error(tmp_path: Path, misplaced: Block) -> None:
+    store = stored(tmp_path, attempt(0))
+    store.path("r1", "s0", 0, 0).write_bytes(encode(misplaced))
+    with pytest.raises(CorruptBlockError):
+        store.block(["r1"], "s0", 0)
+
+
+def test_files_that_are_no_blocks_are_passed_over(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(0))
+    for name in ("x.partial", "p1.a0.block.bak", "p1.block", "READ ME", "pp1.a0.block"):
+        (tmp_path / "r1" / "s0" / name).write_text("")
+    assert store.partitions(["r1"], "s0") == [0]
+
+
+@pytest.mark.parametrize("in_the_way", ["r1/s0", f"r1/s0/{block_name(0, 0)}", "r1"])
+def test_a_store_that_cannot_be_read_is_an_error(tmp_path: Path, in_the_way: str) -> None:
+    path = tmp_path / in_the_way
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if in_the_way.endswith("block"):
+        path.mkdir()
+    else:
+        path.write_text("a file in the place of a directory")
+    with pytest.raises(StoreError):
+        LineageStore(tmp_path).block(["r1"], "s0", 0)
+
+
+def test_a_store_is_not_made_where_a_file_stands(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for parent in ("file", "file/below"):
+        with pytest.raises(StoreError, match="cannot be made"):
+            LineageStore.private(str(tmp_path / parent))
+
+
+def test_a_private_store_is_for_its_user_alone(tmp_path: Path) -> None:
+    named = LineageStore.private(str(tmp_path / "a" / "b"))
+    assert named.root.parent == tmp_path / "a" / "b"
+    assert named.root.stat().st_mode & 0o777 == 0o700
+    temporary = LineageStore.private()
+    root = temporary.root
+    assert root.stat().st_mode & 0o777 == 0o700
+    del temporary
+    assert not root.exists()
+    assert named.root.exists()
+
+
+def test_what_was_read_is_kept_until_it_is_to_be_forgotten(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(0, digest=1))
+    assert store.block(["r1"], "s0", 0) is store.block(["r1"], "s0", 0)
+    stored(tmp_path, attempt(0, digest=2), Block("s0", 1, 0, (1,), 0, {}))
+    assert store.partitions(["r1"], "s0") == [0]
+    store.forget("r2")
+    assert store.partitions(["r1"], "s0") == [0]
+    store.forget("r1")
+    assert store.partitions(["r1"], "s0") == [0, 1]
+    found = store.block(["r1"], "s0", 0)
+    assert found is not None
+    assert found.digest == 2
+
+
+def test_no_more_is_kept_in_memory_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 1000
+    store = stored(tmp_path, *[Block("s0", p, 0, (1,), p, {"out.codes": np.zeros(size, np.uint8)}) for p in range(4)])
+    monkeypatch.setattr(directory, "CACHE_BYTES", 2 * size)
+
+    def read(*partitions: int) -> list[Block | None]:
+        return [store.block(["r1"], "s0", p) for p in partitions]
+
+    zero, one, _, two = read(0, 1, 0, 2)
+    assert all(a is b for a, b in zip(read(0, 2), (zero, two)))
+    assert read(1)[0] is not one  # it was not asked for longest, so it had to go
+    store.forget("r1")  # which makes room again
+    assert all(a is b for a, b in zip(read(2, 3), read(2, 3)))
+
+
+def test_a_block_larger_than_allowed_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = stored(tmp_path, attempt(0), Block("s0", 1, 0, (1,), 7, {}))
+    monkeypatch.setattr(directory, "CACHE_BYTES", 0)
+    found = [store.block(["r1"], "s0", p) for p in (0, 1, 0)]
+    assert [block.digest for block in found if block] == [1, 7, 1]
+    assert store.block(["r1"], "s0", 0) is found[2]  # and kept until the next one
