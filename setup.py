@@ -22,6 +22,8 @@ setup(
     name="bigdebug",
     version="0.1.0",
     description="Record-level debugging for PySpark: crash culprits, lineage and fault localization in the notebook",
+    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     author="The bigdebug authors",
     license="Apache-2.0",
     license_files=["LICENSE"],

@@ -8,6 +8,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from pyroaring import BitMap64
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
@@ -68,6 +69,11 @@ class Trace:
         """The record ids, ascending; where the trace stands at several operators, one operator after the other."""
         found = [rids_of(self.standing.get(operator, {})) for operator in self.operators]
         return np.concatenate(found) if found else NO_RIDS
+
+    def bitmap(self) -> BitMap64:
+        """The rids at the only operator of this trace as a compressed set: for overlaps, and to keep many of them."""
+        self._only("bitmap()")
+        return BitMap64(self.rids().tolist())
 
     def count(self) -> int:
         """How many records the trace names; no Spark job."""

@@ -142,3 +142,8 @@ def test_a_narrowed_trace_knows_only_its_own(results: Trace) -> None:
     narrowed = results.at([rid(0, 1)])
     with pytest.raises(UnknownRecordError):
         narrowed.at([rid(0, 2)]).rids()
+
+
+def test_a_trace_is_a_bitmap_for_overlaps(results: Trace) -> None:
+    both = results.at([rid(0, 0), rid(1, 0)]).bitmap() & results.at([rid(0, 1), rid(1, 0)]).bitmap()
+    assert list(both) == [rid(1, 0)]

@@ -6,6 +6,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller,
 from bigdebug.spark.rdd.snapshot import Ignoring
 from bigdebug.spark.rdd.summary import summary
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Action:
     name: str
     subject: Captured
     title: str
+    facts: Future[dict[int, SourceFacts]]
     targets: list[Captured] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
@@ -65,6 +68,7 @@ class Recorder:
         self.targets: dict[str, list[Captured]] = {}
         self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
         self.waste: Any = sc.accumulator(None, Ignoring())  # type: ignore[arg-type]
+        self._beside = ThreadPoolExecutor(1, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)
@@ -193,7 +197,9 @@ class Recorder:
         """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
         if not self.capturing or self.defining or self._state.action is not None:
             return None
-        action = Action(f"r{next(self._run_ids)}", name, subject, self.run_name or name)
+        # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
+        facts = self._beside.submit(self._measure, subject)
+        action = Action(f"r{next(self._run_ids)}", name, subject, self.run_name or name, facts)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
         self.sc.setLocalProperty(STRATEGY_PROPERTY, self.strategy)
@@ -214,8 +220,6 @@ class Recorder:
             log.warning("bigdebug could not record the run of %s: %s", action.name, trouble, exc_info=True)
 
     def _finish(self, action: Action, status: str) -> None:
-        from bigdebug.spark.rdd.sources import measured
-
         subject = action.subject._definition.operator.id
         targets = action.targets or [action.subject]
         graph = graph_of(targets, action.stages.values())
@@ -229,12 +233,18 @@ class Recorder:
             id=action.run, name=action.title, action=action.name, status=status,
             subject=subject, graph=graph, statistics=summary(graph, subject, reports),
             incomplete=tuple(trouble), store=self.store, earlier=self._sharing(graph),
-            sources=measured(targets), computed=self._computed(graph, reports),
+            sources=action.facts.result(), computed=self._computed(graph, reports),
         )
         self.targets[run.id] = targets
         self.runs.append(run)
         for listener in list(self.listeners):
             listener(run)
+
+    def _measure(self, subject: Captured) -> dict[int, SourceFacts]:
+        from bigdebug.spark.rdd.sources import measured
+
+        with self.plain():
+            return measured(subject)
 
     def _sharing(self, graph: OperatorGraph) -> tuple[str, ...]:
         """Earlier runs that computed stages of ``graph``, latest first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +37,10 @@ def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
     return adopt_source(recorder, twin, "rdd", rdd.name() or f"rdd {rdd.id()}", {"type": "rdd"})
 
 
-def measured(targets: Sequence[Captured]) -> dict[int, SourceFacts]:
-    """The facts of every source of ``targets`` as of now; asked of Spark once for each source and set of files."""
+def measured(subject: Captured) -> dict[int, SourceFacts]:
+    """The facts of every source of ``subject`` as of now; asked of Spark once for each source and set of files."""
     found = {}
-    for known in definitions(*targets):
+    for known in definitions(subject):
         if isinstance(known._definition.lowering, Source):
             facts = known.__dict__.get("_facts")
             fresh = facts_of(known) if facts is None else replace(facts, stamps=stamps_of(known, facts.splits))
