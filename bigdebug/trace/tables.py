@@ -68,7 +68,11 @@ class Offsets:
     outputs: int
 
     def back(self, outputs: Positions) -> Positions:
-        return distinct(np.searchsorted(self.offsets, outputs, side="right") - 1)
+        if len(outputs) < len(self.offsets):
+            return distinct(np.searchsorted(self.offsets, outputs, side="right") - 1)
+        # Fewer to look up the other way around: how many of the outputs stand before those of each input.
+        before = np.searchsorted(outputs, np.append(self.offsets, self.outputs))
+        return np.flatnonzero(before[1:] > before[:-1]).astype(np.int64)
 
     def ahead(self, inputs: Positions) -> Positions:
         starts = self.offsets[inputs]

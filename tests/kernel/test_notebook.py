@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -214,3 +215,14 @@ def test_the_kernelspec_loads_bigdebug_and_leaves_pyspark_to_the_user(tmp_path: 
         outputs = run_all()
     assert outputs["magic"] == []
     assert value(outputs["python"]) == {"text/plain": str((sys.executable, False))}
+
+
+def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) -> None:
+    write_kernel_spec(tmp_path / "specs" / "python3")
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    blocks = re.findall(r"```python\n(.*?)```", readme.read_text(), re.DOTALL)
+    with running({f"block {i}": block for i, block in enumerate(blocks)}, tmp_path / "specs", "python3", tmp_path) as run_all:
+        shown = run_all()
+    assert printed(shown["block 2"]).startswith("errors: collect succeeded, 1,000 records in, 5 out")
+    assert len(rows_of(value(shown["block 3"]))) == 20
+    assert "1 added, 1 removed, 4 the same" in value(shown["block 4"])["text/plain"]
