@@ -35,9 +35,12 @@ def distinct(values: npt.NDArray[Any]) -> Positions:
 
 
 def members(values: npt.NDArray[Any], wanted: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
-    """Which of ``values`` (all below ``size``) are among ``wanted``: one gather."""
-    if len(wanted) == 1:
-        return np.asarray(values == wanted[0])
+    """Which of ``values`` (all below ``size``) are among ``wanted``: a comparison for each of a few, or one gather."""
+    if 0 < len(wanted) <= 8:
+        found = np.asarray(values == wanted[0])
+        for value in wanted[1:]:
+            found |= values == value
+        return found
     flags = np.zeros(size, dtype=bool)
     flags[wanted] = True
     return np.asarray(flags[values])
