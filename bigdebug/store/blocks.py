@@ -97,7 +97,8 @@ def decode(data: bytes, where: str = "a block") -> Block:
         )
     payload = memoryview(data)[_ENVELOPE.size :]
     if len(payload) != length:
-        raise CorruptBlockError(f"The lineage block {where} has {len(payload)} of {length} bytes", remedy=mend)
+        what = "is truncated" if len(payload) < length else "has something behind it"
+        raise CorruptBlockError(f"The lineage block {where} {what}: {len(payload)} bytes instead of {length}", remedy=mend)
     if zlib.crc32(payload) != crc:
         raise CorruptBlockError(f"The lineage block {where} was altered: its checksum does not match", remedy=mend)
     try:

@@ -109,8 +109,9 @@ class Lineage:
         reached = self.graph[hop.operator]
         if reached.form.narrow:
             assert hop.stage is not None
-            self._need(hop.stage, places, hop.segment)
-            return {p: self._table(hop.stage, hop.segment, p).ahead(at) for p, at in places.items() if len(at)}
+            seen = {p: places[p] for p in self.read(hop.stage, hop.segment) if p in places and len(places[p])}
+            self._need(hop.stage, seen, hop.segment)
+            return {p: self._table(hop.stage, hop.segment, p).ahead(at) for p, at in seen.items()}
         if reached.form.wide:
             assert hop.stage is not None
             arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage, self)
@@ -133,9 +134,9 @@ class Lineage:
             return self.count(operator)
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._stages.ending_at(operator, {operator})
-            partitions = range(self.graph[stage.reads].partitions)
+            partitions = self.readable(stage)
             self._need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
-            return {p: self.block(stage, p, tables=False).levels[number + 1] for p in self.readable(stage)}
+            return {p: self.block(stage, p, tables=False).levels[number + 1] for p in partitions}
         raise IncompleteLineageError(
             f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
         )
@@ -207,11 +208,13 @@ class Lineage:
         )
 
     def readable(self, stage: Stage) -> list[int]:
-        return sorted({*self.computed.get(stage.id, ()), *self.store.partitions(self.runs, stage.id)})
+        """The partitions that the run computed of ``stage``, or of the one that it was derived from."""
+        base = stage.id.removesuffix(FINE)
+        return sorted({*self.computed.get(base, ()), *self.store.partitions(self.runs, base)})
 
-    def read(self, stage: Stage) -> list[int]:
-        """The partitions that ``stage``, or another one that reads what it reads, has computed."""
-        return sorted({p for other in self._stages.rivals(stage, -1) for p in self.readable(other)})
+    def read(self, stage: Stage, number: int = -1) -> list[int]:
+        """The partitions that ``stage``, or another one that crosses the same segment, has computed."""
+        return sorted({p for other in self._stages.rivals(stage, number) for p in self.readable(other)})
 
     def read_block(self, stage: Stage, partition: int) -> Block:
         """The block of whichever stage went furthest in ``partition`` of what ``stage`` reads."""

@@ -109,6 +109,6 @@ class Departures:
         if self.stage.emission is Emission.COMBINED:
             positions = distinct(block.column("out.codes")[positions])
         towards = leaving[positions]
-        for target in distinct(towards):
+        for target in distinct(towards[np.isin(towards, list(targets))]):
             rank = np.cumsum(leaving == target) - 1
             yield int(target), rank[positions[towards == target]].astype(np.int64)
