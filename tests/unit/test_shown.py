@@ -47,7 +47,8 @@ def test_a_short_value_is_shown_as_python_shows_it(value: Any) -> None:
 
 def test_sets_and_arrays_are_shown_by_value() -> None:
     assert shown({3, 1, 2}) == "{1, 2, 3}"
-    assert shown(frozenset("ba")) == "frozenset({'a', 'b'})"
+    letters = frozenset("ba")
+    assert shown(letters) == repr(letters)  # in the order of this process's hashes
     assert (shown(set()), shown(frozenset()), shown(())) == ("set()", "frozenset()", "()")
     assert shown(array.array("i", [2, 1])) == "array('i', [2, 1])"
     assert shown(bytearray(b"ab")) == "bytearray(b'ab')"
