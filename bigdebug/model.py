@@ -39,10 +39,10 @@ def place(rid: int) -> Place:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a source record came from; exactly one of ``line``, ``row`` and ``index`` is set.
+    """Where a source record came from; at most one of ``line``, ``row`` and ``index`` is set.
 
     ``line`` counts from 1 in a text file, ``row`` from 0 in another file, ``index`` from 0 in a collection
-    or in an RDD that was made outside of bigdebug.
+    or in an RDD that was made outside of bigdebug. A record that is a whole file has its ``path`` alone.
     """
 
     dataset: str
@@ -56,6 +56,8 @@ class Origin:
             return f"{self.path or self.dataset}:{self.line}"
         if self.row is not None:
             return f"{self.path or self.dataset}[{self.row}]"
+        if self.index is None:
+            return self.path or self.dataset
         return f"{self.dataset}[{self.index}]"
 
 

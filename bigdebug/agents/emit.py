@@ -111,9 +111,9 @@ class Shuffled:
 class Combined:
     """Combines values by key before the shuffle: one code per record is the whole association (Smoke's Defer).
 
-    When the records combined so far may take more than ``memory`` bytes, what is there is sent and combining starts
-    afresh. That is decided from the pickled size of samples, not from the process: a code must mean the same
-    combiner on every attempt.
+    When the combiners take more than half of ``memory`` bytes, they are sent and combining starts afresh. They are
+    weighed, as pickles, once the records since may have added more than memory holds: so weighing costs no more than
+    sending. Nothing is asked of the process: a code must mean the same combiner on every attempt.
     """
 
     dumps: Dumps
@@ -145,7 +145,11 @@ class Combined:
                 # Codes of this round count from its first combiner; earlier rounds have sent len(targets) of them.
                 codes.settle(shift=len(targets))
                 held += fresh * self._weight(sample)
-            if not fresh or held > self.memory:
+            full = False
+            if held > self.memory:
+                held = self._weigh(known, values, held)
+                full = held > self.memory // 2
+            if full or not fresh:
                 buckets: list[list[Any]] = [[] for _ in range(self.targets)]
                 for key, value in zip(known, values):
                     target = self.partition(key) % self.targets
@@ -166,6 +170,14 @@ class Combined:
             return len(self.dumps(sample))
         except Exception:  # a value that only its combiner makes picklable is the user's right
             return 1024
+
+    def _weigh(self, known: dict[Any, int], values: list[Any], held: int) -> int:
+        """The bytes of all combiners as pickles; ``held`` if they cannot be pickled, as sending them will tell."""
+        pairs = zip(known, values)
+        try:
+            return sum(len(self.dumps(batch)) for batch in iter(lambda: list(islice(pairs, CHUNK)), []))
+        except Exception:
+            return held
 
     def _combine(
         self, records: Iterable[Any], known: dict[Any, int], values: list[Any],

@@ -42,6 +42,7 @@ class Report:
     partition: int
     attempt: int
     levels: tuple[int, ...] = ()
+    digest: int = 0
     bytes: int = 0
     seconds: float = 0.0
     error: str | None = None
@@ -110,4 +111,4 @@ class StageFunction:
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
-        self.report([Report(task.run, self.stage, split, task.attempt, counts, size, seconds, error)])
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error)])

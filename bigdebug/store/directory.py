@@ -14,7 +14,7 @@ from pathlib import Path
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
 from bigdebug.store.blocks import Block, block_name, decode
 
-_NAME = re.compile(r"p(\d+)\.a(\d+)\.block$")
+_NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 CACHE_BYTES = 512 << 20
 
 
@@ -85,7 +85,7 @@ class LineageStore:
                     remedy="Check the permissions of the directory.",
                 ) from problem
             for name in names:
-                if match := _NAME.match(name):
+                if match := _NAME.fullmatch(name):
                     found.setdefault(int(match[1]), []).append(int(match[2]))
             self._listings[run, stage] = found
         return self._listings[run, stage]

@@ -21,7 +21,7 @@ from bigdebug.trace import structure
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.shuffle import Arrivals, Departures
 from bigdebug.trace.stages import Stages
-from bigdebug.trace.tables import Positions, Table, table
+from bigdebug.trace.tables import Positions, Table, first, table
 
 Derive = Callable[[Stage, Collection[int]], None]
 """Writes blocks of ``stage`` for the given partitions into the run's folder."""
@@ -111,23 +111,24 @@ class Lineage:
             assert hop.stage is not None
             seen = {p: places[p] for p in self.read(hop.stage, hop.segment) if p in places and len(places[p])}
             self._need(hop.stage, seen, hop.segment)
-            return {p: self._table(hop.stage, hop.segment, p).ahead(at) for p, at in seen.items()}
+            return {p: self._table(hop.stage, hop.segment, p).ahead(self._entered(hop, p, at)) for p, at in seen.items()}
         if reached.form.wide:
             assert hop.stage is not None
             arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage, self)
             return self._merged(hop.operator, hop.stage, arrived)
-        return structure.ahead(self, reached, hop, places)
+        known = self.records(hop.operator)
+        return {p: first(at, known.get(p, 0)) for p, at in structure.ahead(self, reached, hop, places).items()}
 
     def records(self, operator: int) -> dict[int, int]:
         """How many records of ``operator`` the run saw, by partition."""
         subject = self.graph[operator]
-        if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
-            return structure.records(self, subject)
         found: dict[int, int] = {}
         for stage, level in self._stages.levels(operator):
             for partition in self.readable(stage):
                 seen = self.block(stage, partition, tables=False).levels[level]
                 found[partition] = max(seen, found.get(partition, 0))
+        if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
+            return {**structure.records(self, subject), **found}
         if found or not subject.partitions:
             return found
         if subject.form is Form.SOURCE and self.count is not None:
@@ -197,7 +198,16 @@ class Lineage:
         """The records of a wide operator that arrivals became."""
         self._need(stage, arrived, 0)
         merges = self.graph[operator].form.merges
-        return {p: self._table(stage, 0, p).ahead(at) if merges else at for p, at in arrived.items() if len(at)}
+        seen = {p: at for p, at in arrived.items() if len(at)}
+        if merges:
+            return {p: self._table(stage, 0, p).ahead(at) for p, at in seen.items()}
+        return {p: first(at, self.read_block(stage, p).levels[0]) for p, at in seen.items()}
+
+    def _entered(self, hop: Hop, partition: int, at: Positions) -> Positions:
+        """Those of the records before a hop that were read: take() stops early."""
+        assert hop.stage is not None
+        block = self.block(self._furthest(hop.stage, hop.segment, partition), partition, tables=False)
+        return first(at, block.levels[hop.segment])
 
     def _departures(self, operator: int, branch: int) -> Departures:
         for stage in self.graph.stages:

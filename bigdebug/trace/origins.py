@@ -35,13 +35,15 @@ class Stamp:
 class SourceFacts:
     """How the records of a source are named.
 
-    ``type`` is text (file and line), file (file and row), collection, range or rdd (index). ``splits`` are by
-    partition. A collection was cut into ``slices`` of batches of ``batch`` records.
+    ``type`` is text (file and line), file (file and row), files (each record is a file), collection, range or rdd
+    (index). ``splits`` are by partition, and so are ``files``. A collection was cut into ``slices`` of batches of
+    ``batch`` records.
     """
 
     dataset: str
     type: str
     splits: tuple[Split, ...] = ()
+    files: tuple[tuple[str, ...], ...] = ()
     stamps: tuple[Stamp, ...] = ()
     length: int = 0
     batch: int = 1
@@ -51,6 +53,8 @@ class SourceFacts:
 
     def origins(self, partition: int, positions: Positions, sizes: Sizes) -> list[Origin]:
         """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
+        if self.files:
+            return [Origin(self.dataset, self.files[partition][p]) for p in positions]
         if self.splits:
             split = self.splits[partition]
             # By start: a file that is named twice is read twice, in the same splits.
@@ -82,4 +86,5 @@ class SourceFacts:
     def load(cls, data: Mapping[str, Any]) -> SourceFacts:
         return cls(**{
             **data, "splits": tuple(Split(**s) for s in data["splits"]), "stamps": tuple(Stamp(**s) for s in data["stamps"]),
+            "files": tuple(map(tuple, data["files"])),
         })

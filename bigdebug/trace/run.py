@@ -22,7 +22,7 @@ class Run:
 
     ``subject`` is the operator that the action was called on. ``earlier`` are runs whose blocks it may share, because
     Spark did not compute a shuffle or a cache again, latest first. ``computed`` are the partitions of each stage that it
-    or they computed.
+    or they computed, with a digest of what each emitted.
     """
 
     id: str
@@ -37,7 +37,7 @@ class Run:
     store: LineageStore | None = field(default=None, repr=False, compare=False)
     earlier: tuple[str, ...] = field(default=(), repr=False)
     sources: Mapping[int, SourceFacts] = field(default_factory=dict, repr=False)
-    computed: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    computed: Mapping[str, Mapping[int, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def lineage(self) -> Lineage:

@@ -163,6 +163,6 @@ def _load(data: dict[str, Any], store: LineageStore) -> Run:
         id=data["id"], name=data["name"], action=data["action"], status=data["status"], subject=data["subject"],
         graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages, "records": records}),
         incomplete=tuple(data["incomplete"]), store=store, earlier=tuple(data["earlier"]),
-        computed={stage: tuple(partitions) for stage, partitions in data["computed"].items()},
+        computed={stage: {int(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},
     )

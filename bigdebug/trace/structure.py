@@ -32,19 +32,23 @@ def pieces(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int
 
 
 def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int, int, int | None]]:
-    """The pieces, each with its first position in the partition and its length (None: not needed, it is alone)."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    """The pieces, each with its first position in the partition and its length (None: up to the end).
+
+    The run need not have read all of a partition: the first piece of unknown length is where it stopped.
+    """
+    if operator.form in (Form.ZIP, Form.UNION):
+        yield from ((*piece, 0, None) for piece in pieces(lineage, operator))
+        return
+    known = [lineage.records(parent) for parent in operator.parents]
+    first: dict[int, int] = {}
+    stopped = set()
     for partition, branch, part in pieces(lineage, operator):
-        found.setdefault(partition, []).append((branch, part))
-    for partition, parts in found.items():
-        if operator.form is Form.ZIP or len(parts) == 1:
-            yield from ((partition, branch, part, 0, None) for branch, part in parts)
-            continue
-        first = 0
-        for branch, part in parts:
-            size = lineage.sizes(operator.parents[branch], [part])[part]
-            yield partition, branch, part, first, size
-            first += size
+        if partition not in stopped:
+            size = known[branch].get(part)
+            yield partition, branch, part, first.get(partition, 0), size
+            first[partition] = first.get(partition, 0) + (size or 0)
+            if size is None:
+                stopped.add(partition)
 
 
 def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
@@ -54,7 +58,7 @@ def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict
     for partition, branch, part, first, size in _spans(lineage, operator):
         if branch == hop.branch and partition in places:
             at = places[partition]
-            inside = at if size is None else at[(at >= first) & (at < first + size)]
+            inside = at[at >= first] if size is None else at[(at >= first) & (at < first + size)]
             found.append({part: inside - first})
     return union(*found)
 

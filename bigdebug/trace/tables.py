@@ -46,6 +46,11 @@ def members(values: npt.NDArray[Any], wanted: npt.NDArray[Any], size: int) -> np
     return np.asarray(flags[values])
 
 
+def first(positions: Positions, count: int) -> Positions:
+    """Those below ``count``; all of them without a copy."""
+    return positions if not len(positions) or positions[-1] < count else positions[: np.searchsorted(positions, count)]
+
+
 def spread(starts: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Positions:
     """The union of the ranges [start, start + count), in order."""
     total = int(counts.sum())

@@ -53,7 +53,7 @@ class TextLines:
                 return None
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 if partition not in self._bounds:
-                    self._bounds[partition] = _lines(np.frombuffer(data, dtype=np.uint8), split)
+                    self._bounds[partition] = _lines(data, split)
                 starts, ends = self._bounds[partition]
                 if expected is not None and expected != len(starts):
                     return None
@@ -68,17 +68,16 @@ class TextLines:
         return [lines[0][1:], *lines[1:]] if bom else lines
 
 
-def _lines(data: np.ndarray[tuple[int], np.dtype[np.uint8]], split: Split) -> tuple[Positions, Positions]:
+def _lines(file: mmap.mmap, split: Split) -> tuple[Positions, Positions]:
     """First and one past the last byte of each line of a split, without its terminator."""
+    data = np.frombuffer(file, dtype=np.uint8)
     size = len(data)
     stop = min(size, split.start + split.length)
-    # The last line may reach beyond the split: look on until a terminator is found.
-    reach = stop
-    while True:
-        reach = min(size, reach + (1 << 16))
-        breaks = _breaks(data[split.start : reach]) + split.start
-        if reach == size or (len(breaks) and breaks[-1] >= stop):
-            break
+    # The last line may reach beyond the split, as far as the next terminator.
+    newline = file.find(b"\n", stop)
+    reach = newline + 1 or size
+    reach = file.find(b"\r", stop, reach) + 1 or reach
+    breaks = _breaks(data[split.start : reach]) + split.start
     if len(breaks) and data[breaks[-1]] == 13 and reach < size and data[breaks[-1] + 1] == 10:
         breaks[-1] += 1
     after = breaks + 1

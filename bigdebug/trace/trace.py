@@ -14,7 +14,7 @@ from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids, place
 from bigdebug.trace.lineage import all_of, walk
-from bigdebug.trace.places import Places, count, places_of, rids_of
+from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.run import Run
 from bigdebug.trace.shown import counted
 from bigdebug.trace.tables import Positions
@@ -248,8 +248,6 @@ def _rid(given: Any) -> int:
 
 
 def _merge(found: dict[int, Any], operator: int, places: Mapping[int, Positions]) -> None:
-    from bigdebug.trace.places import union
-
     found[operator] = union(found.get(operator, {}), places)
 
 

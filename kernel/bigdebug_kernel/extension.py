@@ -73,6 +73,11 @@ class Extension:
             self._cells.joined(current)
         return current
 
+    @property
+    def latest(self) -> Any:
+        """The session that was joined last, though its Spark may have been stopped: its runs are still known."""
+        return self._sessions[-1] if self._sessions else None
+
     def begin(self, line: str) -> None:
         """The first line of a cell under ``%%lineage``, as ``Cells.transform`` leaves it."""
         self._cells.begin(*self._magics.cell_arguments(line))

@@ -60,7 +60,7 @@ class LineageMagics(Magics):
         arguments = _parsed(self.lineage, line)
         if arguments.command in ("on", "off") and arguments.what is None:
             return self._all(arguments.command == "on")
-        session = self._extension.session()
+        session = self._extension.session() or self._extension.latest
         if session is None:
             raise UsageError("no Spark session is running; make one first: spark = SparkSession.builder.getOrCreate()")
         if arguments.command is None:

@@ -6,10 +6,10 @@ import os
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, note, settings
+from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
-from tests.laws.programs import OPS, POSITIONAL, Program, build, interpret, programs
+from tests.laws.programs import OPS, POSITIONAL, Node, Program, build, interpret, programs
 
 MANY = int(os.environ.get("LAW_EXAMPLES", "30"))
 FEW = settings(max_examples=MANY, deadline=None)
@@ -59,8 +59,17 @@ def test_1_transparency(dbg: Any, spark: Any, program: Program) -> None:
         assert run.incomplete == ()
 
 
+# Partitions that are made of several and are not read to their end.
+ALIGNED = Program(((tuple(range(14)), 3),), (Node("alignedUnion", (0, 0), b=2),))
+COALESCED = Program(((tuple(range(14)), 5),), (Node("map", (0,)), Node("union", (0, 1)), Node("coalesce", (2,), b=3), Node("map", (3,))))
+
+
 @FEW
 @given(programs(ops=(*OPS, *POSITIONAL)), st.none() | st.integers(1, 6))
+@example(ALIGNED, 1)
+@example(ALIGNED, 9)
+@example(COALESCED, 1)
+@example(COALESCED, 6)
 def test_2_duality(dbg: Any, program: Program, take: int | None) -> None:
     """An output is ahead of a source record if and only if the source record is behind the output, also after take()."""
     records, result, sources, _ = captured(dbg, program, take)

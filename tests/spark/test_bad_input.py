@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import sys
 from collections.abc import Iterator
 from operator import add
 from pathlib import Path
@@ -99,6 +100,49 @@ def test_lost_blocks_are_derived_again_and_equal_what_they_were(words: Any, dbg:
     run.store.forget(run.id)
     run.lineage._tables.clear()
     assert words.getLineage().goBackAll().rids().tolist() == before
+
+
+def test_a_lost_block_of_a_stage_that_does_not_repeat_itself_is_refused(dbg: Any) -> None:
+    groups = dbg.context.parallelize(range(40), 2).map(lambda x: (unsteady(x) % 3, x)).groupByKey(2)
+    with dbg.capture("lost") as run:
+        groups.collect()
+    for path in blocks_of(dbg):
+        path.unlink()
+    run.store.forget(run.id)
+    with pytest.raises(NondeterminismError, match=r"map#\d+ at .*gave other records when partition \d"):
+        groups.getLineage().goBackAll().rids()
+
+
+STOPPED = """
+from pyspark.sql import SparkSession
+import bigdebug
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+dbg = bigdebug.attach(spark)
+lines = dbg.context.textFile(__file__, 1).filter(lambda line: "bigdebug" in line)
+with dbg.capture():
+    lines.count()
+spark.stop()
+trace = dbg.lineage(lines).goBackAll()
+print([record.origin.line for record in trace.source_records()], trace.first())
+for question in (lines.getLineage().collect, lambda: lines.getLineage().filter(len).count(), trace.replay().collect):
+    try:
+        print(question())
+    except bigdebug.BigdebugError as error:
+        print(type(error).__name__, error.what)
+"""
+
+
+def test_after_spark_was_stopped_what_needs_no_job_is_answered_and_the_rest_refused(tmp_path: Path) -> None:
+    program = tmp_path / "stopped.py"
+    program.write_text(STOPPED)
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, *others = done.stdout.splitlines()
+    assert first == "[3, 6, 7, 16] import bigdebug"
+    refused = "IncompleteLineageError This question needs a Spark job, and the SparkContext has been stopped"
+    assert others[:2] == [refused] * 2
+    assert others[2].startswith("['import bigdebug', ")
 
 
 def test_a_store_that_cannot_be_made_is_refused_at_once(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bigdebug.errors import SourceChangedError
 from tests.spark.reading import read, same, written
 
 TEXT = ("org.apache.hadoop.mapreduce.lib.input.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text")
@@ -63,13 +64,23 @@ def test_binary_records_are_named_by_file_and_row(dbg: Any, folders: Any) -> Non
 
 
 @pytest.mark.parametrize("method", ["wholeTextFiles", "binaryFiles"])
-def test_whole_files_are_shown_with_path_and_contents(dbg: Any, folders: Any, method: str) -> None:
-    folder = written(next(folders), {f"f{i}": f"{i}\n".encode() * i for i in range(5)})
-    reading = read(dbg, getattr(dbg.context, method)(str(folder), 3))
+@pytest.mark.parametrize("slices", [1, 3, 9])
+def test_whole_files_are_named_by_their_paths(dbg: Any, folders: Any, method: str, slices: int) -> None:
+    folder = written(next(folders), {f"f {i}, é%20.txt": f"{i}\n".encode() * i for i in range(5)})
+    reading = read(dbg, getattr(dbg.context, method)(str(folder), slices))
     whole = {f"file:{path}": path.read_text() if method == "wholeTextFiles" else path.read_bytes() for path in folder.iterdir()}
-    assert [i for i, _ in reading.indexed] == list(range(5))
-    assert dict(record for _, record in reading.indexed) == whole
-    assert str(reading.trace.origins()[4]) == f"{folder.name}[4]"
+    assert dict(known.record for known in reading.known) == whole
+    assert [known.origin.path for known in reading.known] == [known.record[0] for known in reading.known]
+    assert str(reading.known[0].origin) == reading.known[0].record[0]
+
+
+@pytest.mark.parametrize("method", ["wholeTextFiles", "binaryFiles"])
+def test_a_whole_file_that_changed_since_is_not_shown(dbg: Any, folders: Any, method: str) -> None:
+    folder = written(next(folders), {"a": b"1", "b": b"2"})
+    reading = read(dbg, getattr(dbg.context, method)(str(folder)))
+    (folder / "b").write_bytes(b"3456")
+    with pytest.raises(SourceChangedError, match="it was 1 bytes and is 4"):
+        reading.trace.collect()
 
 
 # ---- collections --------------------------------------------------------------------------------------------------

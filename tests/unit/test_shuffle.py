@@ -44,7 +44,7 @@ class Program(NamedTuple):
 
 
 programs = st.builds(
-    Program, parents, st.sampled_from(list(KINDS)), st.integers(1, 3), st.sampled_from([0, 1 << 20]), st.sampled_from([0, 1 << 20])
+    Program, parents, st.sampled_from(list(KINDS)), st.integers(1, 3), st.sampled_from([0, 200, 1 << 20]), st.sampled_from([0, 1 << 20])
 )
 
 
@@ -189,6 +189,26 @@ def test_no_value_is_lost_on_the_way(program: Program) -> None:
                 assert flat == [v for records in program.parents[branch] for k, v in records if k == key]
     for (branch, split), block in sent_blocks.items():
         assert block.levels == (len(program.parents[branch][split]),)
+
+
+@pytest.mark.parametrize(
+    ("keys", "create", "merge", "again"),
+    [
+        (3, int, lambda c, v: c + v, False),
+        (100, int, lambda c, v: c + v, True),
+        (3, lambda v: [v], lambda c, v: [*c, v], True),
+    ],
+    ids=["few keys", "many keys", "combiners that grow"],
+)
+def test_combiners_are_sent_once_unless_memory_is_short(keys: int, create: Any, merge: Any, again: bool) -> None:
+    emission = Combined(pickle.dumps, create, merge, portable_hash, 1, 1000)
+    notes, emitted = Notes(levels=[None]), Emitted()
+    with small_pieces():
+        emission.prepare(notes)
+        frames = list(emission.frames(0, iter([(i % keys, i) for i in range(1000)]), notes, emitted, RuntimeError))
+    sent = [key for frame in frames[1::2] for key, _ in pickle.loads(frame)]
+    assert set(sent) == set(range(keys))
+    assert (len(sent) > keys) == again
 
 
 @given(

@@ -89,8 +89,8 @@ class LineageContext(SparkContext):
             return plain(self, rdd, partitionFunc, partitions, allowLocal)
 
 
-def _reader(name: str) -> Any:
-    """A method that reads files with PySpark's of the same name."""
+def _reader(name: str, kind: str = "file") -> Any:
+    """A method that reads files with PySpark's of the same name. Of ``kind`` files, each file is one record."""
     plain = getattr(SparkContext, name)
     parameters = tuple(inspect.signature(plain).parameters)
 
@@ -98,16 +98,17 @@ def _reader(name: str) -> Any:
     def read(self: LineageContext, *args: Any, **kwargs: Any) -> Any:
         path = args[0] if args else kwargs.get(parameters[1])
         dataset = _last_part(path) if parameters[1] in ("path", "name") and isinstance(path, str) else None
-        return self._source(name, lambda: plain(self, *args, **kwargs), dataset, type="file")
+        return self._source(name, lambda: plain(self, *args, **kwargs), dataset, type=kind)
 
     return read
 
 
 for _name in (
-    "wholeTextFiles", "binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD",
-    "hadoopFile", "hadoopRDD",
+    "binaryRecords", "pickleFile", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile", "hadoopRDD",
 ):
     setattr(LineageContext, _name, _reader(_name))
+for _name in ("wholeTextFiles", "binaryFiles"):
+    setattr(LineageContext, _name, _reader(_name, "files"))
 
 
 def _last_part(path: str) -> str:

@@ -19,7 +19,7 @@ from bigdebug.agents.recompute import Facts, Pick, Recompute, Verified, Without,
 from bigdebug.agents.stage import StageFunction
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Form, Stage
-from bigdebug.spark.progress import progress
+from bigdebug.spark.jobs import progress, running
 from bigdebug.spark.rdd.compiler import PARTIAL
 from bigdebug.spark.rdd.definition import Definition, Source, definitions
 from bigdebug.spark.rdd.fusion import split_at
@@ -86,6 +86,7 @@ class Questions:
         with places that are all of them.
         """
         wanted = {p: at for p, at in places.items() if len(at)}
+        running(self.recorder.sc)
         self.check_sources(operator)
         with self.recorder.plain():
             direct = self._direct(operator)
@@ -125,10 +126,8 @@ class Questions:
                     f"The lineage of partition {partition} of {self._run.graph[stage.ends]} could not be written",
                     remedy="See the log; the disk of the store may be full.",
                 )
-            known = store.block(runs, origin, partition) if fine else None
-            if known is not None and not agrees(
-                Facts(partition, derived.levels, derived.digest), (known.levels, known.digest)
-            ):
+            # What the run reported is compared, for its own block may be lost.
+            if derived.digest != self._run.computed.get(origin, {}).get(partition, derived.digest):
                 store.path(self._run.id, stage.id, partition, derived.attempt).unlink(missing_ok=True)
                 store.forget(self._run.id)
                 self._refuse(original or stage, partition)
@@ -244,7 +243,7 @@ class Questions:
         )
 
     def _job(self, what: str, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
-        sc = self.recorder.sc
+        sc = running(self.recorder.sc)
         with self.recorder.plain(), progress(sc, what, self.recorder.progress):
             made: RDD[Any] = PipelinedRDD(base, function)
             return type(sc).runJob(sc, made, _all, sorted(partitions))

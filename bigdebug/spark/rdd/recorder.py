@@ -250,16 +250,16 @@ class Recorder:
         """Earlier runs that computed stages of ``graph``, latest first."""
         return tuple(run.id for run in reversed(self.runs) if any(stage.id in run.computed for stage in graph.stages))
 
-    def _computed(self, graph: OperatorGraph, reports: Sequence[Report]) -> dict[str, tuple[int, ...]]:
-        """Partitions by stage, of this run and of earlier ones that computed the same stages."""
-        found: dict[str, set[int]] = {stage.id: set() for stage in graph.stages}
-        for report in reports:
-            found.setdefault(report.stage, set()).add(report.partition)
+    def _computed(self, graph: OperatorGraph, reports: Sequence[Report]) -> dict[str, dict[int, int]]:
+        """Partitions by stage with their digests, of this run and of earlier ones that computed the same stages."""
+        found: dict[str, dict[int, int]] = {stage.id: {} for stage in graph.stages}
         for run in self.runs:
-            for stage, partitions in run.computed.items():
+            for stage, digests in run.computed.items():
                 if stage in found:
-                    found[stage].update(partitions)
-        return {stage: tuple(sorted(partitions)) for stage, partitions in found.items() if partitions}
+                    found[stage].update(digests)
+        for report in reports:
+            found.setdefault(report.stage, {})[report.partition] = report.digest
+        return {stage: dict(sorted(digests.items())) for stage, digests in found.items() if digests}
 
     def reports_of(self, run: str) -> list[Report]:
         """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""

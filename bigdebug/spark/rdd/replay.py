@@ -11,7 +11,7 @@ from pyspark import RDD
 
 from bigdebug.agents.recompute import Without, canonical
 from bigdebug.graph import Form
-from bigdebug.spark.progress import progress
+from bigdebug.spark.jobs import progress
 from bigdebug.spark.rdd.comparison import Comparison, compared
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.evaluate import Partitions, evaluable, evaluate, flat

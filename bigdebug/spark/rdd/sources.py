@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.errors import SourceChangedError
 from bigdebug.graph import Form, Kind
+from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.definition import Source, definitions
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
 from bigdebug.trace.textlines import local_path
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 _NOTED = ("_resolved", "_facts")
 """What is noted on a captured RDD and holds only for the session that captured it."""
+
+_OF_HADOOP = ("HadoopRDD", "WholeTextFileRDD", "BinaryFileRDD")
+"""How the names of Spark's classes end whose partitions are splits of Hadoop's."""
 
 
 def adopt_source(recorder: Recorder, rdd: Any, name: str, dataset: str | None, detail: dict[str, Any]) -> Any:
@@ -43,7 +48,7 @@ def measured(subject: Captured) -> dict[int, SourceFacts]:
     for known in definitions(subject):
         if isinstance(known._definition.lowering, Source):
             facts = known.__dict__.get("_facts")
-            fresh = facts_of(known) if facts is None else replace(facts, stamps=stamps_of(known, facts.splits))
+            fresh = facts_of(known) if facts is None else _stamped(known, facts)
             fresh = replace(fresh, dataset=known.given_name or fresh.dataset)
             known.__dict__["_facts"] = found[known._definition.operator.id] = fresh
     return found
@@ -60,33 +65,46 @@ def facts_of(source: Captured) -> SourceFacts:
         if splits:
             hadoop = source.ctx._jsc.hadoopConfiguration()
             plain = bool(detail.get("unicode")) and hadoop.get("textinputformat.record.delimiter") is None
-            return SourceFacts(dataset, kind, splits, stamps_of(source, splits), plain=plain)
+            return _stamped(source, SourceFacts(dataset, kind, splits, plain=plain))
         kind = "rdd"
+    if kind == "files":
+        return _stamped(source, SourceFacts(dataset, kind, files=_files(source)))
     layout = {k: detail[k] for k in ("length", "batch", "slices") if k in detail}
     return SourceFacts(dataset, kind, **layout)
 
 
 def _splits(source: Captured) -> tuple[Split, ...]:
     """The file splits that partitions read, or none if the source does not read whole files piece by piece."""
-    rdd = source._plain_jrdd().rdd()
-    while "HadoopRDD" not in rdd.getClass().getSimpleName():
-        dependencies = rdd.dependencies()
-        if dependencies.size() != 1:
-            return ()
-        rdd = dependencies.head().rdd()
     found = []
-    newer = "NewHadoopRDD" in rdd.getClass().getSimpleName()
-    for partition in rdd.partitions():
-        held = partition.serializableHadoopSplit() if newer else partition.inputSplit()
-        split = held.value()
+    for split in _hadoop_splits(source):
         if not split.getClass().getSimpleName().endswith("FileSplit") or "Combine" in split.getClass().getSimpleName():
             return ()
         found.append(Split(split.getPath().toString(), int(split.getStart()), int(split.getLength())))
     return tuple(found)
 
 
-def stamps_of(source: Captured, splits: tuple[Split, ...]) -> tuple[Stamp, ...]:
-    return tuple(_stamp(source, path) for path in sorted({split.path for split in splits}))
+def _files(source: Captured) -> tuple[tuple[str, ...], ...]:
+    """The files that partitions read where each file is one record."""
+    return tuple(tuple(path.toString() for path in split.getPaths()) for split in _hadoop_splits(source))
+
+
+def _hadoop_splits(source: Captured) -> Iterator[Any]:
+    """What Hadoop is asked to read for each partition; nothing if it is not Hadoop that reads."""
+    rdd = source._plain_jrdd().rdd()
+    while not rdd.getClass().getSimpleName().endswith(_OF_HADOOP):
+        dependencies = rdd.dependencies()
+        if dependencies.size() != 1:
+            return
+        rdd = dependencies.head().rdd()
+    older = rdd.getClass().getSimpleName() == "HadoopRDD"
+    for partition in rdd.partitions():
+        yield (partition.inputSplit() if older else partition.serializableHadoopSplit()).value()
+
+
+def _stamped(source: Captured, facts: SourceFacts) -> SourceFacts:
+    """The facts with the files as they are now."""
+    paths = {split.path for split in facts.splits}.union(*facts.files)
+    return replace(facts, stamps=tuple(_stamp(source, path) for path in sorted(paths)))
 
 
 def _stamp(source: Captured, uri: str) -> Stamp:
@@ -94,7 +112,7 @@ def _stamp(source: Captured, uri: str) -> Stamp:
     if path is not None:
         status = os.stat(path)
         return Stamp(uri, status.st_size, status.st_mtime_ns)
-    sc = source.ctx
+    sc = running(source.ctx)
     where = getattr(sc._jvm, "org.apache.hadoop.fs.Path")(uri)
     status = where.getFileSystem(sc._jsc.hadoopConfiguration()).getFileStatus(where)
     return Stamp(uri, int(status.getLen()), int(status.getModificationTime()))

@@ -1,4 +1,4 @@
-"""Progress of our own long jobs, as a bar that appears after a second, in a notebook or a terminal."""
+"""Our own jobs: that there is a Spark to run them, and a bar that appears after a second, in a notebook or a terminal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
+from bigdebug.errors import IncompleteLineageError
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
@@ -17,6 +19,16 @@ PATIENCE = 1.0
 """Seconds until there is a bar."""
 
 _EVERY = 0.2
+
+
+def running(sc: SparkContext) -> SparkContext:
+    """``sc``, if it can still run jobs; else an error of ours."""
+    if sc._jsc is None:
+        raise IncompleteLineageError(
+            "This question needs a Spark job, and the SparkContext has been stopped",
+            remedy="rids(), origins() and lines of local text files are still answered; for the rest, run the job again.",
+        )
+    return sc
 
 
 @contextmanager
