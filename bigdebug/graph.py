@@ -137,7 +137,8 @@ class Stage:
 
     A stage that ``fetches`` reads the frames of which ``reads`` is made, not its records: if ``reads`` is wide, the first
     segment is then its merge, unless it only moves records. A stage that feeds a shuffle names the wide operator it
-    feeds and which of its parents it stands for (``feeds``, ``branch``).
+    feeds and which of its parents it stands for (``feeds``, ``branch``). An ``adopted`` stage did not run in the run: its
+    result was there already, from before capture, and its tables are derived when they are asked for.
     """
 
     id: str
@@ -147,6 +148,7 @@ class Stage:
     feeds: int | None = None
     branch: int = 0
     fetches: bool = False
+    adopted: bool = False
 
     @property
     def ends(self) -> int:
@@ -201,6 +203,16 @@ class OperatorGraph:
                 todo.extend(self[current].parents)
         return seen
 
+    def directly(self, operator: int) -> set[int]:
+        """The operator and those whose records the JVM makes its records of, without a stage between."""
+        seen, todo = set(), [operator]
+        while todo:
+            current = todo.pop()
+            seen.add(current)
+            if self[current].form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE):
+                todo.extend(self[current].parents)
+        return seen
+
     def downstream(self, operator: int) -> set[int]:
         """The operator and all that was made from it. Ids grow along the program, so one sweep is enough."""
         seen = {operator}
@@ -226,7 +238,7 @@ class OperatorGraph:
         stages = [
             Stage(
                 id=s["id"], reads=s["reads"], emission=Emission(s["emission"]), feeds=s["feeds"], branch=s["branch"],
-                fetches=s["fetches"],
+                fetches=s["fetches"], adopted=s["adopted"],
                 segments=tuple(Segment(tuple(g["operators"]), Form(g["form"])) for g in s["segments"]),
             )
             for s in data["stages"]

@@ -102,7 +102,7 @@ class DebugSession:
 
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
-        self._recorder.capturing = False
+        self._recorder.captures.end()
         if self.attached:
             self.attached = False
             others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]
@@ -140,17 +140,9 @@ class DebugSession:
         """
         if strategy not in STRATEGIES:
             raise ValueError(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
-        recorder = self._recorder
         capture = Capture(name)
-        before = recorder.capturing, recorder.run_name, recorder.strategy
-        recorder.capturing, recorder.run_name, recorder.strategy = True, name, strategy
-        note = capture.runs.append
-        recorder.listeners.append(note)
-        try:
+        with self._recorder.captures.opened(name, strategy, capture.runs.append):
             yield capture
-        finally:
-            recorder.listeners.remove(note)
-            recorder.capturing, recorder.run_name, recorder.strategy = before
 
     @contextmanager
     def skip(self) -> Iterator[None]:

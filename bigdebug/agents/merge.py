@@ -121,3 +121,6 @@ class Sort:
             records.close()
 
         return ordered()
+
+
+MERGES = (Combine, Gather, Sort)

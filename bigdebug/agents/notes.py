@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,8 @@ class Notes:
     levels: list[Count | None] = field(default_factory=list)
     columns: dict[str, Callable[[], npt.NDArray[Any]]] = field(default_factory=dict)
     _named: dict[str, Column] = field(default_factory=dict)
+    ended: bool = False
+    """Whether what the stage reads was read to its end: then the counts of its levels are sizes."""
     progress: Count | None = None
     """How many records the emission has taken, if it counts them itself."""
 
@@ -73,6 +76,15 @@ class Notes:
     def known(self, name: str) -> Column:
         """The column that was made under this name."""
         return self._named[name]
+
+    def to_the_end(self, records: Iterable[Any]) -> Iterator[Any]:
+        """The records, with a note when there are no more of them."""
+
+        def end() -> Iterator[Any]:
+            self.ended = True
+            yield from ()
+
+        return chain(records, end())
 
     def counts(self, emitted: int) -> tuple[int, ...]:
         """Records at every level, given how many left the last one."""

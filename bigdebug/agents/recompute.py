@@ -4,66 +4,73 @@ the records of the run."""
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bigdebug.agents.emit import Emitted
+from bigdebug.agents.frames import Dumps
 from bigdebug.agents.notes import Notes
-from bigdebug.agents.segments import Leaked
 from bigdebug.agents.stage import StageFunction
 
 
+class Known(NamedTuple):
+    """What is known of a stage on a partition, None where nothing is: records that entered it and that left it, a
+    digest of what left, and one of the records that were asked for."""
+
+    entered: int | None = None
+    left: int | None = None
+    digest: int | None = None
+    answers: int | None = None
+
+
 class Facts(NamedTuple):
-    """What a recomputation saw: compared with the block of the run. ``operators`` are digests by segment, if asked."""
+    """What a recomputation saw. ``operators`` are digests by segment, if asked."""
 
     partition: int
-    levels: tuple[int, ...]
-    digest: int
+    known: Known
     operators: tuple[int, ...] = ()
+
+
+def agrees(seen: Known, expected: Known) -> bool:
+    """Whether a recomputation saw what is known."""
+    return all(e is None or e == s for s, e in zip(seen, expected, strict=True))
 
 
 @dataclass
 class Tap:
-    """Lets all records pass and keeps those at ``wanted`` positions that satisfy ``test`` (None: all)."""
+    """Lets all records pass and keeps those at ``wanted`` positions that satisfy ``test`` (None: all), as pickles.
+
+    As pickles, for the functions that come next may change them.
+    """
 
     wanted: Any
     test: Callable[[Any], Any] | None
-    kept: list[tuple[int, Any]] = field(default_factory=list)
+    dumps: Dumps
+    kept: list[tuple[int, bytes]] = field(default_factory=list)
+    digest: int = 0
 
     def pass_on(self, records: Iterable[Any]) -> Iterator[Any]:
         wanted = iter(self.wanted.tolist())
         following = next(wanted, -1)
         for position, record in enumerate(records):
             if position == following:
-                if self.test is None or self.test(record):
-                    self.kept.append((position, record if self.test is None else None))
+                if self.test is None:
+                    self._keep(position, self.dumps(record))
+                elif self.test(record):
+                    self._keep(position, b"")
                 following = next(wanted, -1)
             yield record
 
-
-@dataclass(frozen=True)
-class Watched:
-    """A segment with a digest of what leaves it, record by record: to find the operator that does not repeat itself."""
-
-    segment: Any
-    digests: list[int]
-
-    def run(self, split: int, records: Any, notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
-        number = len(self.digests)
-        self.digests.append(0)
-        passing = self.segment.run(split, records, notes, name, leaked)
-
-        def watched() -> Iterator[Any]:
-            for record in passing:
-                self.digests[number] = zlib.crc32(canonical(record), self.digests[number])
-                yield record
-
-        return watched()
+    def _keep(self, position: int, pickled: bytes) -> None:
+        self.digest = zlib.crc32(pickled, zlib.crc32(position.to_bytes(8, "big"), self.digest))
+        self.kept.append((position, pickled))
 
 
 def canonical(record: Any) -> bytes:
@@ -82,48 +89,96 @@ def canonical(record: Any) -> bytes:
 class Recompute:
     """Runs ``stage`` again on the partitions of ``wanted``, taps its level ``level``, and reports facts.
 
-    Gives (position, record) pairs, then one Facts; nothing for other partitions. Level 0 is what the stage reads.
+    Gives (partition, position, pickle) of each record, unless ``quiet``, then one Facts; nothing for other partitions. Level 0
+    is what the stage reads. Where the run stopped early, ``limits`` says after how many records that left.
     """
 
     stage: StageFunction
     level: int
     wanted: Mapping[int, Any]
+    dumps: Dumps
     test: Callable[[Any], Any] | None = None
+    limits: Mapping[int, int] = field(default_factory=dict)
     watched: bool = False
+    quiet: bool = False
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         if split not in self.wanted:
             return
-        notes, emitted, digests = Notes(), Emitted(), list[int]()
-        tap = Tap(np.asarray(self.wanted[split]), self.test)
-        stage = self.stage
-        stage.emission.prepare(notes)
-        records: Any = stage.reader.read(incoming, notes)
-        if self.level == 0:
-            records = tap.pass_on(records)
-        for number, segment in enumerate(stage.segments):
-            run = Watched(segment, digests) if self.watched else segment
-            records = run.run(split, records, notes, f"segment{number}", stage.leaked)
-            if self.level == number + 1:
-                records = tap.pass_on(records)
+        notes, emitted = Notes(), Emitted()
+        tap = Tap(np.asarray(self.wanted[split]), self.test, self.dumps)
+        last = len(self.stage.segments)
+        digests = [0] * last
+
+        def watch(level: int, records: Iterable[Any]) -> Iterable[Any]:
+            if level == last and split in self.limits:
+                records = islice(records, self.limits[split])
+            if self.watched and level:
+                records = _digesting(records, digests, level - 1)
+            return tap.pass_on(records) if level == self.level else records
+
         digest = 0
-        for frame in stage.emission.frames(split, records, notes, emitted, stage.leaked):
+        for frame in self.stage.frames(split, incoming, notes, emitted, watch):
             digest = zlib.crc32(frame, digest)
-        yield from tap.kept
-        yield Facts(split, notes.counts(emitted.records), digest, tuple(digests))
+        if not self.quiet:
+            yield from ((split, position, pickled) for position, pickled in tap.kept)
+        levels = notes.counts(emitted.records)
+        yield Facts(split, Known(levels[0], levels[-1], digest, tap.digest), tuple(digests))
+
+
+def _digesting(records: Iterable[Any], digests: list[int], number: int) -> Iterator[Any]:
+    for record in records:
+        digests[number] = zlib.crc32(canonical(record), digests[number])
+        yield record
+
+
+@dataclass(frozen=True)
+class Drained:
+    """Runs ``stage`` on the partitions of ``wanted`` for their blocks alone."""
+
+    stage: StageFunction
+    wanted: frozenset[int]
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterable[Any]:
+        if split in self.wanted:
+            for _ in self.stage(split, incoming):
+                pass
+        return ()
+
+
+@dataclass(frozen=True)
+class Digested:
+    """(partition, crc32) of the frames of an RDD of bytes."""
+
+    def __call__(self, split: int, incoming: Iterable[bytes]) -> Iterator[tuple[int, int]]:
+        digest = 0
+        for frame in incoming:
+            digest = zlib.crc32(frame, digest)
+        yield split, digest
+
+
+@dataclass(frozen=True)
+class Counted:
+    """(partition, records) of an RDD."""
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[tuple[int, int]]:
+        yield split, sum(1 for _ in incoming)
 
 
 @dataclass(frozen=True)
 class Pick:
-    """The records at ``wanted`` positions of an RDD as it is, with their positions or, if ``bare``, without."""
+    """(partition, position, record) of the records at ``wanted`` positions that satisfy ``test``; without ``placed``,
+    the records alone. Local files among ``stamps`` (path, bytes, time of change) must still be what they were."""
 
     wanted: Mapping[int, Any]
     test: Callable[[Any], Any] | None = None
-    bare: bool = False
+    placed: bool = True
+    stamps: tuple[tuple[str, int, int], ...] = ()
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         if split not in self.wanted:
             return
+        check(self.stamps)
         wanted = iter(self.wanted[split].tolist())
         following = next(wanted, None)
         if following is None:
@@ -131,10 +186,19 @@ class Pick:
         for position, record in enumerate(incoming):
             if position == following:
                 if self.test is None or self.test(record):
-                    yield record if self.bare else (position, None if self.test else record)
+                    yield (split, position, None if self.test else record) if self.placed else record
                 following = next(wanted, None)
                 if following is None:
                     return
+
+
+def check(stamps: tuple[tuple[str, int, int], ...]) -> None:
+    """Fail if a file is there and is not what it was."""
+    for path, size, changed in stamps:
+        if os.path.exists(path):
+            status = os.stat(path)
+            if (status.st_size, status.st_mtime_ns) != (size, changed):
+                raise RuntimeError(f"bigdebug: {path} has changed since the run read it")
 
 
 @dataclass(frozen=True)
@@ -163,24 +227,18 @@ class Without:
 
 @dataclass(frozen=True)
 class Verified:
-    """A recomputation as an ordinary stream of records: it fails if the facts are not those of the run."""
+    """A recomputation as an ordinary stream of records: it fails if it does not see what is ``expected``."""
 
     recompute: Recompute
-    expected: Mapping[int, tuple[tuple[int, ...], int]]
+    expected: Mapping[int, Known]
     complain: Callable[[int], Exception]
     edit: Without | None = None
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         found = list(self.recompute(split, incoming))
-        if found and agrees(found[-1], self.expected[split]):
-            records = (record for _, record in found[:-1])
-            return records if self.edit is None else self.edit(split, records)
-        if found:
+        if not found:
+            return iter(())
+        if not agrees(found[-1].known, self.expected[split]):
             raise self.complain(split)
-        return iter(())
-
-
-def agrees(facts: Facts, expected: tuple[tuple[int, ...], int]) -> bool:
-    """Whether a recomputation emitted what the run did. Its levels may be finer; the ends must agree."""
-    levels, digest = expected
-    return (facts.levels[0], facts.levels[-1], facts.digest) == (levels[0], levels[-1], digest)
+        records = (pickle.loads(pickled) for _, _, pickled in found[:-1])
+        return records if self.edit is None else self.edit(split, records)

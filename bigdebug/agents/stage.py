@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bigdebug.agents.emit import Emission, Emitted
-from bigdebug.agents.merge import Merge
+from bigdebug.agents.merge import MERGES
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.readers import Reader
-from bigdebug.agents.segments import Leaked, Offsets, OneToOne, Paired, Whole
+from bigdebug.agents.segments import Leaked
 from bigdebug.store.blocks import Block, write_block
 
 TOO_LARGE = 1 << 30
 """Tables of a partition beyond so many bytes are not written: deriving them on demand is cheaper than keeping them."""
 
-Runnable = OneToOne | Offsets | Paired | Whole | Merge
+Watch = Callable[[int, Iterable[Any]], Iterable[Any]]
 
 
 class Task(NamedTuple):
@@ -85,15 +85,27 @@ class StageFunction:
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
         started = time.perf_counter()
         notes, emitted = Notes(), Emitted()
-        self.emission.prepare(notes)
-        records: Any = self.reader.read(incoming, notes)
-        for number, segment in enumerate(self.segments):
-            records = segment.run(split, records, notes, f"segment{number}", self.leaked)
         digest = 0
-        for frame in self.emission.frames(split, records, notes, emitted, self.leaked):
+        for frame in self.frames(split, incoming, notes, emitted):
             digest = zlib.crc32(frame, digest)
             yield frame
         self._commit(split, notes, emitted, digest, time.perf_counter() - started)
+
+    def frames(
+        self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None = None
+    ) -> Iterator[bytes]:
+        """What leaves the stage. ``watch(level, records)`` may look at the records of each level as they pass."""
+        self.emission.prepare(notes)
+        records: Any = self.reader.read(incoming, notes)
+        if self.segments and isinstance(self.segments[0], MERGES):
+            notes.ended = True  # a merge reads all that arrived before it gives anything
+        else:
+            records = notes.to_the_end(records)
+            records = records if watch is None else watch(0, records)
+        for number, segment in enumerate(self.segments):
+            records = segment.run(split, records, notes, f"segment{number}", self.leaked)
+            records = records if watch is None else watch(number + 1, records)
+        return self.emission.frames(split, records, notes, emitted, self.leaked)
 
     def _commit(self, split: int, notes: Notes, emitted: Emitted, digest: int, seconds: float) -> None:
         task = self.identify()
@@ -106,7 +118,7 @@ class StageFunction:
             stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > TOO_LARGE
             block = Block(
                 stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,
-                columns={} if stub else columns, stub=stub,
+                columns={} if stub else columns, stub=stub, ended=notes.ended,
             )
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it

@@ -13,7 +13,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,8 @@ Array = npt.NDArray[Any]
 class Block:
     """What the agents of one task noted. ``levels`` counts records by level; ``digest`` is a crc32 of the output.
 
-    A ``stub`` holds these facts alone: its tables are to be derived.
+    A ``stub`` holds these facts alone: its tables are to be derived. ``ended`` says that what the stage reads was read
+    to its end, so that ``levels`` are sizes.
     """
 
     stage: str
@@ -43,6 +44,9 @@ class Block:
     digest: int
     columns: Mapping[str, Array]
     stub: bool = False
+    ended: bool = True
+    tables: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What readers have made of the columns, by segment: it goes when the block goes."""
 
     def column(self, name: str) -> Array:
         return self.columns[name]
@@ -60,7 +64,7 @@ def encode(block: Block) -> bytes:
     facts: dict[str, Any] = {
         "stage": block.stage, "partition": block.partition, "attempt": block.attempt,
         "levels": block.levels, "digest": block.digest,
-        "stub": block.stub, "widths": {},
+        "stub": block.stub, "ended": block.ended, "widths": {},
     }
     arrays = []
     for name, values in block.columns.items():
@@ -112,6 +116,7 @@ def decode(data: bytes, where: str = "a block") -> Block:
         return Block(
             stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
             levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
+            ended=facts["ended"],
         )
     except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, StopIteration) as problem:
         raise CorruptBlockError(f"The lineage block {where} holds something else: {problem}", remedy=mend) from problem

@@ -45,11 +45,10 @@ class Lineage:
     store: LineageStore
     runs: tuple[str, ...]
     derive: Derive | None = None
-    count: Callable[[int], dict[int, int]] | None = None
-    """Counts the records of a source, by partition, that no task of ours has read."""
-    computed: Mapping[str, Collection[int]] = field(default_factory=dict)
-    """Partitions that the run computed, by stage: a block that is missing there is lost, not empty."""
-    _tables: dict[tuple[str, int, int], Table] = field(default_factory=dict)
+    count: Callable[[int, Collection[int]], Mapping[int, int]] | None = None
+    """Counts the records of an operator in partitions that no task of ours has read to their end."""
+    computed: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """Partitions that the run computed, by stage, with digests: a block that is missing there is lost, not empty."""
 
     def __post_init__(self) -> None:
         self._stages = Stages(self.graph, self.readable)
@@ -124,15 +123,14 @@ class Lineage:
         subject = self.graph[operator]
         found: dict[int, int] = {}
         for stage, level in self._stages.levels(operator):
-            for partition in self.readable(stage):
-                seen = self.block(stage, partition, tables=False).levels[level]
-                found[partition] = max(seen, found.get(partition, 0))
+            for partition, block in self._counted(stage):
+                found[partition] = max(block.levels[level], found.get(partition, 0))
         if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
             return {**structure.records(self, subject), **found}
         if found or not subject.partitions:
             return found
         if subject.form is Form.SOURCE and self.count is not None:
-            return self.count(operator)
+            return dict(self.count(operator, range(subject.partitions)))
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._stages.ending_at(operator, {operator})
             partitions = self.readable(stage)
@@ -156,31 +154,54 @@ class Lineage:
         return found
 
     def sizes(self, operator: int, partitions: Iterable[int]) -> dict[int, int]:
-        """Records by partition; an error of ours for a partition that the run never saw."""
-        known = self.records(operator)
+        """Records in partitions, whether or not the run read them to their end: counted by a job where it did not.
+
+        An error of ours for a partition that cannot be counted here.
+        """
+        known = self.whole(operator)
         missing = [p for p in partitions if p not in known]
-        if missing:
+        if missing and self.count is not None:
+            known.update(self.count(operator, missing))
+        elif missing:
             raise IncompleteLineageError(
-                f"The run did not read partition {missing[0]} of {self.graph[operator]}",
+                f"The run did not read partition {missing[0]} of {self.graph[operator]} to its end",
                 remedy="Run an action that reads all of it under capture.",
             )
         return known
+
+    def whole(self, operator: int) -> dict[int, int]:
+        """Records in those partitions of an operator that the run is known to have read to their end."""
+        found = {
+            partition: block.levels[level] for stage, level in self._stages.levels(operator)
+            for partition, block in self._counted(stage) if block.ended
+        }
+        subject = self.graph[operator]
+        if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
+            return {**structure.whole(self, subject), **found}
+        return found
+
+    def _counted(self, stage: Stage) -> Iterator[tuple[int, Block]]:
+        """The blocks of a stage that tell how many records there were; none of a stage that did not run."""
+        for partition in self.readable(stage):
+            known = self.store.block(self.runs, stage.id, partition) if stage.adopted else self.block(stage, partition, tables=False)
+            if known is not None:
+                yield partition, known
 
     # ---- tables -----------------------------------------------------------------------------------------------
 
     def _table(self, stage: Stage, number: int, partition: int) -> Table:
         stage = self._furthest(stage, number, partition)
-        key = (stage.id, number, partition)
-        if key not in self._tables:
-            block = self.block(stage, partition)
+        block = self.block(stage, partition)
+        if number not in block.tables:
             segment = stage.segments[number]
             detail = self.graph[segment.operators[-1]].detail
             right = self._runs(stage, partition).branches() == 1 if segment.form in (Form.JOIN, Form.SUBTRACT) else None
-            self._tables[key] = table(
+            block.tables[number] = table(
                 segment.form.value, f"segment{number}", block.columns,
                 block.levels[number], block.levels[number + 1], right, detail,
             )
-        return self._tables[key]
+        found: Table = block.tables[number]
+        return found
 
     def _runs(self, stage: Stage, partition: int) -> Arrivals:
         return Arrivals.of(self.read_block(stage, partition))
@@ -220,6 +241,8 @@ class Lineage:
     def readable(self, stage: Stage) -> list[int]:
         """The partitions that the run computed of ``stage``, or of the one that it was derived from."""
         base = stage.id.removesuffix(FINE)
+        if stage.adopted:
+            return list(range(self.graph[stage.ends].partitions))
         return sorted({*self.computed.get(base, ()), *self.store.partitions(self.runs, base)})
 
     def read(self, stage: Stage, number: int = -1) -> list[int]:

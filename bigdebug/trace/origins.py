@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from bigdebug.errors import SourceChangedError
 from bigdebug.model import Origin
 from bigdebug.trace.tables import Positions
 
@@ -24,11 +25,15 @@ class Split:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a file looked like when it was read: size in bytes and time of modification in nanoseconds or milliseconds."""
+    """What a file looked like when it was read: size in bytes, times in nanoseconds.
+
+    ``replaced`` is when the file system last changed the file's entry; 0 where it does not tell.
+    """
 
     path: str
     size: int
     modified: int
+    replaced: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,19 @@ class SourceFacts:
     slices: int = 1
     plain: bool = False
     """True if the lines of a text are those that anybody would cut: UTF-8, the usual ends of lines."""
+    broken: str = ""
+    """Why nobody can say what was read; empty if it is known."""
+
+    def check(self) -> None:
+        """Raise SourceChangedError if it is not known what was read."""
+        if self.broken:
+            raise SourceChangedError(
+                f"{self.dataset}: {self.broken}", remedy="Run the job again under capture; rids are still answered."
+            )
 
     def origins(self, partition: int, positions: Positions, sizes: Sizes) -> list[Origin]:
         """The origins of records of one partition. Lines count from 1, rows and indices from 0."""
+        self.check()
         if self.files:
             return [Origin(self.dataset, self.files[partition][p]) for p in positions]
         if self.splits:
@@ -88,3 +103,15 @@ class SourceFacts:
             **data, "splits": tuple(Split(**s) for s in data["splits"]), "stamps": tuple(Stamp(**s) for s in data["stamps"]),
             "files": tuple(map(tuple, data["files"])),
         })
+
+
+def settled(mine: SourceFacts, known: Sequence[SourceFacts]) -> SourceFacts:
+    """The facts of a source that tasks of several runs may have read, who ``known`` it each as it then was.
+
+    ``mine`` are those that the latest run found; they hold if no task has read the source.
+    """
+    if not known:
+        return mine
+    if any((k.splits, k.files, k.stamps) != (known[0].splits, known[0].files, known[0].stamps) for k in known):
+        return replace(mine, broken="its files changed while Spark kept a part of what it had read, so the run has seen both")
+    return known[0]

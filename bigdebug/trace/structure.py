@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,16 +51,19 @@ def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int
                 stopped.add(partition)
 
 
-def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
-    if operator.form is Form.CARTESIAN:
-        return _product_back(lineage, operator, hop, places)
-    found = []
+def moved(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
+    """(partition, the parent's, positions, positions there) of records that came from the parent on ``hop.branch``."""
     for partition, branch, part, first, size in _spans(lineage, operator):
         if branch == hop.branch and partition in places:
             at = places[partition]
             inside = at[at >= first] if size is None else at[(at >= first) & (at < first + size)]
-            found.append({part: inside - first})
-    return union(*found)
+            yield partition, part, inside, inside - first
+
+
+def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+    if operator.form is Form.CARTESIAN:
+        return _product_back(lineage, operator, hop, places)
+    return union(*({part: there} for _, part, _, there in moved(lineage, operator, hop, places)))
 
 
 def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
@@ -73,11 +76,22 @@ def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dic
     return union(*found)
 
 
+def whole(lineage: Lineage, operator: Operator) -> dict[int, int]:
+    """Records in the partitions of which all pieces were read to their end."""
+    known = [lineage.whole(parent) for parent in operator.parents]
+    parts = list(pieces(lineage, operator))
+    broken = {partition for partition, branch, part in parts if part not in known[branch]}
+    return {partition: size for partition, size in _added(operator, parts, known).items() if partition not in broken}
+
+
 def records(lineage: Lineage, operator: Operator) -> dict[int, int]:
     """Records by partition, from those of the parents."""
-    known = [lineage.records(parent) for parent in operator.parents]
+    return _added(operator, pieces(lineage, operator), [lineage.records(parent) for parent in operator.parents])
+
+
+def _added(operator: Operator, parts: Iterable[tuple[int, int, int]], known: list[dict[int, int]]) -> dict[int, int]:
     found: dict[int, int] = {}
-    for partition, branch, part in pieces(lineage, operator):
+    for partition, branch, part in parts:
         if part not in known[branch]:
             continue
         size = known[branch][part]

@@ -12,6 +12,7 @@ from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.spark.rdd.actions import Actions
+from bigdebug.spark.rdd.chains import freeze, freeze_feeding
 from bigdebug.spark.rdd.compiler import Compiled
 from bigdebug.spark.rdd.definition import Definition
 from bigdebug.spark.rdd.narrow import NarrowOperators
@@ -37,6 +38,8 @@ class CapturedPipelinedRDD(Captured, PipelinedRDD[Any, Any]):  # type: ignore[mi
     """A captured RDD that PySpark computes in a Python worker."""
 
     def _plain_jrdd(self) -> Any:
+        if self._jrdd_val is None:
+            freeze(self)
         return PipelinedRDD._jrdd.fget(self)  # type: ignore[attr-defined]
 
 
@@ -47,4 +50,5 @@ def into_captured(rdd: RDD[Any], recorder: Recorder, definition: Definition) -> 
     captured._recorder = recorder
     captured._definition = definition
     captured._compiled = Compiled()
+    freeze_feeding(captured)
     return captured

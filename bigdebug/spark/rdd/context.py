@@ -35,10 +35,10 @@ class LineageContext(SparkContext):
 
     def setCaptureLineage(self, on: bool) -> None:
         """Capture the actions that follow, or stop doing so."""
-        self._bigdebug.capturing = bool(on)
+        self._bigdebug.captures.always = bool(on)
 
     def isCaptureLineage(self) -> bool:
-        return self._bigdebug.capturing
+        return self._bigdebug.captures.current() is not None
 
     # ---- sources ----------------------------------------------------------------------------------------------
 

@@ -89,8 +89,10 @@ def definitions(*rdds: Captured) -> Iterator[Captured]:
 
 def resolved(rdd: Captured) -> Operator:
     """The operator of ``rdd`` with its partitions counted; asks the JVM once."""
-    known = rdd.__dict__.get("_resolved")
-    if known is None:
+    # Spark chooses the groups of a coalesce by where its parent is cached: those of what ran are meant.
+    ran = rdd._compiled.records
+    known: tuple[Any, Operator] | None = rdd.__dict__.get("_resolved")
+    if known is None or known[0] is not ran:
         operator, lowering = rdd._definition.operator, rdd._definition.lowering
         detail = dict(operator.detail)
         if isinstance(lowering, Narrow):
@@ -100,10 +102,10 @@ def resolved(rdd: Captured) -> Operator:
         else:
             partitions = rdd.getNumPartitions()
         if operator.form is Form.COALESCE:
-            groups = rdd._plain_jrdd().rdd().partitions()
+            groups = (rdd._plain_jrdd() if ran is None else ran.rdd._jrdd).rdd().partitions()
             detail["groups"] = [list(partition.parentsIndices()) for partition in groups]
-        known = rdd.__dict__["_resolved"] = replace(operator, partitions=partitions, detail=detail)
-    return known
+        known = rdd.__dict__["_resolved"] = (ran, replace(operator, partitions=partitions, detail=detail))
+    return known[1]
 
 
 _LIBRARY = ("pyspark", "bigdebug", "contextlib", "functools")

@@ -22,7 +22,7 @@ from bigdebug.agents.notes import Notes
 from bigdebug.agents.spool import Spool
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Form
-from bigdebug.spark.rdd.compiler import stopped
+from bigdebug.spark.rdd.compiler import stopping
 from bigdebug.spark.rdd.definition import Definition, Exchange, Lowering, Narrow, Repartition, definitions, resolved
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Partitions = list[list[Any]]
 cloudpickle: Any = _cloudpickle
+stopped = stopping()
 
 MEMORY = 1 << 30
 # Operators that show which partition, or which place in it, a record has.

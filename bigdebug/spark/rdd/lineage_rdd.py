@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from pyspark import RDD
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
-from bigdebug.spark.rdd.compiler import PARTIAL, serializers
+from bigdebug.spark.rdd.compiler import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
@@ -45,13 +45,6 @@ class LineageRDD(Trace, RDD[Any]):
 
     def _to(self, operators: Iterable[int], find: Callable[[], Standing]) -> LineageRDD:
         return LineageRDD(self.run, operators, find, self._recorder)
-
-    def _sizes(self, operator: int, partitions: list[int]) -> Mapping[int, int]:
-        """As noted; partitions of a source that the run did not read wholly are counted by a job."""
-        known = self.run.lineage.records(operator)
-        whole = self.run.action not in PARTIAL
-        missing = [p for p in partitions if p not in known or not whole]
-        return {**known, **(self._questions.sizes(operator, missing) if missing else {})}
 
     # ---- records ----------------------------------------------------------------------------------------------
 

@@ -66,6 +66,9 @@ class Recorded:
         """Give what was compiled the storage that the user asked for this RDD."""
         raise NotImplementedError
 
+    def _stored(self) -> bool:
+        raise NotImplementedError
+
     def _plain_jrdd(self) -> Any:
         raise NotImplementedError
 

@@ -8,17 +8,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
+from bigdebug.spark.rdd.captures import Captures, OpenCapture
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
-from bigdebug.spark.rdd.snapshot import Ignoring
+from bigdebug.spark.rdd.frozen import Ignoring
 from bigdebug.spark.rdd.summary import summary
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.origins import SourceFacts, settled
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -34,17 +35,28 @@ RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
 
 @dataclass
 class Action:
-    """An action in progress: the RDD it was called on, and what was compiled for its jobs, an RDD each."""
+    """An action in progress: the RDD it was called on, and what was compiled for its jobs, an RDD each.
+
+    Of ``stages``, those in ``runs`` run if Spark does not hold their result.
+    """
 
     run: str
     name: str
     subject: Captured
-    title: str
+    capture: OpenCapture
     facts: Future[dict[int, SourceFacts]]
     targets: list[Captured] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
+    runs: set[str] = field(default_factory=set)
     trouble: list[str] = field(default_factory=list)
     uncompiled: set[Captured] = field(default_factory=set)
+
+
+class LatestTask(NamedTuple):
+    """The last task that computed a partition of a stage: its run, and the digest of what it gave."""
+
+    run: str
+    digest: int
 
 
 class _ThreadState(threading.local):
@@ -59,11 +71,9 @@ class Recorder:
     def __init__(self, sc: SparkContext, store: LineageStore) -> None:
         self.sc = sc
         self.store = store
-        self.capturing = False
+        self.captures = Captures()
         self.skipping = False
         self.progress = True
-        self.run_name: str | None = None
-        self.strategy = "auto"
         self.runs: list[Run] = []
         self.targets: dict[str, list[Captured]] = {}
         self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
@@ -73,9 +83,9 @@ class Recorder:
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)
         self._state = _ThreadState()
+        self._tasks: dict[str, dict[int, LatestTask]] = {}
         self._questions: dict[str, Questions] = {}
         self.compiler = Compiler(self)
-        self.listeners: list[Callable[[Run], None]] = []
 
     # ---- definitions ------------------------------------------------------------------------------------------
 
@@ -147,8 +157,10 @@ class Recorder:
                 jrdd = self.compiler.action_jrdd(rdd)
                 if rdd not in action.targets:
                     action.targets.append(rdd)
-                for stage in self.compiler.stages(rdd):
+                for stage, adopted in self.compiler.stages(rdd):
                     action.stages[stage.id] = stage
+                    if not adopted:
+                        action.runs.add(stage.id)
                 return jrdd
             except Exception as trouble:  # the user's job comes first
                 log.warning("bigdebug runs %s without capture: %s", action.name, trouble, exc_info=True)
@@ -165,7 +177,7 @@ class Recorder:
 
         if run.id not in self._questions:
             found = self._questions[run.id] = Questions(self, run)
-            run.lineage.derive, run.lineage.count = found.derive, found.count
+            run.lineage.derive, run.lineage.count = found.derive, found.sizes
         return self._questions[run.id]
 
     # ---- actions ----------------------------------------------------------------------------------------------
@@ -195,14 +207,17 @@ class Recorder:
 
     def begin(self, name: str, subject: Captured) -> Action | None:
         """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
-        if not self.capturing or self.defining or self._state.action is not None:
+        if self.defining or self._state.action is not None or self.sc._jsc is None:
+            return None
+        capture = self.captures.current()
+        if capture is None:
             return None
         # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
         facts = self._beside.submit(self._measure, subject)
-        action = Action(f"r{next(self._run_ids)}", name, subject, self.run_name or name, facts)
+        action = Action(f"r{next(self._run_ids)}", name, subject, capture, facts)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
-        self.sc.setLocalProperty(STRATEGY_PROPERTY, self.strategy)
+        self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
         return action
 
     def leave(self, action: Action) -> None:
@@ -222,23 +237,29 @@ class Recorder:
     def _finish(self, action: Action, status: str) -> None:
         subject = action.subject._definition.operator.id
         targets = action.targets or [action.subject]
-        graph = graph_of(targets, action.stages.values())
         reports = self.reports_of(action.run)
         self.store.forget(action.run)
+        for report in reports:
+            self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(action.run, report.digest)
+        tasks = {stage: dict(sorted(self._tasks[stage].items())) for stage in action.stages if stage in self._tasks}
+        graph = graph_of(targets, [
+            replace(stage, adopted=stage.id not in action.runs and stage.id not in tasks) for stage in action.stages.values()
+        ])
+        earlier = {task.run for known in tasks.values() for task in known.values()} - {action.run}
         trouble = list(action.trouble)
         trouble += [f"stage {r.stage}, partition {r.partition}: {r.error}" for r in reports if r.error]
         if trouble and status == "succeeded":
             status = "partial"
         run = Run(
-            id=action.run, name=action.title, action=action.name, status=status,
+            id=action.run, name=action.capture.name or action.name, action=action.name, status=status,
             subject=subject, graph=graph, statistics=summary(graph, subject, reports),
-            incomplete=tuple(trouble), store=self.store, earlier=self._sharing(graph),
-            sources=action.facts.result(), computed=self._computed(graph, reports),
+            incomplete=tuple(trouble), store=self.store,
+            earlier=tuple(run.id for run in reversed(self.runs) if run.id in earlier), sources=self._sources(graph, action),
+            computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
         )
         self.targets[run.id] = targets
         self.runs.append(run)
-        for listener in list(self.listeners):
-            listener(run)
+        action.capture.note(run)
 
     def _measure(self, subject: Captured) -> dict[int, SourceFacts]:
         from bigdebug.spark.rdd.sources import measured
@@ -246,20 +267,17 @@ class Recorder:
         with self.plain():
             return measured(subject)
 
-    def _sharing(self, graph: OperatorGraph) -> tuple[str, ...]:
-        """Earlier runs that computed stages of ``graph``, latest first."""
-        return tuple(run.id for run in reversed(self.runs) if any(stage.id in run.computed for stage in graph.stages))
-
-    def _computed(self, graph: OperatorGraph, reports: Sequence[Report]) -> dict[str, dict[int, int]]:
-        """Partitions by stage with their digests, of this run and of earlier ones that computed the same stages."""
-        found: dict[str, dict[int, int]] = {stage.id: {} for stage in graph.stages}
-        for run in self.runs:
-            for stage, digests in run.computed.items():
-                if stage in found:
-                    found[stage].update(digests)
-        for report in reports:
-            found.setdefault(report.stage, {})[report.partition] = report.digest
-        return {stage: dict(sorted(digests.items())) for stage, digests in found.items() if digests}
+    def _sources(self, graph: OperatorGraph, action: Action) -> dict[int, SourceFacts]:
+        """The facts of the sources as the tasks found them that read them: of this run, or of earlier ones."""
+        mine, earlier = action.facts.result(), {run.id: run.sources for run in self.runs}
+        found = {}
+        for source, facts in mine.items():
+            readers = {
+                task.run for stage in graph.stages if source in graph.directly(stage.reads)
+                for task in self._tasks.get(stage.id, {}).values()
+            }
+            found[source] = settled(facts, [mine[source] if run == action.run else earlier[run][source] for run in sorted(readers)])
+        return found
 
     def reports_of(self, run: str) -> list[Report]:
         """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""

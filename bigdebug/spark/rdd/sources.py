@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
 
 
-_NOTED = ("_resolved", "_facts")
+_NOTED = ("_resolved", "_facts", "_leading", "_feeding")
 """What is noted on a captured RDD and holds only for the session that captured it."""
 
 _OF_HADOOP = ("HadoopRDD", "WholeTextFileRDD", "BinaryFileRDD")
@@ -37,6 +37,7 @@ def adopt_source(recorder: Recorder, rdd: Any, name: str, dataset: str | None, d
 
 def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
     """A captured twin of an RDD that was made without bigdebug, or before it was detached; the RDD itself stays as it is."""
+    rdd = getattr(rdd, "_raw", rdd)  # a trace stands for the RDD of its records
     twin: Any = object.__new__(PipelinedRDD if isinstance(rdd, PipelinedRDD) else RDD)
     twin.__dict__.update((name, value) for name, value in rdd.__dict__.items() if name not in _NOTED)
     return adopt_source(recorder, twin, "rdd", rdd.name() or f"rdd {rdd.id()}", {"type": "rdd"})
@@ -47,11 +48,25 @@ def measured(subject: Captured) -> dict[int, SourceFacts]:
     found = {}
     for known in definitions(subject):
         if isinstance(known._definition.lowering, Source):
-            facts = known.__dict__.get("_facts")
-            fresh = facts_of(known) if facts is None else _stamped(known, facts)
-            fresh = replace(fresh, dataset=known.given_name or fresh.dataset)
-            known.__dict__["_facts"] = found[known._definition.operator.id] = fresh
+            operator = known._definition.operator
+            try:
+                facts = known.__dict__.get("_facts")
+                fresh = facts_of(known) if facts is None else _stamped(known, facts)
+                known.__dict__["_facts"] = fresh
+                fresh = replace(fresh, broken=_outdated(known, fresh))
+            except Exception as trouble:  # the job fails of the same, or does not read this source at all
+                reason = f"its files could not be looked at when the job began ({type(trouble).__name__})"
+                fresh = SourceFacts(operator.dataset or operator.name, "rdd", broken=reason)
+            found[operator.id] = replace(fresh, dataset=known.given_name or fresh.dataset)
     return found
+
+
+def _outdated(source: Captured, facts: SourceFacts) -> str:
+    """Why a cache may hold something else than the files do; empty if it does not."""
+    since = source.__dict__.get("_stored_since")
+    if since is not None and any(stamp.modified > since for stamp in facts.stamps):
+        return "its files have changed since it was cached, and Spark may have read either"
+    return ""
 
 
 def facts_of(source: Captured) -> SourceFacts:
@@ -111,15 +126,16 @@ def _stamp(source: Captured, uri: str) -> Stamp:
     path = local_path(uri)
     if path is not None:
         status = os.stat(path)
-        return Stamp(uri, status.st_size, status.st_mtime_ns)
+        return Stamp(uri, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     sc = running(source.ctx)
     where = getattr(sc._jvm, "org.apache.hadoop.fs.Path")(uri)
     status = where.getFileSystem(sc._jsc.hadoopConfiguration()).getFileStatus(where)
-    return Stamp(uri, int(status.getLen()), int(status.getModificationTime()))
+    return Stamp(uri, int(status.getLen()), int(status.getModificationTime()) * 1_000_000)
 
 
 def check_unchanged(source: Captured, facts: SourceFacts) -> None:
     """Raise SourceChangedError if a file that a run read is no longer what it was."""
+    facts.check()
     for stamp in facts.stamps:
         try:
             now = _stamp(source, stamp.path)
@@ -129,7 +145,8 @@ def check_unchanged(source: Captured, facts: SourceFacts) -> None:
                 remedy="Put the file back, or ask for rids only.",
             ) from problem
         if now != stamp:
+            how = f"it was {stamp.size} bytes and is {now.size}" if now.size != stamp.size else "it has been written again"
             raise SourceChangedError(
-                f"An input of the run has changed since: it was {stamp.size} bytes and is {now.size}", value=stamp.path,
+                f"An input of the run has changed since: {how}", value=stamp.path,
                 remedy="Run the job again under capture; rids of the old run still hold for the old file.",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,15 +18,18 @@ class Storage(Recorded):
     @functools.wraps(RDD.persist)
     def persist(self, *args: Any, **kwargs: Any) -> Any:
         result = PLAIN.persist(self, *args, **kwargs)
+        self.__dict__.setdefault("_stored_since", time.time_ns())
         self._also(lambda with_agents: with_agents._jrdd.persist(self._plain_jrdd().getStorageLevel()))
         return result
 
     def unpersist(self, blocking: bool = False) -> Any:
         self._also(lambda with_agents: with_agents._jrdd.unpersist(blocking))
+        self.__dict__.pop("_stored_since", None)
         return PLAIN.unpersist(self, blocking)
 
     def checkpoint(self) -> None:
         PLAIN.checkpoint(self)
+        self.__dict__.setdefault("_stored_since", time.time_ns())
         self._also(lambda with_agents: with_agents._jrdd.rdd().checkpoint())
 
     def localCheckpoint(self) -> None:
@@ -41,8 +45,8 @@ class Storage(Recorded):
 
     def getCheckpointFile(self) -> Any:
         found = PLAIN.getCheckpointFile(self)
-        if found is None and (with_agents := self._compiled.records) is not None:
-            found = PLAIN.getCheckpointFile(with_agents)
+        if found is None and (built := self._compiled.records) is not None:
+            found = PLAIN.getCheckpointFile(built.rdd)
         return found
 
     def _apply_storage(self, with_agents: RDD[Any]) -> None:
@@ -54,11 +58,21 @@ class Storage(Recorded):
         elif self.is_checkpointed:
             with_agents._jrdd.rdd().checkpoint()
 
+    def _stored(self) -> bool:
+        """True if Spark holds records of this RDD already, from a cache or a checkpoint that was filled without capture."""
+        if self.is_checkpointed and self._plain_jrdd().rdd().isCheckpointed():
+            return True
+        if not self.is_cached:
+            return False
+        mine = self._plain_jrdd().id()
+        return any(info.id() == mine and info.numCachedPartitions() > 0 for info in self.ctx._jsc.sc().getRDDStorageInfo())
+
     def _also(self, apply: Callable[[RDD[Any]], Any]) -> None:
-        if self._compiled.records is not None:
+        built = self._compiled.records
+        if built is not None and not built.adopted:
             with self._recorder.plain():
-                apply(self._compiled.records)
+                apply(built.rdd)
 
     def _either(self, holds: Callable[[Any], bool]) -> bool:
-        compiled = self._compiled.records
-        return bool(holds(self._plain_jrdd()) or (compiled is not None and holds(compiled._jrdd)))
+        built = self._compiled.records
+        return bool(holds(self._plain_jrdd()) or (built is not None and holds(built.rdd._jrdd)))

@@ -1,0 +1,62 @@
+"""Open captures: which of them an action belongs to. Several may be open, in one thread or in several."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from bigdebug.trace.run import Run
+
+
+@dataclass(frozen=True)
+class OpenCapture:
+    """What captures the actions of a block: the name of their runs, where lineage lives, who is told of each run."""
+
+    name: str | None = None
+    strategy: str = "auto"
+    told: tuple[Callable[[Run], None], ...] = ()
+    thread: int = field(default_factory=threading.get_ident)
+
+    def note(self, run: Run) -> None:
+        for tell in self.told:
+            tell(run)
+
+
+class Captures:
+    """An action belongs to the capture that its own thread opened last; else to the one that was opened last at all.
+
+    So the threads that a block starts are captured with it, and blocks in several threads do not mix.
+    """
+
+    def __init__(self) -> None:
+        self.always = False
+        self._open: list[OpenCapture] = []
+        self._plain = OpenCapture()
+
+    def current(self) -> OpenCapture | None:
+        """The capture of an action that begins now in this thread; None if it is not captured."""
+        here = threading.get_ident()
+        known = list(self._open)
+        mine = [capture for capture in known if capture.thread == here]
+        if mine or known:
+            return (mine or known)[-1]
+        return self._plain if self.always else None
+
+    def end(self) -> None:
+        """Capture nothing more, whatever is open."""
+        self.always = False
+        self._open = []
+
+    @contextmanager
+    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None]) -> Iterator[None]:
+        """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread."""
+        here = threading.get_ident()
+        around = next((c.told for c in reversed(self._open) if c.thread == here), ())
+        capture = OpenCapture(name, strategy, (*around, tell))
+        self._open.append(capture)
+        try:
+            yield
+        finally:
+            self._open = [other for other in self._open if other is not capture]

@@ -1,0 +1,116 @@
+"""Recipes: how a stage was compiled, so that it can be run again with the functions it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark import RDD
+
+from bigdebug.agents import emit
+from bigdebug.agents.stage import StageFunction
+from bigdebug.graph import FINE, Segment, Stage
+from bigdebug.spark.rdd.chains import Chain, Functions
+from bigdebug.spark.rdd.definition import Definition, Exchange, Narrow
+from bigdebug.spark.rdd.fusion import Pieces, fuse, split, split_at
+
+
+@dataclass(frozen=True)
+class Built:
+    """A plain RDD with agents, and the stages that computing it involves, in order.
+
+    ``adopted`` are those of them whose result was there already when capture began: Spark reads it and does not run them.
+    """
+
+    rdd: RDD[Any]
+    stages: tuple[str, ...] = ()
+    adopted: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, rdd: RDD[Any], parts: Iterable[Built]) -> Built:
+        """What is made of several others."""
+        parts = list(parts)
+        stages = tuple(dict.fromkeys(stage for part in parts for stage in part.stages))
+        # A stage that one part adopted and another one runs does run.
+        runs = {stage for part in parts for stage in part.stages if stage not in part.adopted}
+        return cls(rdd, stages, frozenset(stages) - runs)
+
+    def giving(self, rdd: RDD[Any]) -> Built:
+        """The same stages behind another view of their result."""
+        return replace(self, rdd=rdd)
+
+
+@dataclass(frozen=True)
+class Again:
+    """A stage with copies of its functions: ``pieces`` pairs each segment with what executes it."""
+
+    base: RDD[Any]
+    function: StageFunction
+    pieces: Pieces
+    definitions: Mapping[int, Definition]
+
+    def fine(self) -> Again:
+        """The same with an agent after each operator."""
+        return self._of(split(self.pieces), self.function.stage + FINE)
+
+    def showing(self, operator: int) -> tuple[Again, int]:
+        """The same with the records of ``operator`` at a level of their own, and that level."""
+        pieces = split_at(self.pieces, operator)
+        level = next((n + 1 for n, (segment, _) in enumerate(pieces) if segment.operators[-1] == operator), 0)
+        return self._of(pieces, self.function.stage), level
+
+    def before(self, internal: Collection[int]) -> Again:
+        """The same up to the records that the action was called on, without what it does with them."""
+        pieces = tuple((segment, run) for segment, run in self.pieces if not set(internal).intersection(segment.operators))
+        cut = self._of(pieces, self.function.stage)
+        return replace(cut, function=replace(cut.function, emission=emit.Nothing()))
+
+    def _of(self, pieces: Pieces, stage: str) -> Again:
+        segments = tuple(run for _, run in pieces)
+        return replace(self, pieces=pieces, function=replace(self.function, stage=stage, segments=segments))
+
+
+@dataclass
+class Recipe:
+    """What a stage is made from. ``merges`` says that what its shuffle brings is merged first."""
+
+    chain: Chain
+    functions: Functions
+    base: Built
+    merges: bool
+    memory: int
+    drains: bool
+    emission: Callable[[Mapping[int, Definition]], emit.Emission]
+    stage: Stage = field(init=False)
+    function: StageFunction = field(init=False)
+    _again: Again | None = None
+
+    def pieces(self, known: Mapping[int, Definition]) -> Pieces:
+        """The segments, with the functions that ``known`` has for the operators."""
+        merge: Pieces = ()
+        begins = self.chain.begins._definition.operator
+        if self.merges:
+            lowering = known[begins.id].lowering
+            assert isinstance(lowering, Exchange)
+            assert lowering.merge is not None
+            merge = ((Segment((begins.id,), begins.form), lowering.merge(self.memory)),)
+        own: list[tuple[Segment, Any]] = []
+        internal: list[tuple[Segment, Any]] = []
+        for rdd in self.chain.steps:
+            operator = rdd._definition.operator
+            step = known[operator.id].lowering
+            assert isinstance(step, Narrow)
+            (internal if "internal" in operator.detail else own).append((Segment((operator.id,), operator.form), step.step))
+        # A filter may look ahead where no other function of the user's runs in the stage.
+        drains = self.drains and not merge and len(own) == len(internal) == 1
+        return (*merge, *fuse(own, to_the_end=drains, ends=not internal), *fuse(internal))
+
+    def again(self, waste: Any) -> Again:
+        """The stage with copies of the functions that it ran; what they add to accumulators goes to ``waste``."""
+        if self._again is None:
+            known = self.functions.thaw(waste)
+            pieces = self.pieces(known)
+            function = replace(self.function, segments=tuple(run for _, run in pieces), emission=self.emission(known))
+            self._again = Again(self.base.rdd, function, pieces, known)
+        return self._again

@@ -1,0 +1,257 @@
+"""Rerun: a stage of a run computed once more, and compared with what the run tells of it.
+
+A run tells, for each stage and partition, how many records stood at its levels, a digest of what left the stage, and the tables
+that were kept. Where what is asked for is none of these (records inside a stage, or those that an action has used up), the
+stage is run a second time, and both must agree. What no comparison can see: a function that repeats itself now, gives
+other records than it gave in the run, and whose stage emitted the same nevertheless.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark import RDD
+from pyspark.core.rdd import PipelinedRDD
+
+from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
+from bigdebug.errors import IncompleteLineageError, NondeterminismError
+from bigdebug.graph import FINE, Emission, Stage
+from bigdebug.spark.jobs import progress, running
+from bigdebug.spark.rdd.compiler import serializers
+from bigdebug.spark.rdd.recipe import Again
+from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
+from bigdebug.store.blocks import Block, write_block
+from bigdebug.trace.agreement import same_lineage
+from bigdebug.trace.places import Places
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
+
+AGAIN = ".again"
+"""Ends the name of a stage while its blocks are not compared yet."""
+
+_dumps = serializers.CPickleSerializer().dumps
+
+
+class Rerun:
+    """Runs stages of one run again."""
+
+    def __init__(self, recorder: Recorder, run: Run) -> None:
+        self._recorder = recorder
+        self._run = run
+        self._digests: dict[tuple[str, int], int] = {}
+        self._reading: dict[int, Stage] = {}
+
+    # ---- records ----------------------------------------------------------------------------------------------
+
+    def records(self, stage: Stage, operator: int, wanted: Places, test: Any) -> list[tuple[int, int, bytes]]:
+        """(partition, position, pickle) of records of an operator of a stage, compared."""
+        again, level = self._again(stage).showing(operator)
+        expected = self._expected(stage, wanted)
+        recompute = Recompute(again.function, level, wanted, _dumps, test, self._limits(stage, wanted))
+        answers, facts = self._computed(again, recompute)
+        self._compare(stage, facts, expected)
+        if not self._covered(stage, operator):
+            _, second = self._computed(again, replace(recompute, quiet=True))
+            self._compare(stage, second, facts)
+        return answers
+
+    def distributed(self, stage: Stage, operator: int, wanted: Places, edit: Without | None) -> RDD[Any]:
+        """The same as an RDD, whose tasks compare."""
+        again, level = self._again(stage).showing(operator)
+        expected = self._expected(stage, wanted)
+        recompute = Recompute(again.function, level, wanted, _dumps, limits=self._limits(stage, wanted))
+        if not self._covered(stage, operator):
+            _, facts = self._computed(again, replace(recompute, quiet=True))
+            self._compare(stage, facts, expected)
+            expected = facts
+        names = self._names(stage)
+
+        def complain(split: int) -> Exception:
+            return RuntimeError(f"bigdebug: {names} gave other records in partition {split} than in the run")
+
+        return PipelinedRDD(again.base, Verified(recompute, expected, complain, edit))
+
+    def reading(self, rdd: Captured) -> Stage:
+        """A stage that reads ``rdd``, where no stage of the run does."""
+        operator = rdd._definition.operator.id
+        if operator not in self._reading:
+            with self._recorder.plain():
+                self._reading[operator] = self._recorder.compiler.reading(rdd)
+        return self._reading[operator]
+
+    # ---- lineage ----------------------------------------------------------------------------------------------
+
+    def derive(self, stage: Stage, partitions: Collection[int]) -> None:
+        """Write the blocks of ``stage`` into this run's folder, where they agree with what the run tells."""
+        origin = next(known for known in self._run.graph.stages if known.id == stage.id.removesuffix(FINE))
+        expected = self._expected(origin, partitions)
+        derived = self._blocks(stage, partitions)
+        lineage = self._run.lineage
+        again: dict[int, Block] = {}
+        for partition, block in derived.items():
+            if not agrees(Known(block.levels[0], block.levels[-1], block.digest), expected[partition]):
+                self._refuse(origin, partition)
+            coarse = lineage.store.block(lineage.runs, origin.id, partition) if stage.id != origin.id else None
+            if coarse is not None and not coarse.stub:
+                if not same_lineage(origin, coarse, stage, block):
+                    self._refuse(origin, partition)
+            elif partition not in again:
+                again = self._blocks(stage, partitions)
+            if again and not _alike(block, again[partition]):
+                self._refuse(origin, partition)
+        for partition, block in derived.items():
+            known = lineage.store.block(lineage.runs, stage.id, partition)
+            levels = block.levels if known is None else known.levels
+            digest = block.digest if expected[partition].digest is None else expected[partition].digest or 0
+            digest = digest if known is None else known.digest
+            write_block(str(lineage.store.root), self._run.id, replace(block, stage=stage.id, levels=levels, digest=digest))
+        lineage.store.forget(self._run.id)
+
+    def _blocks(self, stage: Stage, partitions: Collection[int]) -> dict[int, Block]:
+        """What deriving gives, not compared yet."""
+        again = self._again(stage)
+        again = again.fine() if stage.id.endswith(FINE) else again
+        name = stage.id + AGAIN
+        function = replace(again.function, stage=name, lazy=False)
+        with self._as_run():
+            self.job("deriving lineage", again.base, Drained(function, frozenset(partitions)), dict.fromkeys(partitions, ()))
+        trouble = [report.error for report in self._recorder.reports_of(self._run.id) if report.stage == name and report.error]
+        store = self._run.lineage.store
+        store.forget(self._run.id)
+        try:
+            found = {p: store.block([self._run.id], name, p) for p in partitions}
+        finally:
+            shutil.rmtree(store.root / self._run.id / name, ignore_errors=True)
+            store.forget(self._run.id)
+        missing = [p for p, block in found.items() if block is None or block.stub]
+        if missing:
+            raise IncompleteLineageError(
+                f"The lineage of partition {missing[0]} of {self._run.graph[stage.ends]} could not be written"
+                + (f": {trouble[0]}" if trouble else ""), remedy="See that the store can be written and has room.",
+            )
+        return {p: block for p, block in found.items() if block is not None}
+
+    # ---- what the run tells -----------------------------------------------------------------------------------
+
+    def _internal(self, stage: Stage) -> list[int]:
+        """Operators of the stage in which the action used the records up: they are not run again."""
+        return [o for o in stage.operators if o in self._run.graph and "internal" in self._run.graph[o].detail]
+
+    def _again(self, stage: Stage) -> Again:
+        again = self._recorder.compiler.again(stage.id.removesuffix(FINE))
+        internal = self._internal(stage)
+        return again.before(internal) if internal else again
+
+    def _covered(self, stage: Stage, operator: int) -> bool:
+        """Whether the digest of the stage tells the records of ``operator`` apart from any others."""
+        known = stage.id in self._run.computed or self._adopted(stage)
+        return known and not self._internal(stage) and stage.ends == operator and stage.emission is not Emission.COMBINED
+
+    def _adopted(self, stage: Stage) -> bool:
+        """Whether Spark holds what the stage would emit, from before capture."""
+        return stage.adopted and stage.feeds is None
+
+    def _expected(self, stage: Stage, partitions: Collection[int]) -> dict[int, Known]:
+        lineage = self._run.lineage
+        last = len(stage.segments) - sum(1 for s in stage.segments if set(s.operators).intersection(self._internal(stage)))
+        cut = last < len(stage.segments)
+        digests: Mapping[int, int] = {} if cut else self._run.computed.get(stage.id, {})
+        if self._adopted(stage):
+            digests = self._held(stage, partitions)
+        found = {}
+        for partition in partitions:
+            block = lineage.store.block(lineage.runs, stage.id, partition)
+            entered, left = (None, None) if block is None else (block.levels[0], block.levels[last])
+            found[partition] = Known(entered, left, digests.get(partition))
+        return found
+
+    def _held(self, stage: Stage, partitions: Collection[int]) -> dict[int, int]:
+        """Digests of what Spark holds in place of the stage's result."""
+        missing = [p for p in partitions if (stage.id, p) not in self._digests]
+        if missing:
+            rdd = self._recorder.questions(self._run).rdd(stage.ends)
+            frames: RDD[Any] = RDD(rdd._plain_jrdd(), self._recorder.sc, serializers.NoOpSerializer())
+            seen = self.job("reading what is cached", frames, Digested(), dict.fromkeys(missing, ()))
+            self._digests.update({(stage.id, p): digest for p, digest in seen})
+        return {p: self._digests[stage.id, p] for p in partitions}
+
+    def _limits(self, stage: Stage, partitions: Collection[int]) -> dict[int, int]:
+        """After how many records the action stopped, where it did not read to the end."""
+        lineage = self._run.lineage
+        blocks = {p: lineage.store.block(lineage.runs, stage.id, p) for p in partitions}
+        last = len(stage.segments) - sum(1 for s in stage.segments if set(s.operators).intersection(self._internal(stage)))
+        return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.ended}
+
+    # ---- comparing --------------------------------------------------------------------------------------------
+
+    def _computed(self, again: Again, recompute: Recompute) -> tuple[list[Any], dict[int, Known]]:
+        found = self.job("computing records again", again.base, recompute, recompute.wanted)
+        facts = {seen.partition: seen.known for seen in found if isinstance(seen, Facts)}
+        return [answer for answer in found if not isinstance(answer, Facts)], facts
+
+    def _compare(self, stage: Stage, facts: Mapping[int, Known], expected: Mapping[int, Known]) -> None:
+        for partition, seen in facts.items():
+            if not agrees(seen, expected[partition]):
+                self._refuse(stage, partition)
+
+    def _names(self, stage: Stage) -> str:
+        return ", ".join(str(self._run.graph[o]) for o in stage.operators) or str(self._run.graph[stage.reads])
+
+    def _refuse(self, stage: Stage, partition: int) -> None:
+        """Run the stage twice more with a digest behind each operator, and name the first that differs."""
+        again = self._again(stage).fine()
+        watch = Recompute(again.function, -1, {partition: np.empty(0)}, _dumps, watched=True, limits=self._limits(stage, [partition]))
+        (_, first), (_, second) = ((None, self.job("comparing operators", again.base, watch, {partition: ()})[-1]) for _ in range(2))
+        operators = [o for segment, _ in again.pieces for o in segment.operators]
+        differing = [o for o, a, b in zip(operators, first.operators, second.operators) if a != b]
+        if differing:
+            subject = self._run.graph[differing[0]]
+            raise NondeterminismError(
+                f"{subject} gave other records when partition {partition} was computed again",
+                remedy="Its function depends on something else than its input (random numbers, time, a global). "
+                "Cache its result under capture before the action, or seed it by the record.",
+            )
+        if stage.adopted:
+            raise IncompleteLineageError(
+                f"{self._names(stage)}: partition {partition} was cached or checkpointed without capture, and computing it again "
+                "gives other records, or another order", remedy="unpersist() it, or make it anew, and run under capture.",
+            )
+        raise NondeterminismError(
+            f"{self._names(stage)}: partition {partition} now gives other records than in the run, though it repeats itself",
+            remedy="A file, a global, the environment or the time that its functions read has changed since.",
+        )
+
+    # ---- jobs -------------------------------------------------------------------------------------------------
+
+    def job(self, what: str, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
+        """Run ``function`` over partitions of a plain RDD, with a bar if it takes long."""
+        sc = running(self._recorder.sc)
+        with self._recorder.plain(), progress(sc, what, self._recorder.progress):
+            made: RDD[Any] = PipelinedRDD(base, function)
+            return type(sc).runJob(sc, made, _all, sorted(partitions))
+
+    @contextmanager
+    def _as_run(self) -> Any:
+        sc = running(self._recorder.sc)
+        before = sc.getLocalProperty(RUN_PROPERTY)
+        sc.setLocalProperty(RUN_PROPERTY, self._run.id)
+        try:
+            yield
+        finally:
+            sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
+
+
+def _all(records: Iterable[Any]) -> Iterable[Any]:
+    return records
+
+
+def _alike(left: Block, right: Block) -> bool:
+    same = left.levels == right.levels and left.digest == right.digest and left.columns.keys() == right.columns.keys()
+    return same and all(np.array_equal(values, right.columns[name]) for name, values in left.columns.items())
