@@ -31,11 +31,13 @@ class Known(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a recomputation saw. ``operators`` are digests by segment, if asked."""
+    """What a recomputation saw; if asked, ``operators`` are digests by segment, and ``columns`` are its tables."""
 
     partition: int
     known: Known
+    levels: tuple[int, ...]
     operators: tuple[int, ...] = ()
+    columns: Mapping[str, Any] | None = None
 
 
 def agrees(seen: Known, expected: Known) -> bool:
@@ -101,6 +103,7 @@ class Recompute:
     limits: Mapping[int, int] = field(default_factory=dict)
     watched: bool = False
     quiet: bool = False
+    tables: bool = False
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         if split not in self.wanted:
@@ -123,7 +126,8 @@ class Recompute:
         if not self.quiet:
             yield from ((split, position, pickled) for position, pickled in tap.kept)
         levels = notes.counts(emitted.records)
-        yield Facts(split, Known(levels[0], levels[-1], digest, tap.digest), tuple(digests))
+        columns = {name: column() for name, column in notes.columns.items()} if self.tables else None
+        yield Facts(split, Known(levels[0], levels[-1], digest, tap.digest), levels, tuple(digests), columns)
 
 
 def _digesting(records: Iterable[Any], digests: list[int], number: int) -> Iterator[Any]:

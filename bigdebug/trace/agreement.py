@@ -13,9 +13,9 @@ def same_lineage(stage: Stage, block: Block, fine: Stage, finer: Block) -> bool:
     """Whether a block with a table for each operator tells the same as one with tables for several together."""
     level = 0
     for number, segment in enumerate(stage.segments):
-        if level == len(fine.segments):
-            break  # what an action does with its records is not derived
         first = level
+        if first + 1 == len(finer.levels):
+            break  # what an action does with its records is not derived
         level += len(segment.operators)
         if block.levels[number + 1] != finer.levels[level]:
             return False

@@ -129,7 +129,8 @@ class Lineage:
             return {**structure.records(self, subject), **found}
         if found or not subject.partitions:
             return found
-        if subject.form is Form.SOURCE and self.count is not None:
+        held = subject.form is Form.SOURCE or any(stage.adopted for stage, _ in self._stages.levels(operator))
+        if held and self.count is not None:
             return dict(self.count(operator, range(subject.partitions)))
         if subject.form.narrow and subject.form is not Form.SOURCE:
             stage, number = self._stages.ending_at(operator, {operator})

@@ -128,7 +128,7 @@ class SavedTrace(Trace):
                         "An input of the saved run is no longer what it was", value=stamp.path,
                         remedy="Put the file back; rids and origins are still answered.",
                     )
-            known = self.run.lineage.records(operator)
+            known = self.run.lineage.whole(operator)
             for partition, positions in sorted(self.standing.get(operator, {}).items()):
                 reader = self._readers.get(operator)
                 lines = reader.read(partition, positions, known.get(partition)) if reader else None

@@ -93,12 +93,10 @@ def test_lost_blocks_are_derived_again_and_equal_what_they_were(words: Any, dbg:
     for path in lost[::2]:
         path.unlink()
     run.store.forget(run.id)
-    run.lineage._tables.clear()
     assert words.getLineage().goBackAll().rids().tolist() == before
     for path in blocks_of(dbg):
         path.unlink()
     run.store.forget(run.id)
-    run.lineage._tables.clear()
     assert words.getLineage().goBackAll().rids().tolist() == before
 
 

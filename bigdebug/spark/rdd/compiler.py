@@ -7,7 +7,7 @@ is compiled is kept with its RDD: like PySpark's own shuffles and caches it is c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, TaskContext
@@ -138,14 +138,16 @@ class Compiler:
         fetches = not isinstance(reader, readers.Direct)
         reads = chain.begins._definition.operator.id
         recipe.stage = Stage(stage_id, reads, tuple(s for s, _ in pieces), kind, feeds, branch, fetches)
+        # The recipe keeps the functions frozen, and these only their RDD.
         recipe.function = StageFunction(
-            stage=stage_id, reader=reader, segments=tuple(run for _, run in pieces), emission=emitting,
+            stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
             store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")),
         )
+        function = replace(recipe.function, segments=tuple(run for _, run in pieces), emission=emitting)
         self._recipes[stage_id] = recipe
         keeps = feeds is None and rdd.partitioner is not None
-        made: PipelinedRDD[Any, Any] = PipelinedRDD(base.rdd, recipe.function, preservesPartitioning=keeps)
+        made: PipelinedRDD[Any, Any] = PipelinedRDD(base.rdd, function, preservesPartitioning=keeps)
         made._bypass_serializer = True  # frames leave as they are
         return Built(made, (*base.stages, stage_id), base.adopted)
 

@@ -7,9 +7,13 @@ action first runs it. Variables that change later (a loop's, a cell's) do not re
 from __future__ import annotations
 
 import io
+import os
 import pickle
+import tempfile
 import threading
+import weakref
 import zlib
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pyspark import RDD, Accumulator, SparkContext
@@ -21,6 +25,9 @@ from bigdebug.errors import NondeterminismError
 T = TypeVar("T")
 
 cloudpickle: Any = _cloudpickle
+
+LARGE = 1 << 20
+"""Functions that carry more bytes than this wait on disk, in a file that goes with them."""
 
 LARGEST = 64 << 20
 """Functions that carry more bytes than this are not kept twice: of them it is only known whether they have changed."""
@@ -47,12 +54,18 @@ class Frozen(Generic[T]):
         self._sum: int | None = None
         self._kept: list[Any] = []
         self._data = b""
+        self._file = ""
         try:
             self._data, self._kept = _pickled(functions)
         except Exception:  # then PySpark cannot pickle them either, and says so when it tries
             self._live = functions
         if len(self._data) > LARGEST:
             self._live, self._sum, self._data = functions, zlib.crc32(self._data), b""
+        elif len(self._data) > LARGE:
+            try:
+                self._file, self._data = _spilled(self, self._data), b""
+            except OSError:  # no room: then they stay in memory, for the user's definition must not fail of it
+                self._file = ""
 
     def thaw(self, waste: Any = None) -> T:
         """A copy of the functions as they were. With ``waste``, what they add to accumulators goes there.
@@ -68,10 +81,18 @@ class Frozen(Generic[T]):
             return self._live
         _thawing.kept = self._kept if waste is None else [_wasting(value, waste) for value in self._kept]
         try:
-            copied: T = pickle.loads(self._data)
+            copied: T = pickle.loads(Path(self._file).read_bytes() if self._file else self._data)
         finally:
             del _thawing.kept
         return copied
+
+
+def _spilled(owner: Any, data: bytes) -> str:
+    handle, path = tempfile.mkstemp(prefix="bigdebug-functions-")
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    weakref.finalize(owner, Path(path).unlink, missing_ok=True)
+    return path
 
 
 _thawing = threading.local()

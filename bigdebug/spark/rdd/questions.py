@@ -77,16 +77,22 @@ class Questions:
             return lines
         if self._run.graph[operator].form in _PIECED:
             return self._pieced(operator, wanted, test)
-        if self._readable(operator):
+        if (held := self._held(operator)) is not None:
             found: Found = {}
-            pick = Pick(wanted, test)
-            for split, position, record in self._rerun.job("reading records", self.rdd(operator), pick, wanted):
+            for split, position, record in self._rerun.job("reading records", held, Pick(wanted, test), wanted):
                 found.setdefault(split, {})[position] = record
             return found
         found = {}
         for stage, part in self._by_stage(operator, wanted).items():
             for split, position, pickled in self._rerun.records(stage, operator, part, test):
                 found.setdefault(split, {})[position] = None if test else pickle.loads(pickled)
+        for split, at in wanted.items() if test is None else ():
+            unseen = set(at.tolist()).difference(found.get(split, ()))
+            if unseen:
+                raise IncompleteLineageError(
+                    f"The run stopped before position {min(unseen)} of partition {split} of {self._run.graph[operator]}",
+                    remedy="Run an action that reads all of it under capture.",
+                )
         return found
 
     def distributed(self, operator: int, places: Places, edit: Without | None = None) -> RDD[Any]:
@@ -99,9 +105,8 @@ class Questions:
         sc = running(self.recorder.sc)
         self.check_sources(operator)
         with self.recorder.plain():
-            if wanted and self._readable(operator):
-                source: Any = self.rdd(operator)
-                return PipelinedRDD(source, edit or Pick(wanted, placed=False, stamps=self._stamps(operator)))
+            if wanted and (held := self._held(operator)) is not None:
+                return PipelinedRDD(held, edit or Pick(wanted, placed=False, stamps=self._stamps(operator)))
             pieced = self._run.graph[operator].form in _PIECED
             stages = {} if pieced or not wanted else self._by_stage(operator, wanted)
             if len(stages) == 1:
@@ -122,7 +127,8 @@ class Questions:
         missing = [p for p in partitions if (operator, p) not in self._sizes]
         if missing:
             self.check_sources(operator)
-            counted = self._rerun.job("counting records", self.rdd(operator), Counted(), dict.fromkeys(missing, ()))
+            base = self._held(operator) or self.rdd(operator)
+            counted = self._rerun.job("counting records", base, Counted(), dict.fromkeys(missing, ()))
             self._sizes.update({(operator, p): size for p, size in counted})
         return {p: self._sizes[operator, p] for p in partitions}
 
@@ -134,9 +140,14 @@ class Questions:
 
     # ---- where records are ------------------------------------------------------------------------------------
 
-    def _readable(self, operator: int) -> bool:
-        """Whether the records can be read once more as they were: files that have not changed, and collections."""
-        return self._run.graph[operator].form is Form.SOURCE and self._run.sources[operator].type != "rdd"
+    def _held(self, operator: int) -> Any:
+        """An RDD that gives the records as they were: unchanged files, collections, what Spark has held since; else None."""
+        rdd = self.rdd(operator)
+        if self._run.graph[operator].form is Form.SOURCE:
+            return rdd if self._run.sources[operator].type != "rdd" else None
+        built = rdd._compiled.records
+        held = built is not None and built.stages and built.stages[-1] in built.adopted and rdd._stored()
+        return built.rdd if held and built is not None else None
 
     def _pieced(self, operator: int, wanted: Places, test: Test | None) -> Found:
         """Records that the JVM only moved, or paired: found at the parents, where what is shown can be checked."""

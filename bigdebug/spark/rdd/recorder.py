@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
 from bigdebug.spark.rdd.captures import Captures, OpenCapture
-from bigdebug.spark.rdd.compiler import Compiler
+from bigdebug.spark.rdd.compiler import Compiled, Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
 from bigdebug.spark.rdd.frozen import Ignoring
 from bigdebug.spark.rdd.summary import summary
@@ -258,6 +258,9 @@ class Recorder:
             computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
         )
         self.targets[run.id] = targets
+        for target in targets:
+            if "internal" in target._definition.operator.detail:
+                target._compiled = Compiled()  # only this action could run it
         self.runs.append(run)
         action.capture.note(run)
 

@@ -60,7 +60,7 @@ class Storage(Recorded):
 
     def _stored(self) -> bool:
         """True if Spark holds records of this RDD already, from a cache or a checkpoint that was filled without capture."""
-        if self.is_checkpointed and self._plain_jrdd().rdd().isCheckpointed():
+        if (self.is_checkpointed or getattr(self, "is_checkpointed_locally", False)) and self._plain_jrdd().rdd().isCheckpointed():
             return True
         if not self.is_cached:
             return False
