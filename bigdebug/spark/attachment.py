@@ -29,6 +29,19 @@ def running_session() -> Any:
     return session if isinstance(session, SparkSession) and session._sc._jsc is not None else None
 
 
+def check_session(spark: Any) -> None:
+    """See that ``spark`` is a SparkSession that runs; else TypeError or ValueError."""
+    again = "spark = SparkSession.builder.getOrCreate()"
+    if isinstance(spark, SparkContext):
+        raise TypeError(f"bigdebug.attach takes the SparkSession, not its SparkContext {spark!r}; {again} gives it")
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise TypeError(f"bigdebug.attach takes a SparkSession of this process, not {spark!r}; Spark Connect has no RDDs")
+    if not isinstance(spark, SparkSession):
+        raise TypeError(f"bigdebug.attach takes a SparkSession, not {spark!r}; {again} makes one")
+    if spark._sc._jsc is None:
+        raise ValueError(f"this SparkSession has been stopped; {again} makes a new one")
+
+
 def install(spark: SparkSession, context: LineageContext) -> None:
     spark._sc = context
     if SparkContext._active_spark_context is plain_context(context):

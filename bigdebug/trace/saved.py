@@ -30,7 +30,7 @@ _CATALOG, _BLOCKS = "session.json", "blocks"
 
 def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str]) -> Path:
     """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all."""
-    target = Path(path)
+    target = _directory("where a session is saved", path)
     partial: Path | None = None
     try:
         if target.exists() and any(target.iterdir()):
@@ -59,21 +59,34 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
 
 def open_session(path: str | os.PathLike[str]) -> SavedSession:
     """The saved session in ``path``. Raises StoreError, StoreVersionError if it cannot be read here."""
-    store = LineageStore(Path(path, _BLOCKS))
+    home = _directory("a saved session", path)
+    store = LineageStore(home / _BLOCKS)
     try:
-        data = json.loads(Path(path, _CATALOG).read_text())
-        version = int(data["format"])
-        if version > FORMAT:
-            raise StoreVersionError(
-                f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(path),
-                remedy="Open it with the bigdebug that wrote it, or a newer one.",
-            )
-        return SavedSession(Path(path), tuple(_load(run, store) for run in data["runs"]))
+        data = json.loads((home / _CATALOG).read_text())
+        _check_format(data["format"], home)
+        return SavedSession(home, tuple(_load(run, store) for run in data["runs"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         raise StoreError(
             f"This is not a saved bigdebug session, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
             remedy="Give a directory made by dbg.save().",
         ) from problem
+
+
+def _check_format(version: Any, home: Path) -> None:
+    if type(version) is not int or version < 1:
+        raise ValueError(f"format {version!r} never was")
+    if version > FORMAT:
+        raise StoreVersionError(
+            f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(home),
+            remedy="Open it with the bigdebug that wrote it, or a newer one.",
+        )
+
+
+def _directory(what: str, path: Any) -> Path:
+    """``path``, independent of the directory that the process is in."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{what} is the path of a directory, not {path!r}")
+    return Path(path).absolute()
 
 
 class SavedSession:

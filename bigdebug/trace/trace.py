@@ -16,7 +16,7 @@ from bigdebug.model import NO_RIDS, Origin, Rids, place
 from bigdebug.trace.lineage import all_of, walk
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.run import Run
-from bigdebug.trace.shown import counted
+from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.tables import Positions
 
 Standing = Mapping[int, Places]
@@ -100,6 +100,8 @@ class Trace:
 
     def at(self, rids: Iterable[int]) -> Any:
         """The records with these ids. Raises UnknownRecordError for an id that is not in this trace."""
+        if not isinstance(rids, Iterable):
+            raise TypeError(f"at() takes several record ids, not {shown(rids)}; for a single one say at([rid])")
         wanted = [_rid(given) for given in rids]
         operator = self._only("at()")
 
@@ -160,6 +162,7 @@ class Trace:
         return self._step({self._operator(operator)}, ahead=True)
 
     def _steps(self, n: int, ahead: bool) -> Any:
+        n = whole(n, "a trace goes by a whole number of steps")
         if n < 1:
             raise ValueError(f"a trace goes by at least one step, not {n}; goNext() is the way ahead and goBack() back")
         boundaries = {o.id for o in self.run.graph if o.boundary} | {self.run.subject}
@@ -236,14 +239,26 @@ def all_records(run: Run, operator: int) -> Standing:
     return {operator: all_of(run.lineage, operator)}
 
 
+def whole(given: Any, promise: str) -> int:
+    """``given`` as an int, if it is a whole number; else a TypeError that begins with ``promise``."""
+    try:
+        if not isinstance(given, bool):
+            return index(given)
+    except TypeError:
+        pass
+    raise TypeError(f"{promise}, not {shown(given)}")
+
+
 def _rid(given: Any) -> int:
     """``given`` as an id, if that is what it is."""
     try:
-        number = index(given)
+        number = whole(given, "")
     except TypeError:
         number = -1
-    if isinstance(given, bool) or not 0 <= number < 1 << 63:
-        raise UnknownRecordError("This is not a record id", value=given, remedy="rids() lists the ids that there are.")
+    if not 0 <= number < 1 << 63:
+        # An error's value of None would say that there is none to show.
+        what = f"This is not a record id{' (got None)' if given is None else ''}"
+        raise UnknownRecordError(what, value=given, remedy="rids() lists the ids that there are.")
     return number
 
 

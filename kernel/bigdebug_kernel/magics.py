@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,13 @@ STEPS = ("back", "next", "goBack", "goNext", "goBackAll", "goNextAll")
 COMMANDS = ("trace", "on", "off")
 
 _SHORT = {"back": "goBack", "next": "goNext"}
+
+
+def _some(text: str) -> int:
+    """A number of records to show, as argparse wants its types."""
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"a number of records from 1, not {text!r}")
+    return int(text)
 
 
 @magics_class
@@ -50,7 +58,7 @@ class LineageMagics(Magics):
     @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a trace or a run")
     @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}")
     @argument("--where", metavar="EXPR", help="trace: narrow the records before going: a function, or an expression over r")
-    @argument("-n", type=int, default=20, help="trace: how many records to show (default: 20)")
+    @argument("-n", type=_some, default=20, help="trace: how many records to show (default: 20)")
     def lineage(self, line: str) -> Any:
         """Look at what was captured.
 
@@ -65,7 +73,7 @@ class LineageMagics(Magics):
             raise UsageError("no Spark session is running; make one first: spark = SparkSession.builder.getOrCreate()")
         if arguments.command is None:
             return session.runs_table()
-        if arguments.command == "trace" and arguments.what is not None:
+        if arguments.command == "trace":
             return self._trace(session, arguments)
         raise UsageError(f"%lineage knows on, off and trace WHAT, not {line.strip()}; see %lineage?")
 
@@ -75,6 +83,8 @@ class LineageMagics(Magics):
         self._extension.capture_all(on)
 
     def _trace(self, session: Any, arguments: Any) -> Any:
+        if arguments.what is None:
+            raise UsageError(f"%lineage trace needs a run or a variable to begin with; runs: {_names(session)}")
         trace = self._subject(session, _unquoted(arguments.what))
         if arguments.where is not None:
             trace = trace.where(_predicate(_unquoted(arguments.where), self.shell.user_ns))
@@ -91,8 +101,7 @@ class LineageMagics(Magics):
         for run in reversed(session.runs):
             if what in (run.name, run.id):
                 return session.lineage(run)
-        known = ", ".join(dict.fromkeys(run.name for run in session.runs)) or "none"
-        raise UsageError(f"{what!r} is neither a run nor a variable with lineage; runs: {known}")
+        raise UsageError(f"{what!r} is neither a run nor a variable with lineage; runs: {_names(session)}")
 
     # ---- %%lineage --------------------------------------------------------------------------------------------
 
@@ -136,6 +145,14 @@ def _parsed(magic: Any, line: str) -> Any:
         return magic.parser.parse_intermixed_args(arg_split(line))
     except ValueError as problem:  # a quotation without an end
         raise UsageError(f"{line.strip()}: {problem}") from None
+    except UsageError as problem:  # argparse's own words, which name neither the magic nor where help is
+        called = f"%{magic.parser.prog}"
+        raise UsageError(f"{called}: {problem}; see {called}?") from None
+
+
+def _names(session: Any) -> str:
+    """The runs of a session, for a sentence."""
+    return ", ".join(dict.fromkeys(run.name for run in session.runs)) or "none"
 
 
 def _unquoted(word: str) -> str:

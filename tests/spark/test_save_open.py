@@ -171,6 +171,9 @@ CATALOGS = {
     "without runs": (lambda text: '{"format": 1}', "StoreError"),
     "with a broken run": (lambda text: '{"format": 1, "runs": [{"id": "r1"}]}', "StoreError"),
     "with a strange format": (lambda text: text.replace('"format": 1', '"format": "one"', 1), "StoreError"),
+    "with half a format": (lambda text: text.replace('"format": 1', '"format": 1.5', 1), "StoreError"),
+    "of before the first format": (lambda text: text.replace('"format": 1', '"format": -1', 1), "StoreError"),
+    "with true for a format": (lambda text: text.replace('"format": 1', '"format": true', 1), "StoreError"),
     "not UTF-8": (lambda text: b"\xff\xfe", "StoreError"),
 }
 

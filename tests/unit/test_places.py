@@ -138,6 +138,26 @@ def test_an_id_that_names_no_record_is_an_error(results: Trace, strange: Any) ->
         results.at([rid(0, 0), strange]).rids()
 
 
+def test_no_id_is_shown_as_what_it_is(results: Trace) -> None:
+    with pytest.raises(UnknownRecordError, match=r"not a record id \(got None\)"):
+        results.at([None])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (lambda trace: trace.at(5), r"at\(\) takes several record ids, not 5; .*at\(\[rid\]\)"),
+        (lambda trace: trace.goBack("x"), "a whole number of steps, not 'x'"),
+        (lambda trace: trace.goNext(1.5), "a whole number of steps, not 1.5"),
+        (lambda trace: trace.goBack(True), "a whole number of steps, not True"),
+    ],
+)
+def test_what_is_no_number_is_refused_in_a_sentence(results: Trace, question: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        question(results)
+    assert results.goBack(np.int64(1)).count() == 3  # type: ignore[arg-type]
+
+
 def test_a_narrowed_trace_knows_only_its_own(results: Trace) -> None:
     narrowed = results.at([rid(0, 1)])
     with pytest.raises(UnknownRecordError):

@@ -16,8 +16,10 @@ from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
+from bigdebug.trace.shown import counted, shown
+from bigdebug.trace.table import Table
 from bigdebug.trace.tables import Positions
-from bigdebug.trace.trace import Standing, Trace, all_records
+from bigdebug.trace.trace import Standing, Trace, all_records, whole
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -57,6 +59,8 @@ class LineageRDD(Trace, RDD[Any]):
 
     def where(self, predicate: Callable[[Any], Any]) -> LineageRDD:
         """The records that satisfy ``predicate``; lazy, evaluated where the records are."""
+        if not callable(predicate):
+            raise TypeError(f"where() takes a function of a record, not {shown(predicate)}; where(lambda r: ...)")
         operator = self._only("where()")
 
         def find() -> Standing:
@@ -110,11 +114,8 @@ class LineageRDD(Trace, RDD[Any]):
         """Print the first ``n`` records with where they came from."""
         print(self.table(n).text(truncate))  # noqa: T201 (as PySpark's show does)
 
-    def table(self, n: int = 20) -> Any:
+    def table(self, n: int = 20) -> Table:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""
-        from bigdebug.trace.shown import counted, shown
-        from bigdebug.trace.table import Table
-
         total = self.count()
         limited = self._limited(n)
         located = limited._located()
@@ -134,7 +135,7 @@ class LineageRDD(Trace, RDD[Any]):
         return {"text/plain": shown.text(), "text/html": shown.html()}
 
     def _limited(self, n: int) -> LineageRDD:
-        left = n
+        left = whole(n, "the number of records to take is a whole one")
         standing: dict[int, dict[int, Positions]] = {}
         for operator in self.operators:
             standing[operator] = {}
@@ -168,6 +169,8 @@ class LineageRDD(Trace, RDD[Any]):
         """
         from bigdebug.spark.rdd.replay import Replay
 
+        if edit is not None and not callable(edit):
+            raise TypeError(f"edit is a function that gives a record in place of another, not {shown(edit)}; edit=lambda r: ...")
         return Replay(self, exclude, at, edit)
 
     # ---- what PySpark sees ------------------------------------------------------------------------------------
