@@ -13,6 +13,8 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
+from bigdebug.trace.shown import plain
+
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
 
@@ -92,7 +94,12 @@ class LineageMagics(Magics):
             if step not in STEPS:
                 raise UsageError(f"a step is one of {', '.join(STEPS)}, not {step!r}")
             trace = getattr(trace, _SHORT.get(step, step))()
-        return trace.table(arguments.n)
+        from bigdebug.spark.rdd.lineage_rdd import PredicateError
+
+        try:
+            return trace.table(arguments.n)
+        except PredicateError as problem:
+            raise UsageError(plain(str(problem))) from None
 
     def _subject(self, session: Any, what: str) -> Any:
         """The trace to begin with: a variable's, or the latest run's of that name or id."""
@@ -168,7 +175,10 @@ def _predicate(text: str, names: dict[str, Any]) -> Callable[[Any], Any]:
         raise UsageError(f"--where {text}: {problem.msg}") from None
     if not isinstance(body, ast.Lambda) and any(isinstance(node, ast.Name) and node.id == "r" for node in ast.walk(body)):
         text = f"lambda r: ({text})"
-    function = eval(text.strip(), names)
+    try:
+        function = eval(compile(text.strip(), f"<--where {text.strip()}>", "eval"), names)
+    except Exception as problem:  # it is the user's expression
+        raise UsageError(f"--where {text}: {type(problem).__name__}: {problem}") from None
     if not callable(function):
         raise UsageError(f"--where {text} is the same for every record: write an expression over r, or name a function")
     return function  # type: ignore[no-any-return]

@@ -273,6 +273,8 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         "%lineage trace counts sideways": "a step is one of back, next",
         "%lineage trace counts --where 'r['": "--where r[: ",
         "%lineage trace counts --where 'True'": "is the same for every record",
+        "%lineage trace counts --where 'r.foo'": "<--where lambda r: (r.foo)>:1 raised AttributeError: 'tuple' object has no",
+        "%lineage trace counts --where nowhere": "--where nowhere: NameError: name 'nowhere' is not defined",
         "%lineage trace 'counts": "No closing quotation",
         "%lineage erase": "%lineage knows on, off and trace WHAT, not erase",
         "%lineage trace": "%lineage trace needs a run or a variable to begin with; runs: known",

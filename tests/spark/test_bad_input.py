@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 
 import bigdebug
 from bigdebug.errors import (
@@ -25,6 +27,7 @@ from bigdebug.errors import (
     UnknownOperatorError,
     UnknownRecordError,
 )
+from bigdebug.spark.rdd.lineage_rdd import PredicateError
 from bigdebug.store.directory import LineageStore
 
 
@@ -243,6 +246,28 @@ def test_a_saved_session_of_a_newer_format_or_of_no_format_is_refused(words: Any
 def test_a_wrong_argument_of_a_trace_is_shown(words: Any, question: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         question(words.getLineage())
+
+
+@pytest.mark.parametrize("ask", [lambda trace: trace, lambda trace: trace.goBackAll()], ids=["computed again", "read"])
+def test_a_predicate_that_raises_is_named_with_its_line_and_the_record(words: Any, ask: Any) -> None:
+    narrowed = ask(words.getLineage()).where(lambda r: r.foo)
+    line = sys._getframe().f_lineno - 1
+    with pytest.raises(PredicateError, match=rf"test_bad_input.py:{line} raised AttributeError: '\w+' object has no .*'foo'") as told:
+        narrowed.rids()
+    assert isinstance(told.value.__cause__, PythonException)
+    with pytest.raises(PredicateError, match=r"The predicate of where\(\) raised TypeError: .*, on the record [('].*"):
+        ask(words.getLineage()).where(math.sqrt).count()
+
+
+def test_what_the_program_raises_itself_is_not_the_predicates(dbg: Any, tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    once.touch()
+    rdd = dbg.context.parallelize([1], 1).map(lambda n: once.stat().st_size + n)
+    with dbg.capture("once"):
+        rdd.collect()
+    once.unlink()
+    with pytest.raises(PythonException, match="FileNotFoundError"):
+        rdd.getLineage().where(bool).rids()
 
 
 def test_only_a_spark_session_that_runs_can_be_attached(dbg: Any) -> None:
