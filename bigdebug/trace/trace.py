@@ -12,7 +12,7 @@ from pyroaring import BitMap64
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
-from bigdebug.model import NO_RIDS, Origin, Rids, place
+from bigdebug.model import NO_RIDS, Origin, Rids
 from bigdebug.trace.lineage import all_of, walk
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.run import Run
@@ -124,11 +124,11 @@ class Trace:
     def __getitem__(self, name: str) -> Any:
         """The part of the trace that stands at one input. An input that is read several times is one name."""
         names = self.run.input_names()
-        exact = [s for s, known in names.items() if known == name]
-        chosen = [s for s, known in names.items() if known.split("#")[0] == name] or exact
+        every = [s for s, dataset in self.run.datasets().items() if dataset == name]
+        chosen = every or [s for s, known in names.items() if known == name]
         here = [s for s in chosen if s in self.operators]
         if not here:
-            near = get_close_matches(name, names.values(), 3) or sorted(names.values())
+            near = get_close_matches(str(name), names.values(), 3) or sorted(names.values())
             raise UnknownOperatorError(
                 "The trace does not stand at an input of this name", value=name, remedy=f"It knows {', '.join(near)}."
             )
@@ -282,6 +282,3 @@ def _first_met(graph: Any, starts: Iterable[int], goals: set[int], within: set[i
             else:
                 todo.append(following)
     return sorted(met)
-
-
-__all__ = ["Trace", "all_records", "place"]
