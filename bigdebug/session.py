@@ -121,7 +121,7 @@ class DebugSession:
 
     @property
     def progress(self) -> bool:
-        """Whether questions that take longer than a second show a bar; can be set."""
+        """Whether questions that take longer than a second show a bar, in a terminal or after %load_ext; can be set."""
         return self._recorder.progress
 
     @progress.setter

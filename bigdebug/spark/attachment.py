@@ -1,7 +1,8 @@
 """Attachment: what changes in a SparkSession while bigdebug is attached, and how it is undone.
 
-Three things: ``spark.sparkContext`` and ``SparkContext.getOrCreate()`` give the LineageContext, which shares its state
-with the context it stands for, and ``df.rdd`` gives a captured RDD. Sessions without bigdebug see none of it.
+``spark.sparkContext`` and ``SparkContext.getOrCreate()`` give the LineageContext, which shares its state with the
+context it stands for; ``df.rdd`` gives a captured RDD; and workers for the plain context run the Python that those of
+the LineageContext do. Sessions without bigdebug see none of it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from bigdebug.spark.rdd.sources import adopt_source
 # A property in PySpark 4.0, a cached_property in 4.3.
 _plain_rdd: Any = DataFrame.__dict__["rdd"]
 _rdd_doc = DataFrame.rdd.__doc__
+
+
+_PYTHON = "_bigdebug_python"
+"""Where a SparkContext keeps what PySpark chose for its workers."""
 
 
 def running_session() -> Any:
@@ -44,6 +49,9 @@ def check_session(spark: Any) -> None:
 
 def install(spark: SparkSession, context: LineageContext) -> None:
     spark._sc = context
+    plain = plain_context(context)
+    vars(plain).setdefault(_PYTHON, plain.pythonExec)
+    plain.pythonExec = context.pythonExec
     if SparkContext._active_spark_context is plain_context(context):
         SparkContext._active_spark_context = context
     DataFrame.rdd = property(rdd, doc=_rdd_doc)  # type: ignore[assignment, method-assign]
@@ -55,6 +63,8 @@ def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
     if SparkContext._active_spark_context is context:
         SparkContext._active_spark_context = plain_context(context)
     if last:
+        plain = plain_context(context)
+        plain.pythonExec = vars(plain).pop(_PYTHON, plain.pythonExec)
         DataFrame.rdd = _plain_rdd  # type: ignore[method-assign]
 
 

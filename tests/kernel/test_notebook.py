@@ -43,6 +43,10 @@ squares = spark.sparkContext.parallelize(range(4), 2).map(lambda n: n * n)
 squares.collect()""",
     "names": "sc is dbg.context is spark.sparkContext, type(sc).__name__",
     "trace": "%lineage trace first --where 'r > 1' goBackAll",
+    "slow": """import time, bigdebug.spark.jobs
+bigdebug.spark.jobs.PATIENCE, patience = 0.0, bigdebug.spark.jobs.PATIENCE
+squares.getLineage().where(lambda n: time.sleep(0.7) is None).count()""",
+    "patient": "bigdebug.spark.jobs.PATIENCE = patience",
     "boom!": "%%lineage boom\nsc.parallelize([1]).count()\nraise LookupError('nothing <here>')",
     "after boom": "sc.isCaptureLineage()",
     "hostile": r"""
@@ -200,6 +204,13 @@ def test_a_cell_that_raises_shows_its_exception_and_what_was_captured(passes: tu
         assert (error.ename, error.evalue) == ("LookupError", "nothing <here>")
         assert printed(outputs["boom!"]).startswith("boom: count succeeded")
         assert value(outputs["after boom"]) == {"text/plain": "False"}
+
+
+def test_a_bar_leaves_nothing_to_see(passes: tuple[Outputs, Outputs]) -> None:
+    for outputs in passes:
+        assert value(outputs["slow"]) == {"text/plain": "4"}
+        bars = [output for output in outputs["slow"] if output.output_type != "execute_result"]
+        assert [(bar.output_type, bar.data) for bar in bars] == [("display_data", {"text/plain": ""})]
 
 
 def test_hostile_records_and_names_are_shown_as_text(passes: tuple[Outputs, Outputs]) -> None:

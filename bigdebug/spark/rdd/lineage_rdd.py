@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import BigdebugError, NotCapturedError
 from bigdebug.model import SourceRecord, pack
+from bigdebug.spark.jobs import own_python
 from bigdebug.spark.rdd.compiler import PARTIAL, serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
@@ -196,7 +197,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     @property
     def _jrdd(self) -> Any:
-        with self._recorder.plain():
+        with self._recorder.plain(), own_python(self._recorder.sc):
             return self._raw._jrdd
 
     def id(self) -> int:
