@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -226,6 +227,19 @@ def test_the_kernelspec_loads_bigdebug_and_leaves_pyspark_to_the_user(tmp_path: 
         outputs = run_all()
     assert outputs["magic"] == []
     assert value(outputs["python"]) == {"text/plain": str((sys.executable, False))}
+
+
+def test_the_plain_file_of_the_readme_runs(tmp_path: Path) -> None:
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    [program] = re.findall(r"```py\n(.*?)```", readme.read_text(), re.DOTALL)
+    (tmp_path / "program.py").write_text(program)
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^file:\S+/log\.txt:\d+ +'ERROR \d \d+'$", done.stdout, re.MULTILINE)
+    assert "bigdebug: " not in done.stderr  # no bar where nobody sees it
 
 
 def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) -> None:
