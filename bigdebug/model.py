@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +19,6 @@ NO_RIDS: Rids = np.empty(0, dtype=np.int64)
 def pack(partition: int, positions: npt.NDArray[Any]) -> Rids:
     """The rids of ``positions`` in ``partition``: partition in the high 23 bits, position in the low 40."""
     return (np.int64(partition) << POSITION_BITS) | positions.astype(np.int64)
-
-
-class Place(NamedTuple):
-    """Where a rid points: a partition of an operator and a position in it."""
-
-    partition: int
-    position: int
-
-    @property
-    def rid(self) -> int:
-        return (self.partition << POSITION_BITS) | self.position
-
-
-def place(rid: int) -> Place:
-    """The partition and position that ``rid`` packs."""
-    return Place(int(rid) >> POSITION_BITS, int(rid) & POSITION_MASK)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.spark.attachment import install, plain_context, running_session, uninstall
+from bigdebug.spark.attachment import check_session, install, plain_context, running_session, uninstall
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
@@ -24,22 +25,24 @@ _sessions: dict[Any, DebugSession] = {}
 """By SparkSession; the latest of each, attached or not."""
 
 
-def attach(spark: Any, store: str | None = None) -> DebugSession:
+def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSession:
     """The debug session of ``spark``; attaching again returns the same one, also after ``detach``.
 
     ``store`` is the directory where lineage goes, a new private temporary one if None. A detached session that kept
-    its lineage elsewhere stays as it is, and a new one begins. Raises StoreError if the store cannot be made. Costs no
-    Spark job.
+    its lineage elsewhere stays as it is, and a new one begins. Raises StoreError if the store cannot be made, TypeError
+    or ValueError for what is no running SparkSession or names no directory. Costs no Spark job.
     """
+    check_session(spark)
+    _check_store(store)
     for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
         del _sessions[stopped]
     known = _sessions.get(spark)
-    elsewhere = known is not None and store is not None and known.store.parent != Path(store)
+    elsewhere = known is not None and store is not None and known.store.parent.resolve() != Path(store).resolve()
     if known is None or (elsewhere and not known.attached):
         known = _sessions[spark] = DebugSession(spark, store)
     elif elsewhere:
         raise StoreError(
-            f"This session keeps its lineage below {known.store.parent} already", value=store,
+            f"This session keeps its lineage below {known.store.parent} already", value=str(store),
             remedy="Name the store when you attach first, or dbg.detach() before.",
         )
     if not known.attached:
@@ -57,6 +60,14 @@ def active_session(join: bool = True) -> DebugSession | None:
     if spark is None or not (join or (spark in _sessions and _sessions[spark].attached)):
         return None
     return attach(spark)
+
+
+def _check_store(store: Any) -> None:
+    remedy = "name a directory that you may write, or leave it out for a temporary one"
+    if not isinstance(store, str | os.PathLike | None):
+        raise TypeError(f"the store of bigdebug.attach is the path of a directory, not {store!r}; {remedy}")
+    if store == "":
+        raise ValueError(f"the store of bigdebug.attach is the path of a directory, not ''; {remedy}")
 
 
 class Capture:
@@ -89,7 +100,7 @@ class Capture:
 class DebugSession:
     """Everything bigdebug does for one SparkSession. Made by ``attach``."""
 
-    def __init__(self, spark: Any, store: str | None = None) -> None:
+    def __init__(self, spark: Any, store: str | os.PathLike[str] | None = None) -> None:
         self.spark = spark
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
         self.attached = False
@@ -110,7 +121,7 @@ class DebugSession:
 
     @property
     def progress(self) -> bool:
-        """Whether questions that take longer than a second show a bar; can be set."""
+        """Whether questions that take longer than a second show a bar, in a terminal or after %load_ext; can be set."""
         return self._recorder.progress
 
     @progress.setter
@@ -138,6 +149,8 @@ class DebugSession:
         ``strategy`` says where lineage lives: "inject" keeps it beside the tasks, "lazy" keeps counts and digests
         and derives tables when a trace first needs them, "auto" keeps what is not too large (Titian 4.7).
         """
+        if not isinstance(name, str | None):
+            raise TypeError(f"the name of a capture is text, not {name!r}; dbg.capture('errors'), or none at all")
         if strategy not in STRATEGIES:
             raise ValueError(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
         capture = Capture(name)
@@ -156,7 +169,7 @@ class DebugSession:
         finally:
             self._recorder.skipping = before
 
-    def save(self, path: str, runs: Iterable[Run] | None = None) -> Path:
+    def save(self, path: str | os.PathLike[str], runs: Iterable[Run] | None = None) -> Path:
         """Save runs (all, if None) with their lineage into a new directory, for ``bigdebug.open``."""
         return save(self.runs if runs is None else runs, self._recorder.store, path)
 

@@ -1,7 +1,8 @@
 """Attachment: what changes in a SparkSession while bigdebug is attached, and how it is undone.
 
-Three things: ``spark.sparkContext`` and ``SparkContext.getOrCreate()`` give the LineageContext, which shares its state
-with the context it stands for, and ``df.rdd`` gives a captured RDD. Sessions without bigdebug see none of it.
+``spark.sparkContext`` and ``SparkContext.getOrCreate()`` give the LineageContext, which shares its state with the
+context it stands for; ``df.rdd`` gives a captured RDD; and workers for the plain context run the Python that those of
+the LineageContext do. Sessions without bigdebug see none of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ _plain_rdd: Any = DataFrame.__dict__["rdd"]
 _rdd_doc = DataFrame.rdd.__doc__
 
 
+_PYTHON = "_bigdebug_python"
+"""Where a SparkContext keeps what PySpark chose for its workers."""
+
+
 def running_session() -> Any:
     """The SparkSession that runs in this process, or None. Never starts one; a Spark Connect session is none."""
     session = SparkSession._instantiatedSession
@@ -29,8 +34,24 @@ def running_session() -> Any:
     return session if isinstance(session, SparkSession) and session._sc._jsc is not None else None
 
 
+def check_session(spark: Any) -> None:
+    """See that ``spark`` is a SparkSession that runs; else TypeError or ValueError."""
+    again = "spark = SparkSession.builder.getOrCreate()"
+    if isinstance(spark, SparkContext):
+        raise TypeError(f"bigdebug.attach takes the SparkSession, not its SparkContext {spark!r}; {again} gives it")
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise TypeError(f"bigdebug.attach takes a SparkSession of this process, not {spark!r}; Spark Connect has no RDDs")
+    if not isinstance(spark, SparkSession):
+        raise TypeError(f"bigdebug.attach takes a SparkSession, not {spark!r}; {again} makes one")
+    if spark._sc._jsc is None:
+        raise ValueError(f"this SparkSession has been stopped; {again} makes a new one")
+
+
 def install(spark: SparkSession, context: LineageContext) -> None:
     spark._sc = context
+    plain = plain_context(context)
+    vars(plain).setdefault(_PYTHON, plain.pythonExec)
+    plain.pythonExec = context.pythonExec
     if SparkContext._active_spark_context is plain_context(context):
         SparkContext._active_spark_context = context
     DataFrame.rdd = property(rdd, doc=_rdd_doc)  # type: ignore[assignment, method-assign]
@@ -42,6 +63,8 @@ def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
     if SparkContext._active_spark_context is context:
         SparkContext._active_spark_context = plain_context(context)
     if last:
+        plain = plain_context(context)
+        plain.pythonExec = vars(plain).pop(_PYTHON, plain.pythonExec)
         DataFrame.rdd = _plain_rdd  # type: ignore[method-assign]
 
 

@@ -1,14 +1,16 @@
-"""Our own jobs: that there is a Spark to run them, and a bar that appears after a second, in a notebook or a terminal."""
+"""Our own jobs: that there is a Spark to run them, with which Python, and a bar that appears after a second."""
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from bigdebug.errors import IncompleteLineageError
 
@@ -19,6 +21,9 @@ PATIENCE = 1.0
 """Seconds until there is a bar."""
 
 _EVERY = 0.2
+
+Bars = Callable[[str], AbstractContextManager[Any]]
+"""Shows a bar of tqdm's with a title, for as long as it is entered."""
 
 
 def running(sc: SparkContext) -> SparkContext:
@@ -31,15 +36,37 @@ def running(sc: SparkContext) -> SparkContext:
     return sc
 
 
+def worker_python(master: str | None, chosen: str) -> str:
+    """What workers of ours run: on this machine the Python of this process, unless the user chose another.
+
+    PySpark would start them with the first python3 on the PATH, which need not have what this one has.
+    """
+    return sys.executable if str(master).startswith("local") and "PYSPARK_PYTHON" not in os.environ else chosen
+
+
+@contextmanager
+def own_python(sc: SparkContext) -> Iterator[None]:
+    """Within: ``sc`` sends our functions to workers that have bigdebug, also after it was detached from ``sc``."""
+    before = sc.pythonExec
+    sc.pythonExec = worker_python(sc.master, before)
+    try:
+        yield
+    finally:
+        sc.pythonExec = before
+
+
 @contextmanager
 def progress(sc: SparkContext, what: str, shown: bool = True) -> Iterator[None]:
-    """Within: a bar counts the finished tasks of the jobs of this thread, if they take longer than a second.
+    """Within: jobs of this thread are ours, and a bar counts their finished tasks if they take longer than a second.
 
     Costs two calls of the JVM for the tag that tells these jobs from others.
     """
-    if not shown:
+    with own_python(sc), _counted(sc, what) if shown and shows_bars() else nullcontext():
         yield
-        return
+
+
+@contextmanager
+def _counted(sc: SparkContext, what: str) -> Iterator[None]:
     tag = f"bigdebug-{uuid.uuid4()}"
     over = threading.Event()
     sc.addJobTag(tag)
@@ -56,10 +83,30 @@ def progress(sc: SparkContext, what: str, shown: bool = True) -> Iterator[None]:
 def _watch(sc: SparkContext, tag: str, what: str, over: threading.Event) -> None:
     if over.wait(PATIENCE):
         return
-    with tqdm(desc=f"bigdebug: {what}", unit=" tasks", leave=False) as bar:
+    with _bars(f"bigdebug: {what}") as bar:
         while not over.wait(_EVERY):
             done, bar.total = _tasks(sc, tag)
             bar.update(done - bar.n)
+
+
+@contextmanager
+def _terminal_bar(what: str) -> Iterator[Any]:
+    with tqdm(desc=what, unit=" tasks", leave=False) as bar:
+        yield bar
+
+
+_bars: Bars = _terminal_bar
+
+
+def show_bars_with(bars: Bars | None) -> None:
+    """Show bars with ``bars``; in the terminal, if None. A notebook knows how to take away what it showed."""
+    global _bars  # noqa: PLW0603 (what shows output is one thing for a process, as stderr is)
+    _bars = bars or _terminal_bar
+
+
+def shows_bars() -> bool:
+    """Whether a bar can be seen and leaves nothing behind: not in a file or a pipe."""
+    return _bars is not _terminal_bar or (sys.stderr is not None and sys.stderr.isatty())
 
 
 def _tasks(sc: SparkContext, tag: str) -> tuple[int, int]:

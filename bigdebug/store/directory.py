@@ -25,13 +25,14 @@ class LineageStore:
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root = Path(root)
+        # The process may change its directory, and workers have one of their own.
+        self.root = Path(root).absolute()
         self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
         self._cached_bytes = 0
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
 
     @classmethod
-    def private(cls, parent: str | None = None) -> LineageStore:
+    def private(cls, parent: str | os.PathLike[str] | None = None) -> LineageStore:
         """A new store that only this user can read: below ``parent``, or a temporary one that goes with the process."""
         try:
             if parent is not None:
@@ -42,7 +43,7 @@ class LineageStore:
             return store
         except OSError as problem:
             raise StoreError(
-                f"The lineage store cannot be made: {problem}", value=parent,
+                f"The lineage store cannot be made: {problem}", value=None if parent is None else str(parent),
                 remedy="Name a directory that you may write: bigdebug.attach(spark, store=...).",
             ) from problem
 

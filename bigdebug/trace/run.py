@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import Any
 
-from bigdebug.graph import Operator, OperatorGraph
+from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.lineage import Lineage
@@ -44,18 +45,22 @@ class Run:
         assert self.store is not None
         return Lineage(self.graph, self.store, (self.id, *self.earlier), computed=self.computed)
 
-    def operator(self, operator: int | Operator) -> Operator:
-        return self.graph[operator.id if isinstance(operator, Operator) else operator]
+    def datasets(self) -> dict[int, str]:
+        """What each source reads, by its id."""
+        facts = self.sources
+        return {s.id: facts[s.id].dataset if s.id in facts else s.dataset or s.name for s in self.graph.sources}
 
     def input_names(self) -> dict[int, str]:
-        """A name for each source: its dataset's; the second occurrence of the same one is ``name#2``."""
+        """A name for each source, no two alike: its dataset's; the second occurrence of the same one is ``name#2``."""
+        datasets = self.datasets()
+        taken = set(datasets.values())
         names: dict[int, str] = {}
-        seen: dict[str, int] = {}
-        for source in self.graph.sources:
-            facts = self.sources.get(source.id)
-            dataset = facts.dataset if facts else source.dataset or source.name
-            seen[dataset] = seen.get(dataset, 0) + 1
-            names[source.id] = dataset if seen[dataset] == 1 else f"{dataset}#{seen[dataset]}"
+        for source, dataset in datasets.items():
+            name = dataset
+            if dataset in names.values():
+                name = next(numbered for n in count(2) if (numbered := f"{dataset}#{n}") not in taken)
+            names[source] = name
+            taken.add(name)
         return names
 
     # ---- display ----------------------------------------------------------------------------------------------

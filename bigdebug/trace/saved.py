@@ -9,14 +9,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import IncompleteLineageError, NotCapturedError, SourceChangedError, StoreError, StoreVersionError
-from bigdebug.graph import OperatorGraph
+from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
@@ -30,27 +30,27 @@ _CATALOG, _BLOCKS = "session.json", "blocks"
 
 def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str]) -> Path:
     """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all."""
-    target = Path(path)
-    partial: Path | None = None
+    target = _directory("where a session is saved", path)
+    unfinished: Path | None = None
     try:
         if target.exists() and any(target.iterdir()):
             raise StoreError(
                 "The directory to save into is not empty", value=str(target), remedy="Name a new one, or remove it first."
             )
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         kept = list(runs)
         for needed in {run for known in kept for run in (known.id, *known.earlier)}:
             if (store.root / needed).exists():
-                shutil.copytree(store.root / needed, partial / _BLOCKS / needed)
+                shutil.copytree(store.root / needed, unfinished / _BLOCKS / needed)
         catalog = {"format": FORMAT, "runs": [_dump(run) for run in kept]}
-        (partial / _CATALOG).write_text(json.dumps(catalog, indent=1, default=repr))
+        (unfinished / _CATALOG).write_text(json.dumps(catalog, indent=1, default=repr))
         if target.exists():
             target.rmdir()
-        partial.rename(target)
+        unfinished.rename(target)
     except OSError as problem:
-        if partial is not None:
-            shutil.rmtree(partial, ignore_errors=True)
+        if unfinished is not None:
+            shutil.rmtree(unfinished, ignore_errors=True)
         raise StoreError(
             f"The session cannot be saved: {problem}", value=str(target), remedy="Name a directory that you may write."
         ) from problem
@@ -59,21 +59,55 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
 
 def open_session(path: str | os.PathLike[str]) -> SavedSession:
     """The saved session in ``path``. Raises StoreError, StoreVersionError if it cannot be read here."""
-    store = LineageStore(Path(path, _BLOCKS))
+    home = _directory("a saved session", path)
+    store = LineageStore(home / _BLOCKS)
     try:
-        data = json.loads(Path(path, _CATALOG).read_text())
-        version = int(data["format"])
-        if version > FORMAT:
-            raise StoreVersionError(
-                f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(path),
-                remedy="Open it with the bigdebug that wrote it, or a newer one.",
-            )
-        return SavedSession(Path(path), tuple(_load(run, store) for run in data["runs"]))
+        data = json.loads((home / _CATALOG).read_text())
+        _check_format(data["format"], home)
+        runs = tuple(_load(run, store) for run in data["runs"])
+        for run in runs:
+            run.lineage.derive = partial(_refuse, run)
+        return SavedSession(home, runs)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         raise StoreError(
             f"This is not a saved bigdebug session, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
             remedy="Give a directory made by dbg.save().",
         ) from problem
+
+
+def _refuse(run: Run, stage: Stage, partitions: Collection[int]) -> None:
+    """What a live session derives by running the program again, nobody derives here. A lost block is not named here."""
+    lineage = run.lineage
+    if stage.id.endswith(FINE):
+        raise IncompleteLineageError(
+            f"The lineage inside stage {stage.id.removesuffix(FINE)} ({run.graph[stage.ends]}) was not saved with the run",
+            remedy="It is derived when a trace first stops there: ask that trace, then save.",
+        )
+    for partition in partitions:
+        block = lineage.store.block(lineage.runs, stage.id, partition)
+        if block is not None and block.stub:
+            raise IncompleteLineageError(
+                f"Of partition {partition} of stage {stage.id} ({run.graph[stage.ends]}) the saved run has counts only",
+                remedy='Its tables are derived when a trace first needs them: ask that trace, then save; or capture with '
+                'strategy="inject".',
+            )
+
+
+def _check_format(version: Any, home: Path) -> None:
+    if type(version) is not int or version < 1:
+        raise ValueError(f"format {version!r} never was")
+    if version > FORMAT:
+        raise StoreVersionError(
+            f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(home),
+            remedy="Open it with the bigdebug that wrote it, or a newer one.",
+        )
+
+
+def _directory(what: str, path: Any) -> Path:
+    """``path``, independent of the directory that the process is in."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{what} is the path of a directory, not {path!r}")
+    return Path(path).absolute()
 
 
 class SavedSession:

@@ -12,11 +12,11 @@ from pyroaring import BitMap64
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
-from bigdebug.model import NO_RIDS, Origin, Rids, place
+from bigdebug.model import NO_RIDS, Origin, Rids
 from bigdebug.trace.lineage import all_of, walk
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.run import Run
-from bigdebug.trace.shown import counted
+from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.tables import Positions
 
 Standing = Mapping[int, Places]
@@ -100,6 +100,8 @@ class Trace:
 
     def at(self, rids: Iterable[int]) -> Any:
         """The records with these ids. Raises UnknownRecordError for an id that is not in this trace."""
+        if not isinstance(rids, Iterable):
+            raise TypeError(f"at() takes several record ids, not {shown(rids)}; for a single one say at([rid])")
         wanted = [_rid(given) for given in rids]
         operator = self._only("at()")
 
@@ -122,11 +124,11 @@ class Trace:
     def __getitem__(self, name: str) -> Any:
         """The part of the trace that stands at one input. An input that is read several times is one name."""
         names = self.run.input_names()
-        exact = [s for s, known in names.items() if known == name]
-        chosen = [s for s, known in names.items() if known.split("#")[0] == name] or exact
+        every = [s for s, dataset in self.run.datasets().items() if dataset == name]
+        chosen = every or [s for s, known in names.items() if known == name]
         here = [s for s in chosen if s in self.operators]
         if not here:
-            near = get_close_matches(name, names.values(), 3) or sorted(names.values())
+            near = get_close_matches(str(name), names.values(), 3) or sorted(names.values())
             raise UnknownOperatorError(
                 "The trace does not stand at an input of this name", value=name, remedy=f"It knows {', '.join(near)}."
             )
@@ -160,6 +162,7 @@ class Trace:
         return self._step({self._operator(operator)}, ahead=True)
 
     def _steps(self, n: int, ahead: bool) -> Any:
+        n = whole(n, "a trace goes by a whole number of steps")
         if n < 1:
             raise ValueError(f"a trace goes by at least one step, not {n}; goNext() is the way ahead and goBack() back")
         boundaries = {o.id for o in self.run.graph if o.boundary} | {self.run.subject}
@@ -236,14 +239,26 @@ def all_records(run: Run, operator: int) -> Standing:
     return {operator: all_of(run.lineage, operator)}
 
 
+def whole(given: Any, promise: str) -> int:
+    """``given`` as an int, if it is a whole number; else a TypeError that begins with ``promise``."""
+    try:
+        if not isinstance(given, bool):
+            return index(given)
+    except TypeError:
+        pass
+    raise TypeError(f"{promise}, not {shown(given)}")
+
+
 def _rid(given: Any) -> int:
     """``given`` as an id, if that is what it is."""
     try:
-        number = index(given)
+        number = whole(given, "")
     except TypeError:
         number = -1
-    if isinstance(given, bool) or not 0 <= number < 1 << 63:
-        raise UnknownRecordError("This is not a record id", value=given, remedy="rids() lists the ids that there are.")
+    if not 0 <= number < 1 << 63:
+        # An error's value of None would say that there is none to show.
+        what = f"This is not a record id{' (got None)' if given is None else ''}"
+        raise UnknownRecordError(what, value=given, remedy="rids() lists the ids that there are.")
     return number
 
 
@@ -267,6 +282,3 @@ def _first_met(graph: Any, starts: Iterable[int], goals: set[int], within: set[i
             else:
                 todo.append(following)
     return sorted(met)
-
-
-__all__ = ["Trace", "all_records", "place"]

@@ -7,6 +7,8 @@ import sys
 from typing import Any
 
 from bigdebug.spark.arrival import Arrivals
+from bigdebug.spark.jobs import show_bars_with
+from bigdebug_kernel.bars import bars_of
 from bigdebug_kernel.cells import Cells
 from bigdebug_kernel.completion import Completion
 from bigdebug_kernel.magics import LineageMagics
@@ -39,11 +41,13 @@ class Extension:
         self._shell.Completer.custom_matchers.append(self._completion.matcher)
         for event, callback in self._events:
             self._shell.events.register(event, callback)
+        show_bars_with(bars_of(self._shell))
         self._arrivals.start()
         self._after_cell(None)
 
     def unload(self) -> None:
         self._arrivals.stop()
+        show_bars_with(None)
         for event, callback in self._events:
             self._shell.events.unregister(event, callback)
         self._shell.Completer.custom_matchers.remove(self._completion.matcher)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import arg_split  # type: ignore[attr-defined]
+
+from bigdebug.trace.shown import plain
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -21,6 +24,13 @@ STEPS = ("back", "next", "goBack", "goNext", "goBackAll", "goNextAll")
 COMMANDS = ("trace", "on", "off")
 
 _SHORT = {"back": "goBack", "next": "goNext"}
+
+
+def _some(text: str) -> int:
+    """A number of records to show, as argparse wants its types."""
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"a number of records from 1, not {text!r}")
+    return int(text)
 
 
 @magics_class
@@ -50,7 +60,7 @@ class LineageMagics(Magics):
     @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a trace or a run")
     @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}")
     @argument("--where", metavar="EXPR", help="trace: narrow the records before going: a function, or an expression over r")
-    @argument("-n", type=int, default=20, help="trace: how many records to show (default: 20)")
+    @argument("-n", type=_some, default=20, help="trace: how many records to show (default: 20)")
     def lineage(self, line: str) -> Any:
         """Look at what was captured.
 
@@ -65,7 +75,7 @@ class LineageMagics(Magics):
             raise UsageError("no Spark session is running; make one first: spark = SparkSession.builder.getOrCreate()")
         if arguments.command is None:
             return session.runs_table()
-        if arguments.command == "trace" and arguments.what is not None:
+        if arguments.command == "trace":
             return self._trace(session, arguments)
         raise UsageError(f"%lineage knows on, off and trace WHAT, not {line.strip()}; see %lineage?")
 
@@ -75,6 +85,8 @@ class LineageMagics(Magics):
         self._extension.capture_all(on)
 
     def _trace(self, session: Any, arguments: Any) -> Any:
+        if arguments.what is None:
+            raise UsageError(f"%lineage trace needs a run or a variable to begin with; runs: {_names(session)}")
         trace = self._subject(session, _unquoted(arguments.what))
         if arguments.where is not None:
             trace = trace.where(_predicate(_unquoted(arguments.where), self.shell.user_ns))
@@ -82,7 +94,12 @@ class LineageMagics(Magics):
             if step not in STEPS:
                 raise UsageError(f"a step is one of {', '.join(STEPS)}, not {step!r}")
             trace = getattr(trace, _SHORT.get(step, step))()
-        return trace.table(arguments.n)
+        from bigdebug.spark.rdd.lineage_rdd import PredicateError
+
+        try:
+            return trace.table(arguments.n)
+        except PredicateError as problem:
+            raise UsageError(plain(str(problem))) from None
 
     def _subject(self, session: Any, what: str) -> Any:
         """The trace to begin with: a variable's, or the latest run's of that name or id."""
@@ -91,8 +108,7 @@ class LineageMagics(Magics):
         for run in reversed(session.runs):
             if what in (run.name, run.id):
                 return session.lineage(run)
-        known = ", ".join(dict.fromkeys(run.name for run in session.runs)) or "none"
-        raise UsageError(f"{what!r} is neither a run nor a variable with lineage; runs: {known}")
+        raise UsageError(f"{what!r} is neither a run nor a variable with lineage; runs: {_names(session)}")
 
     # ---- %%lineage --------------------------------------------------------------------------------------------
 
@@ -136,6 +152,14 @@ def _parsed(magic: Any, line: str) -> Any:
         return magic.parser.parse_intermixed_args(arg_split(line))
     except ValueError as problem:  # a quotation without an end
         raise UsageError(f"{line.strip()}: {problem}") from None
+    except UsageError as problem:  # argparse's own words, which name neither the magic nor where help is
+        called = f"%{magic.parser.prog}"
+        raise UsageError(f"{called}: {problem}; see {called}?") from None
+
+
+def _names(session: Any) -> str:
+    """The runs of a session, for a sentence."""
+    return ", ".join(dict.fromkeys(run.name for run in session.runs)) or "none"
 
 
 def _unquoted(word: str) -> str:
@@ -151,7 +175,10 @@ def _predicate(text: str, names: dict[str, Any]) -> Callable[[Any], Any]:
         raise UsageError(f"--where {text}: {problem.msg}") from None
     if not isinstance(body, ast.Lambda) and any(isinstance(node, ast.Name) and node.id == "r" for node in ast.walk(body)):
         text = f"lambda r: ({text})"
-    function = eval(text.strip(), names)
+    try:
+        function = eval(compile(text.strip(), f"<--where {text.strip()}>", "eval"), names)
+    except Exception as problem:  # it is the user's expression
+        raise UsageError(f"--where {text}: {type(problem).__name__}: {problem}") from None
     if not callable(function):
         raise UsageError(f"--where {text} is the same for every record: write an expression over r, or name a function")
     return function  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,6 +44,10 @@ squares = spark.sparkContext.parallelize(range(4), 2).map(lambda n: n * n)
 squares.collect()""",
     "names": "sc is dbg.context is spark.sparkContext, type(sc).__name__",
     "trace": "%lineage trace first --where 'r > 1' goBackAll",
+    "slow": """import time, bigdebug.spark.jobs
+bigdebug.spark.jobs.PATIENCE, patience = 0.0, bigdebug.spark.jobs.PATIENCE
+squares.getLineage().where(lambda n: time.sleep(0.7) is None).count()""",
+    "patient": "bigdebug.spark.jobs.PATIENCE = patience",
     "boom!": "%%lineage boom\nsc.parallelize([1]).count()\nraise LookupError('nothing <here>')",
     "after boom": "sc.isCaptureLineage()",
     "hostile": r"""
@@ -202,6 +207,13 @@ def test_a_cell_that_raises_shows_its_exception_and_what_was_captured(passes: tu
         assert value(outputs["after boom"]) == {"text/plain": "False"}
 
 
+def test_a_bar_leaves_nothing_to_see(passes: tuple[Outputs, Outputs]) -> None:
+    for outputs in passes:
+        assert value(outputs["slow"]) == {"text/plain": "4"}
+        bars = [output for output in outputs["slow"] if output.output_type != "execute_result"]
+        assert [(bar.output_type, bar.data) for bar in bars] == [("display_data", {"text/plain": ""})]
+
+
 def test_hostile_records_and_names_are_shown_as_text(passes: tuple[Outputs, Outputs]) -> None:
     first, _ = passes
     assert [record for _, record in rows_of(value(first["hostile records"]))] == HOSTILE
@@ -215,6 +227,19 @@ def test_the_kernelspec_loads_bigdebug_and_leaves_pyspark_to_the_user(tmp_path: 
         outputs = run_all()
     assert outputs["magic"] == []
     assert value(outputs["python"]) == {"text/plain": str((sys.executable, False))}
+
+
+def test_the_plain_file_of_the_readme_runs(tmp_path: Path) -> None:
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    [program] = re.findall(r"```py\n(.*?)```", readme.read_text(), re.DOTALL)
+    (tmp_path / "program.py").write_text(program)
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^file:\S+/log\.txt:\d+ +'ERROR \d \d+'$", done.stdout, re.MULTILINE)
+    assert "bigdebug: " not in done.stderr  # no bar where nobody sees it
 
 
 def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) -> None:

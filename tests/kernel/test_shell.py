@@ -273,8 +273,14 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         "%lineage trace counts sideways": "a step is one of back, next",
         "%lineage trace counts --where 'r['": "--where r[: ",
         "%lineage trace counts --where 'True'": "is the same for every record",
+        "%lineage trace counts --where 'r.foo'": "<--where lambda r: (r.foo)>:1 raised AttributeError: 'tuple' object has no",
+        "%lineage trace counts --where nowhere": "--where nowhere: NameError: name 'nowhere' is not defined",
         "%lineage trace 'counts": "No closing quotation",
         "%lineage erase": "%lineage knows on, off and trace WHAT, not erase",
+        "%lineage trace": "%lineage trace needs a run or a variable to begin with; runs: known",
+        "%lineage trace counts -n -5": "%lineage: argument -n: a number of records from 1, not '-5'; see %lineage?",
+        "%lineage trace counts -n many": "a number of records from 1, not 'many'",
+        "%%lineage --foo\n1": "%%lineage: unrecognized arguments: --foo; see %%lineage?",
         "%%lineage --strategy defer\n1": "defer is for DataFrames",
         "%%lineage --strategy best\n1": "invalid choice: 'best'",
         "%%lineage\n%lineage off": "this cell is under %%lineage",
@@ -284,6 +290,7 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         said = capsys.readouterr()
         assert said.err.startswith("UsageError: ")
         assert says in said.err
+        assert said.err.count("\n") == 1
         assert "Traceback" not in said.out + said.err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 
 import bigdebug
 from bigdebug.errors import (
@@ -25,6 +27,7 @@ from bigdebug.errors import (
     UnknownOperatorError,
     UnknownRecordError,
 )
+from bigdebug.spark.rdd.lineage_rdd import PredicateError
 from bigdebug.store.directory import LineageStore
 
 
@@ -224,3 +227,115 @@ def test_a_saved_session_of_a_newer_format_or_of_no_format_is_refused(words: Any
         bigdebug.open(saved)
     with pytest.raises(StoreError, match="not empty"):
         dbg.save(str(saved))
+
+
+# ---- wrong arguments ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (lambda trace: trace.take("x"), "records to take is a whole one, not 'x'"),
+        (lambda trace: trace.show(1.5), "records to take is a whole one, not 1.5"),
+        (lambda trace: trace.where(5), r"where\(\) takes a function of a record, not 5"),
+        (lambda trace: trace.replay(edit=3), "edit is a function .*, not 3"),
+    ],
+)
+def test_a_wrong_argument_of_a_trace_is_shown(words: Any, question: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        question(words.getLineage())
+
+
+@pytest.mark.parametrize("ask", [lambda trace: trace, lambda trace: trace.goBackAll()], ids=["computed again", "read"])
+def test_a_predicate_that_raises_is_named_with_its_line_and_the_record(words: Any, ask: Any) -> None:
+    narrowed = ask(words.getLineage()).where(lambda r: r.foo)
+    line = sys._getframe().f_lineno - 1
+    with pytest.raises(PredicateError, match=rf"test_bad_input.py:{line} raised AttributeError: '\w+' object has no .*'foo'") as told:
+        narrowed.rids()
+    assert isinstance(told.value.__cause__, PythonException)
+    with pytest.raises(PredicateError, match=r"The predicate of where\(\) raised TypeError: .*, on the record [('].*"):
+        ask(words.getLineage()).where(math.sqrt).count()
+
+
+def test_what_the_program_raises_itself_is_not_the_predicates(dbg: Any, tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    once.touch()
+    rdd = dbg.context.parallelize([1], 1).map(lambda n: once.stat().st_size + n)
+    with dbg.capture("once"):
+        rdd.collect()
+    once.unlink()
+    with pytest.raises(PythonException, match="FileNotFoundError"):
+        rdd.getLineage().where(bool).rids()
+
+
+def test_only_a_spark_session_that_runs_can_be_attached(dbg: Any) -> None:
+    for wrong, says in ((5, "SparkSession, not 5"), (None, "not None"), (dbg.plain_context, "takes the SparkSession, not its")):
+        with pytest.raises(TypeError, match=says):
+            bigdebug.attach(wrong)
+
+
+STOPPED_SESSION = """
+from pyspark.sql import SparkSession
+import bigdebug
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+spark.stop()
+bigdebug.attach(spark)
+"""
+
+
+def test_a_stopped_session_cannot_be_attached() -> None:
+    done = subprocess.run([sys.executable, "-c", STOPPED_SESSION], capture_output=True, text=True, check=False)
+    assert "ValueError: this SparkSession has been stopped; spark = SparkSession.builder" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("store", "error"), [(5, TypeError), ("", ValueError)])
+def test_a_store_is_named_by_a_path(dbg: Any, store: Any, error: type) -> None:
+    with pytest.raises(error, match=f"the store of bigdebug.attach is the path of a directory, not {store!r}"):
+        bigdebug.attach(dbg.spark, store=store)
+
+
+def test_a_capture_is_named_by_text(dbg: Any) -> None:
+    with pytest.raises(TypeError, match=r"name of a capture is text, not 5"), dbg.capture(5):
+        pass
+    assert not dbg.context.isCaptureLineage()
+
+
+@pytest.mark.parametrize("question", [lambda dbg: dbg.save(5), lambda dbg: bigdebug.open(5)])  # type: ignore[arg-type]
+def test_a_saved_session_is_named_by_a_path(dbg: Any, question: Any) -> None:
+    with pytest.raises(TypeError, match="is the path of a directory, not 5"):
+        question(dbg)
+
+
+# ---- relative paths -----------------------------------------------------------------------------------------------
+
+
+MOVING = """
+import os
+from operator import add
+from pyspark.sql import SparkSession
+import bigdebug
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+here = os.getcwd()
+dbg = bigdebug.attach(spark, store="lineage")
+pairs = dbg.context.parallelize(range(4), 2).map(lambda n: (n % 2, n)).reduceByKey(add, 2)
+with dbg.capture("moving"):
+    pairs.collect()
+dbg.save("saved")
+saved = bigdebug.open("saved")
+os.mkdir("elsewhere")
+os.chdir("elsewhere")
+with dbg.capture("moved"):
+    pairs.map(len).count()
+print(pairs.getLineage().goBackAll().count(), saved.lineage("moving").goBackAll().count(), dbg.runs[-1].status)
+print(bigdebug.attach(spark, store=os.path.join("..", "lineage")) is dbg, dbg.save("again") == saved.path.parent / "elsewhere" / "again")
+"""
+
+
+def test_relative_paths_still_hold_after_the_process_has_changed_its_directory(tmp_path: Path) -> None:
+    program = tmp_path / "moving.py"
+    program.write_text(MOVING)
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["4", "4", "succeeded", "True", "True"]

@@ -68,6 +68,7 @@ def test_stops_inside_a_stage_are_saved_once_they_were_asked_for(live: Any, dbg:
     ask = f"answer['rids'] = session.lineage('report').back_to({inside}).rids().tolist()"
     refused = fresh(live.saved, ask)
     assert refused.get("error") == "IncompleteLineageError"
+    assert "was not saved with the run. It is derived when a trace first stops there" in refused["message"]
     here = live.getLineage().back_to(inside).rids().tolist()
     again = dbg.save(str(tmp_path / "again"), [live.run])
     assert fresh(again, ask) == {"rids": here}
@@ -87,8 +88,10 @@ def test_a_saved_lazy_run_is_answered_or_refused_by_name(live: Any, dbg: Any, tm
         result.collect()
     script = "answer = session.lineage('lazy').goBackAll().rids().tolist()"
     early = fresh(dbg.save(str(tmp_path / "early"), [dbg.runs[-1]]), script)
+    assert early["error"] == "IncompleteLineageError"
+    assert "the saved run has counts only" in early["message"]
+    assert 'ask that trace, then save; or capture with strategy="inject"' in early["message"]
     expected = result.getLineage().goBackAll().rids().tolist()
-    assert early == expected or early["error"] == "IncompleteLineageError"
     assert fresh(dbg.save(str(tmp_path / "late"), [dbg.runs[-1]]), script) == expected
 
 
@@ -171,6 +174,9 @@ CATALOGS = {
     "without runs": (lambda text: '{"format": 1}', "StoreError"),
     "with a broken run": (lambda text: '{"format": 1, "runs": [{"id": "r1"}]}', "StoreError"),
     "with a strange format": (lambda text: text.replace('"format": 1', '"format": "one"', 1), "StoreError"),
+    "with half a format": (lambda text: text.replace('"format": 1', '"format": 1.5', 1), "StoreError"),
+    "of before the first format": (lambda text: text.replace('"format": 1', '"format": -1', 1), "StoreError"),
+    "with true for a format": (lambda text: text.replace('"format": 1', '"format": true', 1), "StoreError"),
     "not UTF-8": (lambda text: b"\xff\xfe", "StoreError"),
 }
 

@@ -1,4 +1,7 @@
-"""Workers run the Python of the notebook, also where PYSPARK_PYTHON is not set and python3 on the PATH is another."""
+"""Workers run the Python of the notebook, also where PYSPARK_PYTHON is not set and python3 on the PATH is another.
+
+After ``detach`` PySpark's choice holds again for what is PySpark's, and lineage is still answered.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ dbg = bigdebug.attach(spark)
 for sc in (dbg.context, spark.sparkContext, dbg.plain_context):
     print(sc.parallelize([0], 1).map(lambda _: sys.executable).first())
 with dbg.capture():
-    print(dbg.context.parallelize([0], 1).map(lambda _: sys.executable).first())
+    rdd = dbg.context.parallelize([0], 1).map(lambda _: sys.executable)
+    print(rdd.first())
+dbg.detach()
+print(spark.sparkContext.pythonExec, *rdd.getLineage().collect(), rdd.getLineage().where(bool).count(), rdd.first())
 """
 
 
@@ -29,4 +35,4 @@ def test_whatever_the_path_says(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"} | {"PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [sys.executable] * 4
+    assert done.stdout.split() == [sys.executable] * 4 + ["python3", sys.executable, "1", sys.executable]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bigdebug.errors import UnknownRecordError
+from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Emission, Form, Kind, Operator, OperatorGraph, Segment, Stage
-from bigdebug.model import NO_RIDS, Place, pack, place
+from bigdebug.model import NO_RIDS, POSITION_BITS, POSITION_MASK, pack
 from bigdebug.store.blocks import Block, write_block
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.places import count, places_of, rids_of, union
@@ -23,6 +23,10 @@ HIGHEST = 2**40 - 1
 partitions = st.integers(0, 5) | st.integers(0, 2**23 - 1)
 inside = st.integers(0, 5) | st.integers(0, HIGHEST)
 records = st.sets(st.tuples(partitions, inside), max_size=20)
+
+
+def rid(partition: int, position: int) -> int:
+    return int(pack(partition, np.array([position]))[0])
 
 
 def placed(points: Iterable[tuple[int, int]]) -> dict[int, Any]:
@@ -40,20 +44,19 @@ def listed(places: Any) -> dict[int, list[int]]:
 @given(partitions, inside)
 @example(2**23 - 1, HIGHEST)
 def test_a_rid_packs_a_place_and_nothing_is_lost(partition: int, position: int) -> None:
-    (rid,) = pack(partition, np.array([position])).tolist()
-    assert place(rid) == (partition, position)
-    assert Place(partition, position).rid == rid
-    assert rid >= 0
+    (packed,) = pack(partition, np.array([position])).tolist()
+    assert (packed >> POSITION_BITS, packed & POSITION_MASK) == (partition, position)
+    assert packed >= 0
 
 
 @given(st.tuples(partitions, inside), st.tuples(partitions, inside))
 def test_rids_are_in_the_order_of_their_places(one: tuple[int, int], other: tuple[int, int]) -> None:
-    assert (Place(*one).rid < Place(*other).rid) == (one < other)
+    assert (rid(*one) < rid(*other)) == (one < other)
 
 
 @given(records, st.randoms(use_true_random=False))
 def test_rids_in_any_order_and_twice_are_the_places_they_pack(points: set[tuple[int, int]], random: Any) -> None:
-    rids = [Place(*point).rid for point in points]
+    rids = [rid(*point) for point in points]
     twice = rids + random.sample(rids, k=len(rids) // 2)
     random.shuffle(twice)
     for given_ in (twice, iter(twice), np.array(twice, dtype=np.int64), np.array(twice, dtype=np.uint64)):
@@ -65,7 +68,7 @@ def test_rids_of_places_are_ascending_and_lead_back(points: set[tuple[int, int]]
     places = placed(points)
     backwards = {**dict(reversed(places.items())), 9: places.get(9, NO_RIDS)}
     rids = rids_of(backwards)
-    assert rids.tolist() == sorted(Place(*point).rid for point in points)
+    assert rids.tolist() == sorted(rid(*point) for point in points)
     assert rids.dtype == np.int64
     assert listed(places_of(rids)) == listed(places)
     assert count(backwards) == len(points)
@@ -101,10 +104,6 @@ def results(run: Run) -> Trace:
     return Trace(run, [FLAT], lambda: all_records(run, FLAT))
 
 
-def rid(partition: int, position: int) -> int:
-    return Place(partition, position).rid
-
-
 def test_a_trace_follows_the_tables_of_the_blocks(results: Trace) -> None:
     assert results.rids().tolist() == [rid(0, 0), rid(0, 1), rid(0, 2), rid(1, 0)]
     assert results.goBackAll().rids().tolist() == [rid(0, 1), rid(0, 2), rid(1, 1)]
@@ -138,6 +137,26 @@ def test_an_id_that_names_no_record_is_an_error(results: Trace, strange: Any) ->
         results.at([rid(0, 0), strange]).rids()
 
 
+def test_no_id_is_shown_as_what_it_is(results: Trace) -> None:
+    with pytest.raises(UnknownRecordError, match=r"not a record id \(got None\)"):
+        results.at([None])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (lambda trace: trace.at(5), r"at\(\) takes several record ids, not 5; .*at\(\[rid\]\)"),
+        (lambda trace: trace.goBack("x"), "a whole number of steps, not 'x'"),
+        (lambda trace: trace.goNext(1.5), "a whole number of steps, not 1.5"),
+        (lambda trace: trace.goBack(True), "a whole number of steps, not True"),
+    ],
+)
+def test_what_is_no_number_is_refused_in_a_sentence(results: Trace, question: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        question(results)
+    assert results.goBack(np.int64(1)).count() == 3  # type: ignore[arg-type]
+
+
 def test_a_narrowed_trace_knows_only_its_own(results: Trace) -> None:
     narrowed = results.at([rid(0, 1)])
     with pytest.raises(UnknownRecordError):
@@ -147,3 +166,39 @@ def test_a_narrowed_trace_knows_only_its_own(results: Trace) -> None:
 def test_a_trace_is_a_bitmap_for_overlaps(results: Trace) -> None:
     both = results.at([rid(0, 0), rid(1, 0)]).bitmap() & results.at([rid(0, 1), rid(1, 0)]).bitmap()
     assert list(both) == [rid(1, 0)]
+
+
+# ---- inputs by name -----------------------------------------------------------------------------------------------
+
+
+def of_files(*datasets: str) -> Trace:
+    """A trace at sources that read these, one record each."""
+    sources = [Operator(i, "textFile", Kind.SOURCE, Form.SOURCE, (), 1, dataset=name) for i, name in enumerate(datasets)]
+    graph = OperatorGraph(sources, [0])
+    run = Run("r1", "by hand", "collect", "succeeded", 0, graph)
+    return Trace(run, range(len(datasets)), lambda: {s.id: placed([(s.id, 0)]) for s in sources})
+
+
+@pytest.mark.parametrize(
+    ("datasets", "parts"),
+    [
+        (["a", "b"], {"a": [0], "b": [1]}),
+        (["a", "a#b"], {"a": [0], "a#b": [1]}),
+        (["a", "b", "a"], {"a": [0, 2], "a#2": [2], "b": [1]}),
+        (["a", "a#2", "a"], {"a": [0, 2], "a#2": [1], "a#3": [2]}),
+        (["a#2", "a", "a", "a#2"], {"a#2": [0, 3], "a": [1, 2], "a#3": [2], "a#2#2": [3]}),
+    ],
+)
+def test_an_input_is_found_by_its_own_name_and_all_readings_of_it_by_that_of_the_first(
+    datasets: list[str], parts: dict[str, list[int]]
+) -> None:
+    trace = of_files(*datasets)
+    assert len(set(trace.inputs)) == len(datasets)
+    assert {name: list(trace[name].operators) for name in parts} == parts
+    assert set(trace.inputs) <= parts.keys()
+
+
+@pytest.mark.parametrize("name", ["c", "a#9", 0, None])
+def test_an_input_that_there_is_not_is_an_error(name: Any) -> None:
+    with pytest.raises(UnknownOperatorError, match=r"It knows a"):
+        of_files("a", "b")[name]

@@ -96,6 +96,17 @@ def test_a_store_is_not_made_where_a_file_stands(tmp_path: Path) -> None:
             LineageStore.private(str(tmp_path / parent))
 
 
+def test_a_store_stays_where_it_is_when_the_process_changes_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(tmp_path / "lineage", attempt(0))
+    monkeypatch.chdir(tmp_path)
+    store = LineageStore("lineage")
+    monkeypatch.chdir("/")
+    assert store.partitions(["r1"], "s0") == [0]
+    assert store.root == tmp_path / "lineage"
+
+
 def test_a_private_store_is_for_its_user_alone(tmp_path: Path) -> None:
     named = LineageStore.private(str(tmp_path / "a" / "b"))
     assert named.root.parent == tmp_path / "a" / "b"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-import sys
 from collections.abc import Iterable
 from typing import Any
 
 from pyspark import SparkContext
 
+from bigdebug.spark.jobs import worker_python
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.sources import adopt_source
@@ -29,9 +28,11 @@ class LineageContext(SparkContext):
     def __init__(self, sc: SparkContext, store: LineageStore | None = None) -> None:
         self.__dict__ = sc.__dict__
         self._bigdebug: Recorder = sc._bigdebug if isinstance(sc, LineageContext) else Recorder(sc, store or LineageStore.private())
-        if str(self.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-            # PySpark would start workers with the first python3 on the PATH, which need not have what this one has.
-            self.pythonExec = sys.executable
+
+    @property
+    def pythonExec(self) -> str:  # type: ignore[override]
+        """What workers run. Not a part of the shared state: it is this one's also after bigdebug was detached."""
+        return worker_python(self.master, vars(self)["pythonExec"])
 
     def setCaptureLineage(self, on: bool) -> None:
         """Capture the actions that follow, or stop doing so."""

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import reprlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from py4j.protocol import Py4JError
 from pyspark import RDD
+from pyspark.errors import PySparkException
 
-from bigdebug.errors import NotCapturedError
+from bigdebug.errors import BigdebugError, NotCapturedError
 from bigdebug.model import SourceRecord, pack
+from bigdebug.spark.jobs import own_python
 from bigdebug.spark.rdd.compiler import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
+from bigdebug.trace.shown import counted, shown
+from bigdebug.trace.table import Table
 from bigdebug.trace.tables import Positions
-from bigdebug.trace.trace import Standing, Trace, all_records
+from bigdebug.trace.trace import Standing, Trace, all_records, whole
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
     from bigdebug.spark.rdd.replay import Replay
+
+
+class PredicateError(BigdebugError):
+    """A predicate of ``where`` that raised: on which record and line, and what. Its cause is PySpark's own account."""
 
 
 class LineageRDD(Trace, RDD[Any]):
@@ -49,11 +61,17 @@ class LineageRDD(Trace, RDD[Any]):
     # ---- records ----------------------------------------------------------------------------------------------
 
     def where(self, predicate: Callable[[Any], Any]) -> LineageRDD:
-        """The records that satisfy ``predicate``; lazy, evaluated where the records are."""
+        """The records that satisfy ``predicate``; lazy, evaluated where the records are.
+
+        What the predicate raises is a PredicateError of the first question, which says on which record and line.
+        """
+        if not callable(predicate):
+            raise TypeError(f"where() takes a function of a record, not {shown(predicate)}; where(lambda r: ...)")
         operator = self._only("where()")
 
         def find() -> Standing:
-            found = self._questions.records(operator, self.places, predicate)
+            with _failure_of_predicate():
+                found = self._questions.records(operator, self.places, _guarded(predicate))
             return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}}
 
         return self._to([operator], find)
@@ -103,11 +121,8 @@ class LineageRDD(Trace, RDD[Any]):
         """Print the first ``n`` records with where they came from."""
         print(self.table(n).text(truncate))  # noqa: T201 (as PySpark's show does)
 
-    def table(self, n: int = 20) -> Any:
+    def table(self, n: int = 20) -> Table:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""
-        from bigdebug.trace.shown import counted, shown
-        from bigdebug.trace.table import Table
-
         total = self.count()
         limited = self._limited(n)
         located = limited._located()
@@ -127,7 +142,7 @@ class LineageRDD(Trace, RDD[Any]):
         return {"text/plain": shown.text(), "text/html": shown.html()}
 
     def _limited(self, n: int) -> LineageRDD:
-        left = n
+        left = whole(n, "the number of records to take is a whole one")
         standing: dict[int, dict[int, Positions]] = {}
         for operator in self.operators:
             standing[operator] = {}
@@ -161,6 +176,8 @@ class LineageRDD(Trace, RDD[Any]):
         """
         from bigdebug.spark.rdd.replay import Replay
 
+        if edit is not None and not callable(edit):
+            raise TypeError(f"edit is a function that gives a record in place of another, not {shown(edit)}; edit=lambda r: ...")
         return Replay(self, exclude, at, edit)
 
     # ---- what PySpark sees ------------------------------------------------------------------------------------
@@ -173,7 +190,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     @property
     def _jrdd(self) -> Any:
-        with self._recorder.plain():
+        with self._recorder.plain(), own_python(self._recorder.sc):
             return self._raw._jrdd
 
     def id(self) -> int:
@@ -201,3 +218,42 @@ def trace_of(recorder: Recorder, run: Run, operator: int) -> LineageRDD:
     recorder.questions(run)
     run.graph[operator]
     return LineageRDD(run, [operator], lambda: all_records(run, operator), recorder)
+
+
+# An exception of a worker reaches the driver as text, between pages of frames: this line is found in it again.
+_FAILED = "the predicate of where() raised "
+
+
+def _guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``predicate``; what it raises is told in a line that ``_failure_of_predicate`` reads."""
+
+    def test(record: Any) -> Any:
+        try:
+            return predicate(record)
+        except Exception as error:
+            within = error.__traceback__ and error.__traceback__.tb_next
+            where = (within.tb_frame.f_code.co_filename, within.tb_lineno) if within else None
+            try:
+                seen = reprlib.repr(record)
+            except Exception:  # it is the user's __repr__ that runs here
+                seen = f"a {type(record).__name__}"
+            raise RuntimeError(_FAILED + json.dumps([type(error).__name__, str(error), where, seen])) from error
+
+    return test
+
+
+@contextmanager
+def _failure_of_predicate() -> Iterator[None]:
+    """Raise a PredicateError from what PySpark raises, if the line of ``_guarded`` is in it."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as problem:
+        told = str(problem).partition(_FAILED + "[")[2]
+        if not told:
+            raise
+        (kind, message, where, seen), _ = json.JSONDecoder().raw_decode("[" + told)
+        at = f" at {where[0]}:{where[1]}" if where else ""
+        raise PredicateError(
+            f"The predicate of where(){at} raised {kind}: {message}, on the record {seen}",
+            remedy="It is called with each traced record: see that it takes them all.",
+        ) from problem

@@ -1,0 +1,81 @@
+"""The bar of our own jobs: only where it can be seen and taken away again."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bigdebug.spark import jobs
+
+
+class Context:
+    """As much of a SparkContext as a bar asks: a job with a stage of four tasks, three of them done."""
+
+    master, pythonExec = "local[2]", "python3"  # noqa: N815
+
+    def __init__(self) -> None:
+        self.tags: list[str] = []
+        of_tag = SimpleNamespace(getJobIdsForTag=lambda tag: [7] if tag in self.tags else [])
+        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(statusTracker=lambda: of_tag))
+
+    def addJobTag(self, tag: str) -> None:  # noqa: N802
+        self.tags.append(tag)
+
+    def removeJobTag(self, tag: str) -> None:  # noqa: N802
+        self.tags.remove(tag)
+
+    def statusTracker(self) -> Any:  # noqa: N802
+        stage = SimpleNamespace(numCompletedTasks=3, numTasks=4)
+        return SimpleNamespace(getJobInfo=lambda job: SimpleNamespace(stageIds=[1]), getStageInfo=lambda stage_id: stage)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
+    monkeypatch.setattr(jobs, "_EVERY", 0.01)
+
+
+@pytest.mark.parametrize(("stream", "bar"), [(io.StringIO, False), (Terminal, True), (lambda: None, False)])
+def test_a_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch, stream: Any, bar: bool) -> None:
+    said = stream()
+    monkeypatch.setattr(sys, "stderr", said)
+    context = Context()
+    with jobs.progress(context, "counting"):  # type: ignore[arg-type]
+        assert len(context.tags) == bar
+        time.sleep(0.4)
+    assert context.tags == []
+    assert (said is not None and "bigdebug: counting" in said.getvalue()) == bar
+    if bar:
+        assert said.getvalue().rsplit("\r", 2)[1].strip() == ""  # what was drawn is wiped out
+
+
+def test_a_notebook_brings_bars_of_its_own() -> None:
+    seen = []
+
+    @contextmanager
+    def bars(what: str) -> Iterator[Any]:
+        bar = SimpleNamespace(n=0, total=0, update=lambda more: None)
+        yield bar
+        seen.append((what, bar.total))
+
+    jobs.show_bars_with(bars)
+    try:
+        with jobs.progress(Context(), "counting"):  # type: ignore[arg-type]
+            time.sleep(0.3)
+        with jobs.progress(Context(), "silently", shown=False):  # type: ignore[arg-type]
+            time.sleep(0.1)
+    finally:
+        jobs.show_bars_with(None)
+    assert seen == [("bigdebug: counting", 4)]
