@@ -316,3 +316,19 @@ def test_run_job_on_chosen_partitions(on: Any) -> None:
     rdd = on.parallelize(range(6), 3).map(lambda n: n + 1)
     assert on.runJob(rdd, lambda part: [x * x for x in part], [0, 2]) == [1, 4, 25, 36]
     assert rdd.getLineage().goBackAll().collect() == [0, 1, 4, 5]
+
+
+def test_a_predicate_may_share_what_it_knows_with_functions_that_run_after_it(dbg: Any) -> None:
+    def program(sc: Any, finish: Callable[[Any], Any]) -> Any:
+        seen: set[int] = set()
+
+        def note(n: int) -> tuple[int, int]:
+            seen.add(n)
+            return n, 1
+
+        return finish(sc.parallelize([1, 1, 2, 2, 1, 3], 1).filter(lambda n: n not in seen).map(note))
+
+    for finish in (lambda r: sorted(r.reduceByKey(add).collect()), lambda r: r.count(), lambda r: r.mapPartitions(list).count()):
+        plain = program(dbg.plain_context, finish)
+        with dbg.capture():
+            assert program(dbg.context, finish) == plain
