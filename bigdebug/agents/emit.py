@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from bigdebug.agents.frames import LARGE, SMALL, Batches, Dumps, Tag, tagged, target_frame
-from bigdebug.agents.notes import CHUNK, Notes
-from bigdebug.agents.segments import Leaked
+from bigdebug.agents.frames import LARGE, SMALL, Batches, Dumps, Pace, Tag, tagged, target_frame
+from bigdebug.agents.notes import CHUNK, Column, Notes
+from bigdebug.agents.segments import Leaked, no_leak
+
+FEW_BYTES, MANY_BYTES = 4 << 20, 16 << 20
+"""Between which the pickles of a chunk are kept: all of them are in memory together."""
+
+SAMPLES = 16
+"""How many records of a chunk are weighed where none of them is sent."""
+
+_NONE: Any = object()
 
 
 class Emission(Protocol):
@@ -71,6 +79,36 @@ class Raw:
             yield record
 
 
+def in_place(key: Any) -> int:
+    """Stands for a partition function where records stay in the partition that they are in, and as they are."""
+    return 0
+
+
+class Departures:
+    """Sends buckets, one for each target, as tagged frames; the numbers of a target's records go on from call to call."""
+
+    def __init__(self, dumps: Dumps, targets: int, branch: int, split: int) -> None:
+        self._batches = Batches(dumps)
+        self._branch, self._split = branch, split
+        self._sent = [0] * targets
+
+    def frames(self, buckets: list[list[Any]]) -> Generator[bytes, None, int]:
+        """The frames, each behind the one that names its target; gives back how many bytes they were."""
+        size = 0
+        for target, bucket in enumerate(buckets):
+            for frame in self._batches.cut(bucket, self._branch, self._split, self._sent[target]):
+                size += len(frame)
+                yield target_frame(target)
+                yield frame
+            self._sent[target] += len(bucket)
+        return size
+
+
+def chunks(targets: int) -> Pace:
+    """How many records pass between two looks at their bytes: as few as PySpark begins with, and more while they are small."""
+    return Pace(min(10 * targets, 1000), FEW_BYTES, MANY_BYTES, CHUNK)
+
+
 @dataclass(frozen=True)
 class Nothing:
     """Reads the records and hands none on: for stages that are run for what passes in them."""
@@ -97,26 +135,35 @@ class Shuffled:
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         column = notes.known("out.targets")
-        note, partition, targets = column.append, self.partition, self.targets
-        batches = Batches(self.dumps)
-        sent = [0] * targets
+        departures, pace = Departures(self.dumps, self.targets, self.branch, split), chunks(self.targets)
+        bucketed = self._kept if self.partition is in_place else self._dealt
         source = iter(records)
         while True:
-            buckets: list[list[Any]] = [[] for _ in range(targets)]
             before = len(column)
-            for key, value in islice(source, CHUNK):
-                target = partition(key) % targets
-                buckets[target].append((key, value))
-                note(target)
-            if len(column) == before:
+            buckets = bucketed(islice(source, pace.size), split, column.append)
+            taken = len(column) - before
+            if not taken:
                 return
             column.settle()
             emitted.records = len(column)
-            for target, bucket in enumerate(buckets):
-                for frame in batches.cut(bucket, self.branch, split, sent[target]):
-                    yield target_frame(target)
-                    yield frame
-                sent[target] += len(bucket)
+            pace.took(taken, (yield from departures.frames(buckets)))
+
+    def _dealt(self, records: Iterable[Any], split: int, note: Callable[[int], None]) -> list[list[Any]]:
+        partition, targets = self.partition, self.targets
+        buckets: list[list[Any]] = [[] for _ in range(targets)]
+        for key, value in records:
+            target = partition(key) % targets
+            buckets[target].append((key, value))
+            note(target)
+        return buckets
+
+    def _kept(self, records: Iterable[Any], split: int, note: Callable[[int], None]) -> list[list[Any]]:
+        buckets: list[list[Any]] = [[] for _ in range(self.targets)]
+        target = split % self.targets
+        for record in records:
+            buckets[target].append(record)
+            note(target)
+        return buckets
 
 
 @dataclass(frozen=True)
@@ -124,8 +171,8 @@ class Combined:
     """Combines values by key before the shuffle: one code per record is the whole association (Smoke's Defer).
 
     When the combiners take more than half of ``memory`` bytes, they are sent and combining starts afresh. They are
-    weighed, as pickles, once the records since may have added more than memory holds: so weighing costs no more than
-    sending. Nothing is asked of the process: a code must mean the same combiner on every attempt.
+    weighed, as pickles, once the records since may have added more than memory holds, by a sample of them: so weighing
+    costs no more than sending. Nothing is asked of the process: a code must mean the same combiner on every attempt.
     """
 
     dumps: Dumps
@@ -142,71 +189,70 @@ class Combined:
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         codes, targets = notes.known("out.codes"), notes.known("out.targets")
-        batches = Batches(self.dumps)
-        sent = [0] * self.targets
+        departures, pace = Departures(self.dumps, self.targets, self.branch, split), chunks(self.targets)
+        scale = Batches(self.dumps)
         source = iter(records)
         known: dict[Any, int] = {}
         values: list[Any] = []
         held = 0
         while True:
             before = len(codes)
-            sample = self._combine(islice(source, CHUNK), known, values, codes.append, leaked)
+            sample = list(self._combine(islice(source, pace.size), pace.size, known, values, codes.append, leaked))
             fresh = len(codes) - before
             emitted.records = len(codes)
             if fresh:
                 # Codes of this round count from its first combiner; earlier rounds have sent len(targets) of them.
                 codes.settle(shift=len(targets))
-                held += fresh * self._weight(sample)
+                added = fresh * _weight(scale, sample, 1024 * len(sample)) // len(sample)
+                pace.took(fresh, added)
+                held += added
             full = False
             if held > self.memory:
-                held = self._weigh(known, values, held)
+                held = _weight(scale, zip(known, values), held)
                 full = held > self.memory // 2
             if full or not fresh:
-                buckets: list[list[Any]] = [[] for _ in range(self.targets)]
-                for key, value in zip(known, values):
-                    target = self.partition(key) % self.targets
-                    buckets[target].append((key, value))
-                    targets.append(target)
-                for target, bucket in enumerate(buckets):
-                    for frame in batches.cut(bucket, self.branch, split, sent[target]):
-                        yield target_frame(target)
-                        yield frame
-                    sent[target] += len(bucket)
-                known, values, held = {}, [], 0
+                yield from departures.frames(self._bucketed(zip(known, values), split, targets))
                 targets.settle()
+                known, values, held = {}, [], 0
             if not fresh:
                 return
 
-    def _weight(self, sample: tuple[Any, Any]) -> int:
-        try:
-            return len(self.dumps(sample))
-        except Exception:  # a value that only its combiner makes picklable is the user's right
-            return 1024
-
-    def _weigh(self, known: dict[Any, int], values: list[Any], held: int) -> int:
-        """The bytes of all combiners as pickles; ``held`` if they cannot be pickled, as sending them will tell."""
-        pairs = zip(known, values)
-        try:
-            return sum(len(self.dumps(batch)) for batch in iter(lambda: list(islice(pairs, CHUNK)), []))
-        except Exception:
-            return held
+    def _bucketed(self, pairs: Iterable[tuple[Any, Any]], split: int, targets: Column) -> list[list[Any]]:
+        buckets: list[list[Any]] = [[] for _ in range(self.targets)]
+        stay = self.partition is in_place
+        for pair in pairs:
+            target = (split if stay else self.partition(pair[0])) % self.targets
+            buckets[target].append(pair)
+            targets.append(target)
+        return buckets
 
     def _combine(
-        self, records: Iterable[Any], known: dict[Any, int], values: list[Any],
+        self, records: Iterable[Any], size: int, known: dict[Any, int], values: list[Any],
         note: Callable[[int], None], leaked: Leaked,
-    ) -> Any:
+    ) -> Iterator[tuple[Any, Any]]:
+        """Combines all records, of which there are ``size`` at most, and gives one in each sixteenth of them."""
         create, merge, code_of = self.create, self.merge, known.setdefault
-        key = value = None
+        source, part = iter(records), -(-size // SAMPLES)
         fresh = len(values)
-        try:
-            for key, value in records:
-                code = code_of(key, fresh)
-                if code == fresh:
-                    values.append(create(value))
-                    fresh += 1
-                else:
-                    values[code] = merge(values[code], value)
-                note(code)
-        except StopIteration as stop:
-            raise leaked(str(stop)) from stop
-        return key, value
+        while True:
+            key = value = _NONE
+            with no_leak(leaked):
+                for key, value in islice(source, part):
+                    code = code_of(key, fresh)
+                    if code == fresh:
+                        values.append(create(value))
+                        fresh += 1
+                    else:
+                        values[code] = merge(values[code], value)
+                    note(code)
+            if key is _NONE:
+                return
+            yield key, value
+
+
+def _weight(scale: Batches, records: Iterable[Any], otherwise: int) -> int:
+    """The bytes of the records as pickles; ``otherwise`` if they cannot be pickled, as sending them will tell."""
+    try:
+        return scale.weigh(records)
+    except Exception:  # a value that only its combiner makes picklable is the user's right
+        return otherwise

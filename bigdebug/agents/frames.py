@@ -7,7 +7,9 @@ PySpark and the JVM expect. So no record carries an id of its own, and yet each 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 _TAG = struct.Struct("!Hiqi")
@@ -42,21 +44,45 @@ def target_frame(target: int) -> bytes:
     return _LONG.pack(target)
 
 
+class Pace:
+    """How many records to take at once, by the bytes of those that were taken before: from ``small`` to ``large``.
+
+    It begins with ``first``, and never takes more than ``most``. Sizes follow from the records alone, never from the
+    machine, so that every attempt takes the same.
+    """
+
+    def __init__(self, first: int, small: int, large: int, most: int = sys.maxsize) -> None:
+        self.size = min(first, most)
+        self._small, self._large, self._most = small, large, most
+
+    def took(self, records: int, size: int) -> None:
+        """So many records had so many bytes."""
+        if size > self._large:
+            self.size = max(1, 2 * self._small * records // size)
+        elif size < self._small and records == self.size:
+            self.size = min(4 * self.size, self._most)
+
+
 class Batches:
-    """Cuts lists into frames of 64 to 640 KB; the sizes depend on the records alone, never on the machine."""
+    """Cuts records into frames of 64 to 640 KB, beginning with ``first`` records."""
 
-    def __init__(self, dumps: Dumps, first: int = 1000) -> None:
+    def __init__(self, dumps: Dumps, first: int = 1) -> None:
         self._dumps = dumps
-        self._size = first
+        self._pace = Pace(first, SMALL, LARGE)
 
-    def cut(self, records: list[Any], branch: int, partition: int, start: int) -> Iterator[bytes]:
-        at = 0
-        while at < len(records):
-            batch = records[at : at + self._size]
+    def cut(self, records: Iterable[Any], branch: int, partition: int, start: int) -> Iterator[bytes]:
+        """The records as tagged frames."""
+        for count, frame in self._pickled(records):
+            yield tagged(frame, Tag(branch, partition, start, count))
+            start += count
+
+    def weigh(self, records: Iterable[Any]) -> int:
+        """The bytes of the records as frames, of which one is there at a time."""
+        return sum(len(frame) for _, frame in self._pickled(records))
+
+    def _pickled(self, records: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+        source = iter(records)
+        while batch := list(islice(source, self._pace.size)):
             frame = self._dumps(batch)
-            yield tagged(frame, Tag(branch, partition, start + at, len(batch)))
-            at += len(batch)
-            if len(frame) > LARGE and self._size > 1:
-                self._size = max(1, self._size // 2)
-            elif len(frame) < SMALL and len(batch) == self._size:
-                self._size *= 2
+            self._pace.took(len(batch), len(frame))
+            yield len(batch), frame

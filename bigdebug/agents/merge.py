@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.passes import Passes
-from bigdebug.agents.segments import Leaked
+from bigdebug.agents.segments import Leaked, no_leak
 from bigdebug.agents.spool import Spool
 
 Lists = tuple[list[Any], ...]
@@ -49,7 +49,7 @@ class Combine:
         values: list[Any] = []
         merge, code_of = self.merge, known.setdefault
         fresh_code = 0
-        try:
+        with no_leak(leaked):
             for _, records, note in passes.batches(known):
                 for key, value in records:
                     code = code_of(key, fresh_code)
@@ -59,8 +59,6 @@ class Combine:
                     else:
                         values[code] = merge(values[code], value)
                     note(code)
-        except StopIteration as stop:
-            raise leaked(str(stop)) from stop
         return zip(known, values)
 
 

@@ -13,7 +13,7 @@ import pyspark.core.rdd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from py4j.protocol import Py4JJavaError
-from pyspark import RDD, SparkContext
+from pyspark import RDD, Row, SparkContext
 from pyspark.errors import PythonException
 
 from tests.laws.programs import OPS, POSITIONAL, Program, build, programs
@@ -316,3 +316,100 @@ def test_run_job_on_chosen_partitions(on: Any) -> None:
     rdd = on.parallelize(range(6), 3).map(lambda n: n + 1)
     assert on.runJob(rdd, lambda part: [x * x for x in part], [0, 2]) == [1, 4, 25, 36]
     assert rdd.getLineage().goBackAll().collect() == [0, 1, 4, 5]
+
+
+def test_a_predicate_may_share_what_it_knows_with_functions_that_run_after_it(dbg: Any) -> None:
+    def program(sc: Any, finish: Callable[[Any], Any]) -> Any:
+        seen: set[int] = set()
+
+        def note(n: int) -> tuple[int, int]:
+            seen.add(n)
+            return n, 1
+
+        return finish(sc.parallelize([1, 1, 2, 2, 1, 3], 1).filter(lambda n: n not in seen).map(note))
+
+    for finish in (lambda r: sorted(r.reduceByKey(add).collect()), lambda r: r.count(), lambda r: r.mapPartitions(list).count()):
+        plain = program(dbg.plain_context, finish)
+        with dbg.capture():
+            assert program(dbg.context, finish) == plain
+
+
+@pytest.mark.parametrize("program", [
+    *[
+        lambda sc, r=records, n=n: sc.parallelize(r, n).sortByKey(numPartitions=1)
+        for records in ([(2, "a", "b"), (1, "c")], ["ba", "ab"], [(2,), (1,)], [Row(a=2, b=3), Row(a=1, b=3)], [[2, 1], [1, 3]])
+        for n in (1, 2)
+    ],
+    lambda sc: sc.parallelize([(2, "a", "b"), (1, "c", "d")], 1).sortByKey(False),
+    lambda sc: sc.parallelize([Row(a=2, b=3), Row(a=1, b=3)], 2).sortByKey(numPartitions=2),
+    lambda sc: sc.parallelize([[2, 1], [1, 3]], 2).partitionBy(2),
+    lambda sc: sc.parallelize([(2, "a", "b"), (1, "c", "d")], 2).sortByKey(numPartitions=2),
+    lambda sc: sc.parallelize([(2, "a", "b"), (1, "c", "d")], 2).partitionBy(1),
+    lambda sc: sc.parallelize([2, 1], 2).sortByKey(numPartitions=1),
+    # Partitioned already, by their word: nothing is moved, wherever the keys would go.
+    lambda sc: moved(sc).map(lambda r: Row(a=r[0] + 1, b=r[1]), True).repartitionAndSortWithinPartitions(2),
+    lambda sc: moved(sc).map(lambda r: (r[0] // 2, r[1]), True).reduceByKey(add, 2),
+    lambda sc: moved(sc).map(lambda r: (r[0] // 2, r[1]), True).groupByKey(2).mapValues(sorted),
+    lambda sc: moved(sc).map(lambda r: [-r[0], r[1]], True).sortByKey(numPartitions=1),
+    lambda sc: moved(sc).map(lambda r: [-r[0], r[1]], True).partitionBy(2),
+])
+def test_wide_operators_rebuild_the_records_that_pyspark_rebuilds_and_no_others(dbg: Any, program: Any) -> None:
+    def answer(sc: Any) -> str:
+        try:
+            return repr(program(sc).glom().collect())
+        except FAILURES as failure:
+            return str(failure).split("Error: ")[-1].splitlines()[0]
+
+    plain = answer(dbg.plain_context)
+    with dbg.capture():
+        assert answer(dbg.context) == plain
+
+
+def moved(sc: Any) -> Any:
+    return sc.parallelize([(n, n) for n in range(6)], 2).partitionBy(2)
+
+
+def test_records_that_were_sorted_where_they_were_have_their_lineage(on: Any) -> None:
+    result = on.parallelize(["cc", "b", "aaa"], 2).sortByKey(numPartitions=1)
+    assert result.collect() == ["aaa", "b", "cc"]
+    trace = result.getLineage()
+    assert [trace.at([rid]).goBackAll().collect() for rid in trace.rids().tolist()] == [["aaa"], ["b"], ["cc"]]
+
+
+# The compiler's own error for a StopIteration is pickled by its name.
+OF_THE_COMPILER = {f"bigdebug.spark{name}" for name in ("", ".rdd", ".rdd.compiler", ".rdd.definition", ".rdd.fusion", ".rdd.snapshot")}
+
+
+def test_executors_import_agents_and_not_the_engine(on: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(on.environment, "BIGDEBUG_TEST", "a worker that has imported nothing")  # workers are kept by environment
+
+    def imported(records: Any) -> Any:
+        import sys
+
+        sum(1 for _ in records)
+        return [name for name in sys.modules if name.split(".")[0] == "bigdebug"]
+
+    pairs = on.parallelize([(n % 3, n) for n in range(30)], 2).filter(lambda r: r[1] > 1).map(lambda r: r)
+    joined = pairs.reduceByKey(add).join(pairs.distinct()).cogroup(pairs).subtractByKey(pairs.filter(lambda r: r[0] == 1))
+    found = set(joined.groupByKey().sortByKey(numPartitions=2).mapPartitions(imported).collect())
+    assert "bigdebug.agents.groups" in found
+    others = {name for name in found if not name.startswith("bigdebug.agents")}
+    assert others - OF_THE_COMPILER <= {"bigdebug", "bigdebug.store", "bigdebug.store.blocks", "bigdebug.errors", "bigdebug.graph"}
+
+
+def worker_memory(records: Any) -> Any:
+    """The most bytes that this worker has had."""
+    import resource
+
+    sum(1 for _ in records)
+    return [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10]
+
+
+@pytest.mark.parametrize("wide", [
+    lambda r: r.partitionBy(2), lambda r: r.groupByKey(2), lambda r: r.reduceByKey(lambda a, b: b, 2),
+], ids=["partitionBy", "groupByKey", "reduceByKey"])
+def test_large_records_cross_a_shuffle_in_little_memory(on: Any, monkeypatch: pytest.MonkeyPatch, wide: Any) -> None:
+    """A gigabyte of records; they may be held up to the 64 MB of a merge, a few times."""
+    monkeypatch.setitem(on.environment, "BIGDEBUG_TEST", f"a worker that has held nothing: {id(wide)}")
+    records = on.parallelize(range(200), 1).map(lambda n: (n % 150, bytes(5 << 20)))
+    assert max(wide(records).mapPartitions(worker_memory).collect()) < 700 << 20

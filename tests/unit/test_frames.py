@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bigdebug.agents import frames
-from bigdebug.agents.frames import Batches, Tag, tag_of, tagged, target_frame
+from bigdebug.agents.frames import TAG_BYTES, Batches, Pace, Tag, tag_of, tagged, target_frame
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.spool import Spool
 
@@ -57,17 +57,42 @@ def test_batches_hold_all_records_once_and_say_which(
             assert 0 not in held
 
 
-def test_batches_grow_while_they_are_small_and_shrink_when_they_are_large() -> None:
-    batches = Batches(pickle.dumps, 1)
-    small = [tag_of(frame).count for frame in batches.cut([b"x"] * 31, 0, 0, 0)]
-    assert small == [1, 2, 4, 8, 16]
-    large = [tag_of(frame).count for frame in batches.cut([b"x" * (1 << 20)] * 64, 0, 0, 0)]
-    assert large == [32, 16, 8, 4, 2, 1, 1]
+def counts(batches: Batches, records: list[Any]) -> list[int]:
+    return [tag_of(frame).count for frame in batches.cut(records, 0, 0, 0)]
+
+
+def test_batches_grow_while_they_are_small_and_shrink_at_once_when_they_are_large() -> None:
+    batches = Batches(pickle.dumps)
+    assert counts(batches, [b"x"] * 85) == [1, 4, 16, 64]
+    large = [bytes(100_000) for _ in range(260)]
+    assert counts(batches, large) == [256, 1, 1, 1, 1]  # nobody knew
+
+
+@pytest.mark.parametrize("size", [10, 1_000, 20_000, 100_000])
+def test_frames_settle_between_64_and_640_kilobytes(size: int) -> None:
+    batches = Batches(pickle.dumps)
+    made = [len(frame) for frame in batches.cut([bytes(size) for _ in range(4_000_000 // size)], 0, 0, 0)]
+    assert max(made) <= 640 << 10
+    assert min(made[made.index(next(m for m in made if m >= 64 << 10)) : -1]) >= 64 << 10
 
 
 def test_a_batch_that_is_small_for_want_of_records_says_nothing_about_the_next() -> None:
     batches = Batches(pickle.dumps, 4)
-    assert [tag_of(frame).count for records in ([1], [1, 2], [1] * 8) for frame in batches.cut(records, 0, 0, 0)] == [1, 2, 4, 4]
+    assert [n for records in ([1], [1, 2], [1] * 8) for n in counts(batches, records)] == [1, 2, 4, 4]
+
+
+def test_weighing_gives_the_bytes_of_the_frames() -> None:
+    records = [bytes(100_000) for _ in range(30)]
+    assert Batches(pickle.dumps).weigh(iter(records)) == sum(len(f) - TAG_BYTES for f in Batches(pickle.dumps).cut(records, 0, 0, 0))
+
+
+def test_a_pace_follows_the_bytes_and_nothing_else() -> None:
+    pace = Pace(20, 1 << 10, 4 << 10, most=1000)
+    sizes = []
+    for size_of_record in (1, 1, 1, 1, 1, 8, 8, 2048, 2048, 1):
+        sizes.append(pace.size)
+        pace.took(pace.size, pace.size * size_of_record)
+    assert sizes == [20, 80, 320, 1000, 1000, 1000, 256, 256, 1, 1]
 
 
 # ---- the spool --------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.agents import emit
+from bigdebug.agents import frames as frames_module
 from bigdebug.agents.emit import Combined, Emitted, Records
 from bigdebug.agents.frames import Batches, tag_of
 from bigdebug.agents.hashing import portable_hash
@@ -278,3 +279,116 @@ def test_senders_and_receivers_of_arrivals_are_one_relation(runs: list[tuple[int
         numbers = np.array(sorted(data.draw(st.sets(st.integers(0, 12)))), dtype=np.int64)
         expected = [i for i, name in enumerate(names) if name[:2] == (branch, partition) and name[2] in numbers]
         assert arrivals.received(branch, partition, numbers).tolist() == expected
+
+
+class Heavy:
+    """A record whose pickle has ``size`` bytes; counts how many are alive."""
+
+    alive = most = 0
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        Heavy.alive += 1
+        Heavy.most = max(Heavy.most, Heavy.alive)
+
+    def __del__(self) -> None:
+        Heavy.alive -= 1
+
+    def __reduce__(self) -> Any:
+        return bytes, (b"x" * self.size,)
+
+
+def emissions(targets: int, memory: int = 64 << 20) -> dict[str, Any]:
+    return {
+        "shuffled": emit.Shuffled(pickle.dumps, portable_hash, targets),
+        "in place": emit.Shuffled(pickle.dumps, emit.in_place, targets),
+        "grouped": Combined(pickle.dumps, lambda v: [v], lambda c, v: [*c, v], portable_hash, targets, memory),
+        "reduced": Combined(pickle.dumps, lambda v: v, lambda c, v: v, portable_hash, targets, memory),
+    }
+
+
+def leaving(emission: Any, records: Any, split: int = 0) -> tuple[list[bytes], Notes, int]:
+    notes, emitted = Notes(levels=[None]), Emitted()
+    emission.prepare(notes)
+    frames = list(emission.frames(split, records, notes, emitted, RuntimeError))
+    return frames, notes, emitted.records
+
+
+@pytest.fixture
+def thousandth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kilobyte for each megabyte."""
+    monkeypatch.setattr(frames_module, "SMALL", 64)
+    monkeypatch.setattr(frames_module, "LARGE", 640)
+    monkeypatch.setattr(emit, "FEW_BYTES", 4 << 10)
+    monkeypatch.setattr(emit, "MANY_BYTES", 16 << 10)
+
+
+@pytest.mark.usefixtures("thousandth")
+@pytest.mark.parametrize("kind", emissions(2))
+@pytest.mark.parametrize("size", [5 << 10, 100])
+def test_large_records_are_sent_before_many_are_held(kind: str, size: int) -> None:
+    Heavy.alive = Heavy.most = 0
+    frames = largest = 0
+    notes = Notes(levels=[None])
+    emission = emissions(2, memory=16 << 10)[kind]
+    emission.prepare(notes)
+    records = ((n % 400, Heavy(size)) for n in range(400))
+    for frame in emission.frames(0, records, notes, Emitted(), RuntimeError):
+        frames += 1
+        largest = max(largest, len(frame))
+    assert largest < max(2 * size, 640) + 100
+    # PySpark begins with twenty records; after these it is bytes that count.
+    assert Heavy.most <= max(20, (48 << 10) // size) + 3
+    assert frames > 2
+
+
+@pytest.mark.parametrize("kind", emissions(2))
+def test_small_records_pass_in_large_chunks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    took = emit.Pace.took
+    monkeypatch.setattr(emit.Pace, "took", lambda self, n, size: (sizes.append(n), took(self, n, size)))
+    leaving(emissions(2)[kind], ((n % 20_011, n) for n in range(200_000)))
+    assert max(sizes) == emit.CHUNK
+    assert sizes.count(emit.CHUNK) >= 4
+
+
+@pytest.mark.parametrize("kind", emissions(2))
+def test_frames_follow_from_the_records_alone(kind: str) -> None:
+    def records() -> Iterator[Any]:
+        return ((n % 50, "x" * (n * n % 3000)) for n in range(3_000))
+
+    frames, notes, count = leaving(emissions(3, memory=100_000)[kind], records())
+    again, others, _ = leaving(emissions(3, memory=100_000)[kind], records())
+    assert again == frames
+    assert {n: c().tolist() for n, c in others.columns.items()} == {n: c().tolist() for n, c in notes.columns.items()}
+    assert count == 3_000
+
+
+@pytest.mark.usefixtures("thousandth")
+def test_large_records_among_small_ones_are_seen() -> None:
+    Heavy.alive = Heavy.most = 0
+    records = ((n, Heavy(5 << 10 if n % 10 == 7 else 10)) for n in range(2_000))
+    leaving(emissions(2, memory=16 << 10)["grouped"], records)
+    assert Heavy.most < 700
+
+
+def test_records_that_stay_in_place_may_be_anything_and_are_not_rebuilt() -> None:
+    records = [(2, "a", "b"), "text", (1,), Departure("k", "v"), ["k", "v"], 7]
+    for split, target in ((0, 0), (1, 1), (2, 0)):
+        frames, notes, _ = leaving(emit.Shuffled(pickle.dumps, emit.in_place, 2), iter(records), split)
+        assert {int.from_bytes(t, "big") for t in frames[::2]} == {target}
+        found = [record for frame in frames[1::2] for record in pickle.loads(frame)]
+        assert list(map(repr, found)) == list(map(repr, records))
+        assert notes.columns["out.targets"]().tolist() == [target] * len(records)
+
+
+class Departure(NamedTuple):
+    key: str
+    value: str
+
+
+def test_combiners_that_stay_in_place_go_to_the_partition_they_are_in() -> None:
+    emission = Combined(pickle.dumps, int, lambda c, v: c + v, emit.in_place, 3, 1 << 20)
+    frames, _, _ = leaving(emission, iter([(5, 1), (6, 1), (5, 1)]), split=2)
+    assert [int.from_bytes(t, "big") for t in frames[::2]] == [2] * (len(frames) // 2)
+    assert [pair for frame in frames[1::2] for pair in pickle.loads(frame)] == [(5, 2), (6, 1)]

@@ -38,10 +38,10 @@ def _forms(segment: Segment, run: Any) -> Iterator[tuple[Form, Any]]:
 def fuse(steps: Any, apart: bool = False, to_the_end: bool = False, ends: bool = True) -> Pieces:
     """Neighbouring record-wise operators share one table, unless they are to stand ``apart``; all others have their own.
 
-    In a stage that reads its input ``to_the_end`` a filter that stands first may look ahead, which is faster.
+    In a stage that reads its input ``to_the_end`` a filter that stands first notes what it keeps, which is cheaper than
+    a note at each input. It reads no further than any other filter, so what runs after it makes no difference.
     The last table of a stage leaves the counting to the emission; ``ends`` says that no more steps follow.
     """
-    to_the_end = to_the_end and all(segment.form.record_wise or segment.form is Form.WHOLE for segment, _ in steps)
     done: list[tuple[Segment, Any]] = []
     open_: list[tuple[Segment, Any]] = []
 

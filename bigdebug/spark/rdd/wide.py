@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any
 
 from pyspark import RDD
-from pyspark.core.rdd import Partitioner, portable_hash
+from pyspark.core.rdd import portable_hash
 from pyspark.resultiterable import ResultIterable
+from pyspark.shuffle import ExternalSorter
 
 from bigdebug.agents import merge
+from bigdebug.agents.emit import in_place
+from bigdebug.agents.groups import Cogrouped, Joined, Sorted, appended, extended, listed, subtracted
 from bigdebug.graph import Form, Kind
 from bigdebug.spark.rdd.definition import Exchange
-from bigdebug.spark.rdd.groups import Joined, Sorted, appended, cogrouped, extended, listed, subtracted, to_first
 from bigdebug.spark.rdd.recorded import PLAIN, Again, Recorded
 
 _ITSELF = signature(PLAIN.sortByKey).parameters["keyfunc"].default
@@ -28,9 +31,12 @@ class WideOperators(Recorded):
         create: Any = None, combine: Any = None, others: Sequence[Any] = (), detail: dict[str, Any] | None = None,
     ) -> Any:
         def lowering(made: RDD[Any]) -> Exchange:
-            # A sort into one partition has no partitioner.
-            partitioner = made.partitioner or Partitioner(made.getNumPartitions(), to_first)
-            return Exchange(partitioner.numPartitions, partitioner.partitionFunc, create, combine, merge)
+            partition = made.partitioner.partitionFunc if made.partitioner else in_place
+            # PySpark moves nothing if records are partitioned as they are to be, or are sorted into one partition: these
+            # it takes as they are, and where they are. (It rebuilds all that it moves, and all that it joins, as pairs.)
+            if not others and made.partitioner in (None, self.partitioner):
+                partition = in_place
+            return Exchange(made.getNumPartitions(), partition, create, combine, merge)
 
         return self._define(name, build, kind, form, again, lowering, others, detail)
 
@@ -71,7 +77,7 @@ class WideOperators(Recorded):
         branches = 1 + len(others)
         return self._exchange(
             name, build, Kind.AGGREGATOR, Form.CODES, again,
-            lambda memory: merge.Gather(branches, cogrouped, memory), others=others,
+            lambda memory: merge.Gather(branches, Cogrouped(ResultIterable), memory), others=others,
         )
 
     def join(self, other: Any, numPartitions: Any = None) -> Any:
@@ -122,6 +128,5 @@ class WideOperators(Recorded):
         )
 
     def _sorting(self, ascending: Any, keyfunc: Any) -> Callable[[int], merge.Sort]:
-        limit = PLAIN._memory_limit(self)
-        serializer = self.ctx.serializer
-        return lambda memory: merge.Sort(Sorted(limit, serializer, keyfunc, not ascending))
+        sorter = partial(ExternalSorter, PLAIN._memory_limit(self) * 0.9, self.ctx.serializer)
+        return lambda memory: merge.Sort(Sorted(sorter, keyfunc, not ascending))

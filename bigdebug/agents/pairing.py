@@ -1,0 +1,81 @@
+"""Pairing: which inputs belong to the outputs of a function that reads an iterator as it likes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress, count
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bigdebug.agents.notes import CHUNK, Column
+
+Positions = npt.NDArray[np.int64]
+
+
+class Pairing(NamedTuple):
+    """The outputs of a function over an iterator, how many inputs and outputs have passed so far, and how many inputs
+    had been read when each output appeared."""
+
+    records: Iterator[Any]
+    inputs: Callable[[], int]
+    outputs: Callable[[], int]
+    reads: Callable[[], Positions]
+
+
+def pairing(function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterable[Any]) -> Pairing:
+    """Applies ``function`` to ``records``, once the first output is asked for, and pairs both sides.
+
+    One clock ticks at each input and at each output. So the tick of an output, less the outputs up to it, is what had
+    been read; and while an output follows each input the clock is two further on each time, and nothing is noted at all.
+    """
+    clock = count(1)
+    jumps = Column()
+    expected = looks = 0
+
+    def reads() -> Positions:
+        return _reads(*_runs(jumps, expected))
+
+    def outputs() -> int:
+        return int(_runs(jumps, expected)[1].sum()) - 1
+
+    def inputs() -> int:
+        nonlocal looks
+        looks += 1  # looking at the clock moves it
+        return next(clock) - looks - outputs()
+
+    def passing() -> Iterator[Any]:
+        nonlocal expected
+        append, room = jumps.append, CHUNK
+        for record, tick in zip(iter(function(compress(records, clock))), clock):
+            expected += 2
+            if tick != expected:
+                append(expected)
+                append(tick)
+                expected = tick
+                room -= 1
+                if not room:
+                    jumps.settle()
+                    room = CHUNK
+            yield record
+
+    return Pairing(passing(), inputs, outputs, reads)
+
+
+def _runs(jumps: Column, expected: int) -> tuple[Positions, Positions]:
+    """Runs of outputs, each two ticks after the one before it: the tick of the first one, and how many they are.
+
+    A jump is the tick that was expected of an output and the one that it had. The first run begins at an output that
+    is none, at tick 0.
+    """
+    due, had = jumps.array().astype(np.int64).reshape(-1, 2).T
+    starts = np.append(0, had)
+    return starts, (np.append(due, expected + 2) - starts) // 2
+
+
+def _reads(starts: Positions, sizes: Positions) -> Positions:
+    """What had been read at each output: its tick, less the outputs up to it."""
+    reads = np.repeat(starts - 2 * (np.cumsum(sizes) - sizes), sizes)
+    reads += np.arange(len(reads))
+    return reads[1:]
