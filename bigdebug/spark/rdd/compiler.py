@@ -131,7 +131,7 @@ class Compiler:
         """The frames of a stage that runs ``chain``, to compute ``rdd``."""
         stage_id = self._recorder.next_stage_id()
         base, reader, merges = self._beginning(chain)
-        recipe = Recipe(chain, functions, base, merges, self._memory, self._drains(rdd), emission)
+        recipe = Recipe(chain, functions, base, merges, self._memory, emission)
         live = functions.thaw()
         pieces, emitting = recipe.pieces(live), emission(live)
         kind = {emit.Shuffled: Emission.SHUFFLED, emit.Combined: Emission.COMBINED}.get(type(emitting), Emission.RECORDS)
@@ -163,11 +163,6 @@ class Compiler:
         if begins._definition.operator.form is Form.CARTESIAN:
             return self._product(begins), readers.Product(self._loads), False
         return self.records(begins), readers.Direct(), False
-
-    def _drains(self, rdd: Captured) -> bool:
-        """True for the last step of an action that reads all there is and in which no more functions of the user run."""
-        action = self._recorder.current
-        return action is not None and action.name == "count" and "internal" in rdd._definition.operator.detail
 
     def _readable(self, stage: Built) -> Built:
         """Frames are pickled batches, with a tag behind or without: PySpark reads them as what they are."""

@@ -35,11 +35,10 @@ def _forms(segment: Segment, run: Any) -> Iterator[tuple[Form, Any]]:
         yield (Form.ONE_TO_ONE if one else Form.OFFSETS), step
 
 
-def fuse(steps: Any, apart: bool = False, to_the_end: bool = False, ends: bool = True) -> Pieces:
+def fuse(steps: Any, apart: bool = False, ends: bool = True) -> Pieces:
     """Neighbouring record-wise operators share one table, unless they are to stand ``apart``; all others have their own.
 
-    In a stage that reads its input ``to_the_end`` a filter that stands first notes what it keeps, which is cheaper than
-    a note at each input. It reads no further than any other filter, so what runs after it makes no difference.
+    A filter that stands first notes what it keeps, which is cheaper than a note at each input.
     The last table of a stage leaves the counting to the emission; ``ends`` says that no more steps follow.
     """
     done: list[tuple[Segment, Any]] = []
@@ -59,7 +58,7 @@ def fuse(steps: Any, apart: bool = False, to_the_end: bool = False, ends: bool =
         if apart or not segment.form.record_wise:
             close()
         if segment.form.record_wise:
-            if to_the_end and not open_ and isinstance(step, segments.Filter):
+            if not open_ and not apart and isinstance(step, segments.Filter):
                 done.append((replace(segment, form=Form.KEPT), segments.Kept(step)))
             else:
                 open_.append((segment, step))

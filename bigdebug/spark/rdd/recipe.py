@@ -80,7 +80,6 @@ class Recipe:
     base: Built
     merges: bool
     memory: int
-    drains: bool
     emission: Callable[[Mapping[int, Definition]], emit.Emission]
     stage: Stage = field(init=False)
     function: StageFunction = field(init=False)
@@ -102,9 +101,7 @@ class Recipe:
             step = known[operator.id].lowering
             assert isinstance(step, Narrow)
             (internal if "internal" in operator.detail else own).append((Segment((operator.id,), operator.form), step.step))
-        # A filter may look ahead where no other function of the user's runs in the stage.
-        drains = self.drains and not merge and len(own) == len(internal) == 1
-        return (*merge, *fuse(own, to_the_end=drains, ends=not internal), *fuse(internal))
+        return (*merge, *fuse(own, ends=not internal), *fuse(internal))
 
     def again(self, waste: Any) -> Again:
         """The stage with copies of the functions that it ran; what they add to accumulators goes to ``waste``."""
