@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark import RDD
 
-from bigdebug.agents.recompute import Without, canonical
+from bigdebug.agents.likeness import likeness
+from bigdebug.agents.recompute import Without
+from bigdebug.errors import ReplayError
 from bigdebug.graph import Form
 from bigdebug.spark.jobs import progress
 from bigdebug.spark.rdd.comparison import Comparison, compared
@@ -156,7 +158,14 @@ class Replay:
         )
 
     def _traced_values(self, operator: int) -> frozenset[bytes]:
-        return frozenset(canonical(r) for r in self._trace.back_to(operator).collect())
+        """What the traced records at ``operator`` are like; read where the records are, for they may be unable to travel."""
+        places = self._trace.back_to(operator).standing.get(operator, {})
+        with self._trace._recorder.plain():
+            found = self._questions.distributed(operator, places).map(_likeness_or_why_not).collect()
+        for refused in found:
+            if isinstance(refused, ReplayError):
+                raise refused
+        return frozenset(value for value in found if isinstance(value, bytes))
 
     # ---- how --------------------------------------------------------------------------------------------------
 
@@ -203,7 +212,14 @@ class Replay:
 
 
 def _only(rdd: Any, values: frozenset[bytes]) -> Any:
-    return rdd.filter(lambda record: canonical(record) in values)
+    return rdd.filter(lambda record: likeness(record) in values)
+
+
+def _likeness_or_why_not(record: Any) -> bytes | ReplayError:
+    try:
+        return likeness(record)
+    except ReplayError as refused:
+        return refused
 
 
 def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:
