@@ -16,20 +16,18 @@ from pyspark.core.rdd import PipelinedRDD, portable_hash
 from pyspark.errors import PythonException
 
 from bigdebug.agents import hashing
-from bigdebug.agents.evaluate import (
+from bigdebug.agents.evaluate import Evaluation, Node, Shipped, Unknown
+from bigdebug.agents.operations import (
     Coalesced,
     Crossed,
     Declined,
-    Evaluation,
     Exchanged,
+    Frames,
     Fresh,
     Given,
-    Node,
     Operation,
-    Shipped,
     Stepped,
     United,
-    Unknown,
     Wire,
     Zipped,
 )
@@ -52,7 +50,6 @@ MEMORY = 64 << 20
 _ITSELF = signature(RDD.sortByKey).parameters["keyfunc"].default
 """PySpark's own function, that a key is compared by itself."""
 
-Frames = list[bytes]
 Definitions = Callable[[int], Definition]
 """Gives the definition of an operator with the functions that are to run."""
 
