@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bigdebug.agents.recompute import canonical
+from bigdebug.agents.likeness import likeness
 from bigdebug.trace.shown import shown
 from bigdebug.trace.table import Table
 
@@ -21,9 +21,14 @@ class Comparison:
 
     @property
     def changed(self) -> tuple[tuple[Any, Any], ...]:
-        """(old, new) of key-value records whose key is in both and whose value is not."""
-        olds = {_key(r): r for r in self.removed if _key(r) is not None}
-        return tuple((olds[_key(r)], r) for r in self.added if _key(r) in olds)
+        """(old, new) of key-value records of a key that lost one value and got another.
+
+        A key that lost or got several values is left out: which of them became which, nobody knows.
+        """
+        olds, news = _by_key(self.removed), _by_key(self.added)
+        return tuple(
+            (olds[key][0], new[0]) for key, new in news.items() if len(new) == 1 and len(olds.get(key, ())) == 1
+        )
 
     def table(self) -> Table:
         rows = [("+", shown(r)) for r in self.added] + [("-", shown(r)) for r in self.removed]
@@ -36,15 +41,14 @@ class Comparison:
         return self.table()._repr_mimebundle_()
 
 
-
 def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
-    """Compare two results as multisets; records are equal if their canonical bytes are."""
+    """Compare two results as multisets. Raises ReplayError for records that cannot be compared."""
     left: dict[bytes, list[Any]] = {}
     for record in before:
-        left.setdefault(canonical(record), []).append(record)
+        left.setdefault(likeness(record), []).append(record)
     added, kept = [], 0
     for record in after:
-        if same := left.get(canonical(record)):
+        if same := left.get(likeness(record)):
             same.pop()
             kept += 1
         else:
@@ -52,11 +56,9 @@ def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
     return Comparison(tuple(added), tuple(r for records in left.values() for r in records), kept)
 
 
-def _key(record: Any) -> Any:
-    if isinstance(record, tuple) and len(record) > 1:
-        try:
-            hash(record[0])
-        except TypeError:
-            return None
-        return record[0]
-    return None
+def _by_key(records: Iterable[Any]) -> dict[bytes, list[Any]]:
+    found: dict[bytes, list[Any]] = {}
+    for record in records:
+        if isinstance(record, tuple) and len(record) > 1:
+            found.setdefault(likeness(record[0]), []).append(record)
+    return found

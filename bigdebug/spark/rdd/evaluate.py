@@ -1,169 +1,202 @@
-"""The second evaluator of the operator graph: in this process, over lists, with the code that runs in the executors.
+"""A small program in one task: from captured RDDs to the plan that ``agents/evaluate.py`` runs in a Python worker.
 
-It gives the records that Spark would, for programs small enough that a Spark job would cost more than they do. Two
-things it cannot know: to which partition repartition() deals a frame, and how strings hash in a worker (Python seeds
-hashes by process). So after a shuffle by hash, records may stand in other partitions, and programs in which that could
-show are refused.
+A worker, and not this process: there text hashes as it does in a job, modules and ``__main__`` are those of a job, and a
+function that harms its process harms no notebook.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle as _cloudpickle
-from pyspark.core.rdd import portable_hash
+from pyspark import RDD, SparkContext, TaskContext
+from pyspark.core.rdd import PipelinedRDD, portable_hash
+from pyspark.errors import PythonException
 
 from bigdebug.agents import hashing
-from bigdebug.agents.emit import Combined, Emitted, Shuffled
-from bigdebug.agents.notes import Notes
-from bigdebug.agents.spool import Spool
+from bigdebug.agents.evaluate import Evaluation, Node, Shipped, Unknown
+from bigdebug.agents.operations import (
+    Coalesced,
+    Crossed,
+    Declined,
+    Exchanged,
+    Frames,
+    Fresh,
+    Given,
+    Operation,
+    Stepped,
+    United,
+    Wire,
+    Zipped,
+)
 from bigdebug.errors import ReplayError
-from bigdebug.graph import Form
-from bigdebug.spark.rdd.compiler import stopping
-from bigdebug.spark.rdd.definition import Definition, Exchange, Lowering, Narrow, Repartition, definitions, resolved
+from bigdebug.graph import Form, Operator
+from bigdebug.spark.jobs import progress, running
+from bigdebug.spark.rdd.compiler import serializers, stopping
+from bigdebug.spark.rdd.definition import Definition, Exchange, Lowering, Narrow, resolved
+from bigdebug.spark.rdd.positional import counts, deals, positional
 
 if TYPE_CHECKING:
+    from bigdebug.spark.rdd.questions import Questions
     from bigdebug.spark.rdd.recorded import Recorded as Captured
+    from bigdebug.spark.rdd.recorder import Recorder
+    from bigdebug.trace.places import Places
 
-Partitions = list[list[Any]]
-cloudpickle: Any = _cloudpickle
-stopped = stopping()
+MEMORY = 64 << 20
+"""Bytes of a merge before it takes several passes, as in a worker of PySpark's default size."""
 
-MEMORY = 1 << 30
-# Operators that show which partition, or which place in it, a record has.
-_SENSITIVE = frozenset((Form.PAIRED, Form.WHOLE, Form.ZIP))
-_SENSITIVE_NAMES = ("zipWithIndex", "zipWithUniqueId", "sample", "randomSplit", "sampleByKey", "mapPartitionsWithIndex")
-
+_ITSELF = signature(RDD.sortByKey).parameters["keyfunc"].default
+"""PySpark's own function, that a key is compared by itself."""
 
 Definitions = Callable[[int], Definition]
 """Gives the definition of an operator with the functions that are to run."""
 
 
-def evaluable(target: Captured, definition: Definitions) -> bool:
-    """Whether this evaluator gives what Spark gives for ``target``."""
-    dealt = False
-    for known in sorted(definitions(target), key=lambda r: r._definition.operator.id):
-        operator = known._definition.operator
-        lowering = definition(operator.id).lowering
-        hashed = isinstance(lowering, Exchange) and lowering.partition is portable_hash
-        dealt = dealt or hashed or isinstance(lowering, Repartition)
-        if dealt and (operator.form in _SENSITIVE or operator.name.split(".")[0] in _SENSITIVE_NAMES):
+def needed(target: Captured, given: Iterable[int]) -> list[Captured]:
+    """What has to be computed for ``target`` if the records of ``given`` are there, parents first, ``given`` included."""
+    cut, seen, todo = set(given), dict[int, Any](), [target]
+    while todo:
+        rdd = todo.pop()
+        operator = rdd._definition.operator
+        if operator.id not in seen:
+            seen[operator.id] = rdd
+            if operator.id not in cut:
+                if not rdd._definition.parents:
+                    raise ReplayError(f"No records are given for {operator}")
+                todo.extend(rdd._definition.parents)
+    return [seen[operator] for operator in sorted(seen)]
+
+
+def evaluable(rdds: Sequence[Captured], given: Iterable[int], changed: bool) -> bool:
+    """Whether one task can give what Spark gives for the last of ``rdds``, in the same order.
+
+    Not if Spark deals records out, or counted them. And not if partitions could show that are not those of Spark: of a
+    product, or of a sort that would draw other bounds because records have ``changed``.
+    """
+    cut, moved = set(given), set[int]()
+    for rdd in rdds:
+        operator, lowering = rdd._definition.operator, rdd._definition.lowering
+        if operator.id in cut:
+            continue
+        if deals(operator) or counts(operator):
             return False
+        drawn = changed and isinstance(lowering, Exchange) and lowering.targets > 1 and _draws_bounds(operator)
+        if drawn and not _by_key_itself(lowering):
+            return False
+        combines = isinstance(lowering, Exchange) and lowering.create is not None
+        if moved.intersection(operator.parents):
+            if positional(operator) or combines:
+                return False
+            moved.add(operator.id)
+        elif drawn or operator.form is Form.CARTESIAN:
+            moved.add(operator.id)
     return True
 
 
-def evaluate(target: Captured, definition: Definitions, given: Mapping[int, Partitions]) -> Partitions:
-    """The records of ``target`` by partition, if the operators in ``given`` have the records given for them.
-
-    ``given`` must cut every way from ``target`` to a source. Records are copied, as they are between workers, so
-    functions that change them do no harm. Errors of user functions pass as they are.
-    """
-    done: dict[int, Partitions] = {}
-    order = sorted(_needed(target, given), key=lambda r: r._definition.operator.id)
-    for rdd in order:
-        operator = rdd._definition.operator.id
-        if operator in given:
-            done[operator] = _copied(given[operator])
-        else:
-            lowering = definition(operator).lowering
-            done[operator] = _records(rdd, lowering, [done[p._definition.operator.id] for p in rdd._definition.parents])
-    return done[target._definition.operator.id]
+def _draws_bounds(operator: Operator) -> bool:
+    return operator.form is Form.SORT and "repartitionAndSortWithinPartitions" not in operator.name
 
 
-def _needed(target: Captured, given: Mapping[int, Partitions]) -> list[Captured]:
-    seen: dict[int, Captured] = {}
-    todo = [target]
-    while todo:
-        rdd = todo.pop()
-        operator = rdd._definition.operator.id
-        if operator not in seen:
-            seen[operator] = rdd
-            if operator not in given:
-                if not rdd._definition.parents:
-                    raise ReplayError(f"No records are given for {rdd._definition.operator}")
-                todo.extend(rdd._definition.parents)
-    return list(seen.values())
+def _by_key_itself(lowering: Any) -> bool:
+    """With a ``keyfunc`` PySpark compares its values with keys: then the bounds decide the order of the result."""
+    return lowering.merge(MEMORY).order.keyfunc is _ITSELF
 
 
-def _copied(records: Partitions) -> Partitions:
-    copied: Partitions = pickle.loads(_pickled(records))
-    return copied
+class Evaluator:
+    """Runs programs of one recorder's session in one task each."""
+
+    def __init__(self, recorder: Recorder, questions: Questions) -> None:
+        self._recorder = recorder
+        self._questions = questions
+        pickles = serializers.CPickleSerializer()
+        self._wire = Wire(pickles.dumps, pickles.loads, stopping())
+
+    def shipped(self, operator: int, places: Places, text: bool) -> dict[int, Frames] | None:
+        """Records of the run as they leave a worker, unread by this process; None if they cannot leave it.
+
+        ``text`` says that they are text, which may as well be read from its file here.
+        """
+        wanted = [p for p, at in places.items() if len(at)]
+        if not wanted:
+            return {}
+        if text:
+            lines = self._questions.records(operator, places)
+            return {p: list(self._wire.frames([lines[p][at] for at in sorted(lines[p])])) for p in wanted}
+        sc = running(self._recorder.sc)
+        with self._recorder.plain(), progress(sc, "reading records", self._recorder.progress):
+            made: RDD[Any] = PipelinedRDD(self._questions.distributed(operator, places), Shipped(self._wire))
+            try:
+                found = dict(SparkContext.runJob(sc, made, _all, sorted(wanted)))
+            except PythonException:
+                self._questions.records(operator, places)  # names the operator that does not repeat itself
+                raise
+        return None if None in found.values() else found
+
+    def given(self, frames: Mapping[int, Frames], partitions: int, edited: Mapping[int, Any], edit: Any) -> Given:
+        return Given(
+            tuple(frames.get(p, []) for p in range(partitions)), edited,
+            None if edit is None else Fresh(edit, self._wire),
+        )
+
+    def run(
+        self, rdds: Sequence[Captured], definition: Definitions, given: Mapping[int, Given],
+        within: Callable[[int, Any], Any], counting: bool = False,
+    ) -> Any | None:
+        """Records of the last of ``rdds``, or their number; None if it turned out that only Spark can know.
+
+        ``within(operator, step)`` gives the step to run in place of a narrow operator's. Errors of the user's functions
+        are PySpark's, as from a job.
+        """
+        nodes = []
+        for rdd in rdds:
+            operator = rdd._definition.operator
+            if operator.id in given:
+                nodes.append(Node(operator.id, (), given[operator.id]))
+            else:
+                lowering = definition(operator.id).lowering
+                if isinstance(lowering, Narrow):
+                    lowering = Narrow(within(operator.id, lowering.step))
+                nodes.append(Node(operator.id, operator.parents, self._operation(rdd, lowering)))
+        sc = running(self._recorder.sc)
+        evaluation = Evaluation(tuple(nodes), self._wire, _outside, counting)
+        with self._recorder.plain(), progress(sc, "replaying", self._recorder.progress):
+            base: RDD[Any] = SparkContext.parallelize(sc, [], 1)
+            found = PipelinedRDD(base, evaluation).collect()
+        if found and isinstance(found[0], Declined):
+            return None
+        return found[0] if counting else found
+
+    def _operation(self, rdd: Captured, lowering: Lowering) -> Operation:
+        operator = rdd._definition.operator
+        if isinstance(lowering, Narrow):
+            return Stepped(Fresh(lowering.step, self._wire), operator.form.record_wise)
+        if isinstance(lowering, Exchange):
+            partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
+            before = Fresh((partition, lowering.create, lowering.combine), self._wire)
+            merge = None if lowering.merge is None else Fresh(lowering.merge(MEMORY), self._wire)
+            return Exchanged(lowering.targets, MEMORY, before, merge)
+        if operator.form is Form.COALESCE:
+            return Coalesced(tuple(map(tuple, resolved(rdd).detail["groups"])))
+        if operator.form is Form.ZIP:
+            return Zipped()
+        if operator.form is Form.CARTESIAN:
+            return Crossed()
+        return United(operator.form is Form.ALIGNED_UNION)
 
 
-def _pickled(value: Any) -> bytes:
-    return bytes(cloudpickle.dumps(value))
+@contextmanager
+def _outside() -> Iterator[None]:
+    """Within: no task is known. That of the evaluation is none of those in which the functions would run."""
+    stand_in: Any = Unknown()
+    task = TaskContext.get()
+    TaskContext._setTaskContext(stand_in)
+    try:
+        yield
+    finally:
+        TaskContext._setTaskContext(task)
 
 
-def _records(rdd: Captured, lowering: Lowering, parents: list[Partitions]) -> Partitions:
-    operator = resolved(rdd)
-    if isinstance(lowering, Narrow):
-        step = lowering.step
-        return [_drained(step.apply, split, records, operator.form) for split, records in enumerate(parents[0])]
-    if isinstance(lowering, Exchange):
-        return _exchanged(lowering, parents)
-    if isinstance(lowering, Repartition):
-        return _dealt(lowering, parents[0])
-    if operator.form is Form.UNION:
-        return [list(records) for parent in parents for records in parent]
-    if operator.form is Form.ALIGNED_UNION:
-        return [list(chain.from_iterable(together)) for together in zip(*parents, strict=True)]
-    if operator.form is Form.COALESCE:
-        return [list(chain.from_iterable(parents[0][p] for p in group)) for group in operator.detail["groups"]]
-    if operator.form is Form.ZIP:
-        return [list(zip(left, right, strict=True)) for left, right in zip(*parents, strict=True)]
-    return [list(product(left, right)) for left in parents[0] for right in parents[1]]
-
-
-def _drained(apply: Any, split: int, records: list[Any], form: Form) -> list[Any]:
-    if not form.record_wise:
-        return list(apply(split, iter(records)))
-    ended = False
-
-    def feed() -> Iterator[Any]:
-        nonlocal ended
-        yield from records
-        ended = True
-
-    found = list(apply(split, feed()))
-    if not ended:
-        raise stopped("")
-    return found
-
-
-def _exchanged(lowering: Exchange, parents: list[Partitions]) -> Partitions:
-    partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
-    arriving: list[list[bytes]] = [[] for _ in range(lowering.targets)]
-    for branch, partitions in enumerate(parents):
-        emission: Any
-        if lowering.create is None:
-            emission = Shuffled(_pickled, partition, lowering.targets, branch)
-        else:
-            assert lowering.combine is not None
-            emission = Combined(
-                _pickled, lowering.create, lowering.combine, partition, lowering.targets, MEMORY, branch
-            )
-        for split, records in enumerate(partitions):
-            notes = Notes()
-            emission.prepare(notes)
-            frames = emission.frames(split, iter(records), notes, Emitted(), stopped)
-            for target, frame in zip(frames, frames):
-                arriving[int.from_bytes(target, "big")].append(frame)
-    merged = []
-    for split, held in enumerate(arriving):
-        spool = Spool(held, pickle.loads, MEMORY)
-        merge = None if lowering.merge is None else lowering.merge(MEMORY)
-        notes = Notes(levels=[None])
-        merged.append(list(spool if merge is None else merge.run(split, spool, notes, "merge", stopped)))
-    return merged
-
-
-def _dealt(lowering: Repartition, partitions: Partitions) -> Partitions:
-    everything = list(chain.from_iterable(partitions))
-    return [everything[i :: lowering.targets] for i in range(lowering.targets)]
-
-
-def flat(partitions: Iterable[Iterable[Any]]) -> list[Any]:
-    return list(chain.from_iterable(partitions))
+def _all(records: Iterable[Any]) -> Iterable[Any]:
+    return records

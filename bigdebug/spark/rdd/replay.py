@@ -9,28 +9,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark import RDD
 
-from bigdebug.agents.recompute import Without, canonical
+from bigdebug.agents.likeness import likeness
+from bigdebug.agents.recompute import Without
+from bigdebug.agents.segments import Partitionwise, Step
+from bigdebug.agents.within import Within
+from bigdebug.errors import ReplayError
 from bigdebug.graph import Form
 from bigdebug.spark.jobs import progress
 from bigdebug.spark.rdd.comparison import Comparison, compared
-from bigdebug.spark.rdd.definition import definitions
-from bigdebug.spark.rdd.evaluate import Partitions, evaluable, evaluate, flat
-from bigdebug.trace.places import Places, count
+from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
+from bigdebug.spark.rdd.positional import entries, partitionwise
+from bigdebug.trace.places import Places, count, union
+from bigdebug.trace.trace import all_records
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 Edit = Callable[[Any], Any]
 
 IN_PROCESS = 20_000
-"""Up to so many input records a replay runs in this process: a Spark job costs more."""
+"""Up to so many input records a replay runs in one task: a Spark job for each of its stages costs more."""
 
 
 class Replay:
     """A program about to run again; made by ``trace.replay(...)``. Lazy: it runs when its records are asked for.
 
-    Few records are computed in this process, many by Spark: the answers are the same. ``rdd`` is the program on
-    Spark, a captured RDD like the one that the user wrote, so that a replay can be captured and traced in its turn.
+    Few records are computed in one task, many by the stages of the program: the answers are the same. ``rdd`` is the
+    program on Spark, a captured RDD like the one that the user wrote, so that a replay can be captured and traced in its
+    turn.
+
+    The records that a replay begins with are checked to be those of the run. What follows is computed anew and not
+    checked: a program that draws random numbers or asks the time may give something else than it gave in the run.
+    ``compare()`` tells, for the side of the run is checked, or NondeterminismError says why it cannot be.
+    Where a record's place decides (sample, zipWithIndex, zip ...), traced records keep what the run decided; without
+    them, or with edited ones, it is decided anew. So it is for a trace that stands before such an operator.
     """
 
     def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None) -> None:
@@ -48,29 +61,33 @@ class Replay:
     def rdd(self) -> Any:
         """The program on Spark, with the records of the trace restricted, dropped or changed."""
         made: dict[int, Any] = {}
-        for known in sorted(definitions(self._subject), key=lambda r: r._definition.operator.id):
+        for known in self._needed:
             operator = known._definition.operator.id
+            parents = [made[p._definition.operator.id] for p in known._definition.parents if operator not in self._cut]
             if operator in self._cut:
                 made[operator] = self._changed(operator)
-            elif all(p._definition.operator.id in made for p in known._definition.parents):
-                again = self._questions.definition(operator).again
-                made[operator] = again([made[p._definition.operator.id] for p in known._definition.parents])
-            if operator in self._filtered and operator in made:
+            elif operator in self._inhabited:
+                made[operator] = self._restricted(known, parents[0])
+            else:
+                made[operator] = self._questions.definition(operator).again(parents)
+            if operator in self._filtered:
                 made[operator] = _only(made[operator], self._traced_values(operator))
         return made[self._run.subject]
 
     def collect(self) -> list[Any]:
         """The records that the program gives now."""
-        partitions = self._in_process()
-        return flat(partitions) if partitions is not None else self._on_spark("collect")
+        here = self._in_one_task(counting=False)
+        found: list[Any] = self._on_spark("collect") if here is None else here
+        return found
 
     def count(self) -> int:
-        partitions = self._in_process()
-        return len(flat(partitions)) if partitions is not None else self._on_spark("count")
+        here = self._in_one_task(counting=True)
+        return int(self._on_spark("count") if here is None else here)
 
     def take(self, num: int) -> list[Any]:
-        partitions = self._in_process()
-        return flat(partitions)[:num] if partitions is not None else self._on_spark("take", num)
+        """The first records; the program runs no further than it has to, so it may be one that never ends."""
+        found: list[Any] = self._on_spark("take", num)
+        return found
 
     def _on_spark(self, action: str, *arguments: Any) -> Any:
         recorder = self._questions.recorder
@@ -85,46 +102,70 @@ class Replay:
     def compare(self) -> Comparison:
         """What is different from the run: for a replay of traced records, from the outputs that were traced."""
         if self._exclude:
-            before = self._trace._to([self._run.subject], lambda: {self._run.subject: self._everything(self._run.subject)})
+            before = self._trace._to([self._run.subject], lambda: all_records(self._run, self._run.subject))
         else:
             before = self._trace if self._trace.operators == (self._run.subject,) else self._trace.goNextAll()
         return compared(before.collect(), self.collect())
 
     # ---- which records ----------------------------------------------------------------------------------------
 
+    @property
+    def _anew(self) -> bool:
+        """True if other records than the traced ones run, or changed ones: then nothing of the run is kept."""
+        return self._exclude or self._edit is not None
+
     @cached_property
     def _cut(self) -> dict[int, Places]:
         """Where the program is entered, and with which records of the run."""
-        traced = self._aimed()
-        if not self._exclude:
-            cut = dict(self._sources_of_trace())
-            if self._at is not None:
-                upstream = self._run.graph.upstream(self._at)
-                cut = {o: places for o, places in cut.items() if o not in upstream or self._needed_otherwise(o)}
-                cut[self._at] = traced[self._at]
-            return {**{s.id: {} for s in self._run.graph.sources if s.id not in cut and self._reachable(s.id, cut)}, **cut}
-        return {o: self._everything(o) if self._edit else _minus(self._everything(o), p) for o, p in traced.items()} | {
-            s.id: self._everything(s.id) for s in self._run.graph.sources
-            if s.id not in traced and self._reachable(s.id, traced)
-        }
+        cut: dict[int, Places]
+        if self._exclude:
+            traced = self._aimed()
+            cut = {o: self._everything(o) if self._edit else _minus(self._everything(o), p) for o, p in traced.items()}
+            return cut | {s: self._everything(s) for s in self._others(traced)}
+        cut = self._entered()
+        return {s: {} for s in self._others(cut)} | cut
+
+    def _entered(self) -> dict[int, Places]:
+        """What the traced records were made of, at the last operators on each way that the program is entered at."""
+        graph, trace = self._run.graph, self._trace
+        found: dict[int, Places] = {}
+        goals = {s.id for s in graph.sources} | (set() if self._anew else entries(graph))
+        if self._at is not None:
+            here = self._aimed()[self._at]
+            if self._ahead:
+                cut: dict[int, Places] = {self._at: here}
+                behind = self._sources_of_trace()
+                return cut | {s: places for s, places in behind.items() if self._reachable(s, cut)}
+            goals.add(self._at)
+        for operator in goals.intersection(trace.operators):
+            found[operator] = trace.standing.get(operator, {})
+        going = [o for o in trace.operators if o not in goals]
+        if going:
+            standing = trace._to(going, lambda: {o: trace.standing.get(o, {}) for o in going})._step(goals, ahead=False).standing
+            for operator, places in standing.items():
+                found[operator] = union(found.get(operator, {}), places)
+        return found
+
+    def _others(self, cut: Mapping[int, Any]) -> list[int]:
+        """Sources that the subject still reads when the program is cut at ``cut``."""
+        return [s.id for s in self._run.graph.sources if s.id not in cut and self._reachable(s.id, cut)]
+
+    @property
+    def _ahead(self) -> bool:
+        """True if ``at`` is an operator that the trace has still to reach."""
+        return not any(self._at in self._run.graph.upstream(o) for o in self._trace.operators)
 
     def _aimed(self) -> Mapping[int, Places]:
         """The traced records at the operator where they are restricted, dropped or changed."""
         trace = self._trace
         if self._at is None:
-            sources: Mapping[int, Places] = trace.goBackAll().standing
-            return sources
-        graph = self._run.graph
-        ahead = not any(self._at in graph.upstream(o) for o in trace.operators)
-        aimed: Mapping[int, Places] = (trace.forward_to(self._at) if ahead else trace.back_to(self._at)).standing
+            return self._sources_of_trace()
+        aimed: Mapping[int, Places] = (trace.forward_to(self._at) if self._ahead else trace.back_to(self._at)).standing
         return aimed
 
     def _sources_of_trace(self) -> Mapping[int, Places]:
         sources: Mapping[int, Places] = self._trace.goBackAll().standing
         return sources
-
-    def _needed_otherwise(self, source: int) -> bool:
-        return self._reachable(source, {self._at: {}})
 
     def _reachable(self, source: int, cut: Mapping[Any, Any]) -> bool:
         """Whether the subject still reads ``source`` when the program is cut at ``cut``."""
@@ -142,21 +183,59 @@ class Replay:
         sizes = dict(self._trace._sizes(operator, list(range(self._run.graph[operator].partitions))))
         return {p: np.arange(n, dtype=np.int64) for p, n in sizes.items()}
 
+    @cached_property
+    def _needed(self) -> list[Captured]:
+        return needed(self._subject, self._cut)
+
     # ---- non-monotonic operators ------------------------------------------------------------------------------
+
+    @cached_property
+    def _passed(self) -> frozenset[int]:
+        """Operators that are computed on the way to the traced records."""
+        if self._anew:
+            return frozenset()
+        on_the_way = {u for o in self._trace.operators for u in self._run.graph.upstream(o)}
+        return frozenset(rdd._definition.operator.id for rdd in self._needed).intersection(on_the_way).difference(self._cut)
 
     @cached_property
     def _filtered(self) -> frozenset[int]:
         """Operators that can give more from less: a replay keeps only what the trace has there (Newt 3.4)."""
-        if self._exclude or self._edit is not None:
-            return frozenset()
-        on_the_way = {u for o in self._trace.operators for u in self._run.graph.upstream(o)}
         return frozenset(
             o.id for o in self._run.graph
-            if o.id in on_the_way and (o.form is Form.SUBTRACT or o.detail.get("outer_left") or o.detail.get("outer_right"))
+            if o.id in self._passed and (o.form is Form.SUBTRACT or o.detail.get("outer_left") or o.detail.get("outer_right"))
         )
 
+    @cached_property
+    def _inhabited(self) -> dict[int, frozenset[int]]:
+        """By function over whole partitions, those that the trace has there: others would give what they give for nothing."""
+        functions = [o.id for o in self._run.graph if o.id in self._passed and partitionwise(o)]
+        standing = {o: self._trace.back_to(o).standing.get(o, {}) for o in functions}
+        return {o: frozenset(p for p, at in places.items() if len(at)) for o, places in standing.items()}
+
+    def _within(self, operator: int, step: Step) -> Step:
+        """The step of a narrow operator, for the partitions that the trace has there."""
+        if operator not in self._inhabited:
+            return step
+        assert isinstance(step, Partitionwise)
+        return Partitionwise(Within(step.function, self._inhabited[operator]))
+
+    def _restricted(self, rdd: Captured, parent: Any) -> Any:
+        """The operator on another parent, for the partitions that the trace has there."""
+        operator = rdd._definition.operator
+        lowering: Any = self._questions.definition(operator.id).lowering
+        function = Within(lowering.step.function, self._inhabited[operator.id])
+        with self._trace._recorder.composing_as(operator.form):
+            return parent.mapPartitionsWithIndex(function, rdd.partitioner is not None)
+
     def _traced_values(self, operator: int) -> frozenset[bytes]:
-        return frozenset(canonical(r) for r in self._trace.back_to(operator).collect())
+        """What the traced records at ``operator`` are like; read where the records are, for they may be unable to travel."""
+        places = self._trace.back_to(operator).standing.get(operator, {})
+        with self._trace._recorder.plain():
+            found = self._questions.distributed(operator, places).map(_likeness_or_why_not).collect()
+        for refused in found:
+            if isinstance(refused, ReplayError):
+                raise refused
+        return frozenset(value for value in found if isinstance(value, bytes))
 
     # ---- how --------------------------------------------------------------------------------------------------
 
@@ -174,36 +253,52 @@ class Replay:
             else:
                 chosen = Without(dict(self._aimed()[operator]), self._edit)
                 made = self._questions.distributed(operator, self._everything(operator), chosen)
+        if self._edit is None:
+            made.partitioner = rdd.partitioner  # they stand where they stood
         return self._trace._recorder.captured(made)
 
     def _edits(self, operator: int) -> bool:
         return operator == self._at if self._at is not None else True
 
-    def _in_process(self) -> Partitions | None:
-        """The result by partition if it can be computed here, else None."""
-        total = sum(count(places) for places in self._cut.values())
-        if total > IN_PROCESS or self._filtered or not evaluable(self._subject, self._questions.definition):
+    def _in_one_task(self, counting: bool) -> Any | None:
+        """The result if one task can compute it as Spark would, else None."""
+        if sum(map(count, self._cut.values())) > IN_PROCESS or self._filtered:
             return None
-        given: dict[int, Partitions] = {}
-        aimed = self._aimed() if self._edit is not None else {}
-        for operator, places in self._cut.items():
-            found = self._questions.records(operator, places)
-            edited = aimed.get(operator, {}) if self._edits(operator) else {}
-            given[operator] = [
-                [self._one(r, p, edited.get(split)) for p, r in sorted(found.get(split, {}).items())]
-                for split in range(self._run.graph[operator].partitions)
-            ]
-        return evaluate(self._subject, self._questions.definition, given)
+        if not evaluable(self._needed, self._cut, changed=self._anew):
+            return None
+        evaluator = Evaluator(self._trace._recorder, self._questions)
+        given = {}
+        for rdd in self._needed:
+            operator = rdd._definition.operator.id
+            if operator in self._cut:
+                facts = self._run.sources.get(operator)
+                frames = evaluator.shipped(operator, self._cut[operator], facts is not None and facts.type == "text")
+                if frames is None:
+                    return None
+                edited = self._edited(operator)
+                given[operator] = evaluator.given(
+                    frames, self._run.graph[operator].partitions, edited, self._edit if edited else None
+                )
+        return evaluator.run(self._needed, self._questions.definition, given, self._within, counting)
 
-    def _one(self, record: Any, position: int, edited: Any) -> Any:
-        if edited is None or self._edit is None:
-            return record
-        at = np.searchsorted(edited, position)
-        return self._edit(record) if at < len(edited) and edited[at] == position else record
+    def _edited(self, operator: int) -> Mapping[int, Any]:
+        """Which of the records that the program is entered with are edited, by partition."""
+        if self._edit is None or not self._edits(operator):
+            return {}
+        if self._exclude:
+            return dict(self._aimed().get(operator, {}))
+        return {p: np.arange(len(at)) for p, at in self._cut[operator].items()}
 
 
 def _only(rdd: Any, values: frozenset[bytes]) -> Any:
-    return rdd.filter(lambda record: canonical(record) in values)
+    return rdd.filter(lambda record: likeness(record) in values)
+
+
+def _likeness_or_why_not(record: Any) -> bytes | ReplayError:
+    try:
+        return likeness(record)
+    except ReplayError as refused:
+        return refused
 
 
 def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:
