@@ -39,8 +39,8 @@ def decides(operator: Operator) -> bool:
 def entries(graph: OperatorGraph) -> frozenset[int]:
     """Operators at which a replay of traced records enters with the records that the run had there.
 
-    Those that decide by place, or by what is absent: of less input they can give more, and another number of a group may
-    be just what is taken away (Newt 3.4 drops such outputs by their values, which is not enough). And functions over partitions, if fewer records are dealt, sorted or paired into other
+    Those that decide by place, or by what is absent: of less input they give more, or less if a sum of less
+    is just what is taken away. (Newt 3.4 drops by its value what is too much, which is not enough.) And functions over partitions, if fewer records are dealt, sorted or paired into other
     partitions than those of the run.
     """
     moved: set[int] = set()
