@@ -147,6 +147,23 @@ def test_ex_replay_is_the_program_without_those_records(dbg: Any, spark: Any, pr
 
 @SOME
 @given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
+def test_3_replay_keeps_what_was_decided_by_place(dbg: Any, program: Program, random: Any) -> None:
+    """Sufficiency also where the place of a record decides; and without records one task counts places as Spark does."""
+    records, result, _, _ = captured(dbg, program)
+    rids = result.getLineage().rids().tolist()
+    if not rids:
+        return
+    rid = random.choice(rids)
+    one = result.getLineage().at([rid])
+    here = multiset(one.replay().collect())
+    assert repr(records[rids.index(rid)]) in here
+    assert multiset(one.replay().rdd.collect()) == here
+    without = one.replay(exclude=True)
+    assert multiset(without.collect()) == multiset(without.rdd.collect())
+
+
+@SOME
+@given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
 def test_5_every_operator_can_be_stopped_at(dbg: Any, program: Program, random: Any) -> None:
     """Going back over any operator on the way reaches the same sources as going back at once; both ways agree."""
     _, result, _, _ = captured(dbg, program)

@@ -50,8 +50,12 @@ def test_records_that_cannot_be_compared_are_refused_by_name(dbg: Any) -> None:
     joined = left.leftOuterJoin(dbg.context.parallelize([(1, 5)], 1), 1).map(lambda r: (r[0], r[1][0](), r[1][1]))
     with dbg.capture():
         assert sorted(joined.collect()) == [(0, 0, None), (1, 1, 5), (2, 2, None), (3, 3, None)]
+    assert len(joined.getLineage().replay().collect()) == 4
+    functions = left.leftOuterJoin(left, 1)
+    with dbg.capture():
+        functions.collect()
     with pytest.raises(ReplayError, match=r"a builtins\.function, which cannot be compared"):
-        joined.getLineage().replay().collect()
+        functions.getLineage().replay().compare()
     with pytest.raises(ReplayError, match="generator"):
         compared([(n for n in ())], [])
 

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from itertools import count
 from operator import add
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark import TaskContext
 from pyspark.errors import PythonException
+
+from bigdebug.errors import NondeterminismError
 
 
 def both(replay: Any) -> list[Any]:
@@ -97,6 +100,15 @@ def test_an_output_is_reproduced_through_operators_that_lose_it_on_less_input(db
         result = kept.collect()
     for rid, record in zip(kept.getLineage().rids().tolist(), result):
         assert both(kept.getLineage().at([rid]).replay()) == [record]
+
+
+def test_a_difference_from_sums_is_reproduced_though_other_sums_come_of_less_input(dbg: Any) -> None:
+    pairs = dbg.context.parallelize([(0, 0), (1, 1), (1, 1)], 1)
+    left = pairs.subtract(pairs.reduceByKey(add, 1), 1)
+    missed = pairs.map(lambda r: (r, 1)).leftOuterJoin(pairs.reduceByKey(add, 1).map(lambda r: (r, 2)), 1)
+    for rdd in (left, missed):
+        record, replay = traced(dbg, rdd)[-1]
+        assert both(replay) == [record]
 
 
 def test_a_replay_with_another_fault_raises_what_the_function_raises(dbg: Any) -> None:
@@ -217,6 +229,14 @@ def test_take_ends_where_the_program_does_not(dbg: Any) -> None:
     with dbg.capture():
         assert endless.take(3) == [1, 2, 3]
     assert endless.getLineage().replay().take(3) == [1, 2, 3]
+
+
+def test_a_replay_does_not_begin_with_records_that_the_run_did_not_have(dbg: Any) -> None:
+    drawn = dbg.context.parallelize(range(4), 2).map(lambda n: (n, uuid4().hex)).zipWithIndex()
+    with dbg.capture():
+        drawn.collect()
+    with pytest.raises(NondeterminismError, match="map#"):
+        drawn.getLineage().replay().collect()
 
 
 # ---- where the place of a record decides ----------------------------------------------------------------------------

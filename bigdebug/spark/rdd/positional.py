@@ -39,7 +39,8 @@ def decides(operator: Operator) -> bool:
 def entries(graph: OperatorGraph) -> frozenset[int]:
     """Operators at which a replay of traced records enters with the records that the run had there.
 
-    Those that decide by place; and functions over partitions, if fewer records are dealt, sorted or paired into other
+    Those that decide by place, or by what is absent: of less input they give more, or less if a sum of less
+    is just what is taken away. (Newt 3.4 drops by its value what is too much, which is not enough.) And functions over partitions, if fewer records are dealt, sorted or paired into other
     partitions than those of the run.
     """
     moved: set[int] = set()
@@ -47,7 +48,12 @@ def entries(graph: OperatorGraph) -> frozenset[int]:
         sorts = operator.form is Form.SORT and operator.partitions > 1
         if deals(operator) or sorts or operator.form is Form.CARTESIAN or moved.intersection(operator.parents):
             moved.add(operator.id)
-    return frozenset(o.id for o in graph if decides(o) or (o.id in moved and partitionwise(o)))
+    return frozenset(o.id for o in graph if decides(o) or _by_absence(o) or (o.id in moved and partitionwise(o)))
+
+
+def _by_absence(operator: Operator) -> bool:
+    outer = operator.detail.get("outer_left") or operator.detail.get("outer_right")
+    return operator.form is Form.SUBTRACT or bool(outer)
 
 
 def _name(operator: Operator) -> str:

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark import RDD
 
-from bigdebug.agents.likeness import likeness
 from bigdebug.agents.recompute import Without
 from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
-from bigdebug.errors import ReplayError
-from bigdebug.graph import Form
 from bigdebug.spark.jobs import progress
 from bigdebug.spark.rdd.comparison import Comparison, compared
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
@@ -42,8 +39,9 @@ class Replay:
     The records that a replay begins with are checked to be those of the run. What follows is computed anew and not
     checked: a program that draws random numbers or asks the time may give something else than it gave in the run.
     ``compare()`` tells, for the side of the run is checked, or NondeterminismError says why it cannot be.
-    Where a record's place decides (sample, zipWithIndex, zip ...), traced records keep what the run decided; without
-    them, or with edited ones, it is decided anew. So it is for a trace that stands before such an operator.
+    Where other records decide about one, by its place (sample, zipWithIndex, zip ...) or by their absence (differences,
+    outer joins), traced records keep what the run decided; without them, or with edited ones, it is decided anew. So
+    it is for a trace that stands before such an operator.
     """
 
     def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None) -> None:
@@ -70,8 +68,6 @@ class Replay:
                 made[operator] = self._restricted(known, parents[0])
             else:
                 made[operator] = self._questions.definition(operator).again(parents)
-            if operator in self._filtered:
-                made[operator] = _only(made[operator], self._traced_values(operator))
         return made[self._run.subject]
 
     def collect(self) -> list[Any]:
@@ -187,7 +183,7 @@ class Replay:
     def _needed(self) -> list[Captured]:
         return needed(self._subject, self._cut)
 
-    # ---- non-monotonic operators ------------------------------------------------------------------------------
+    # ---- functions over whole partitions ----------------------------------------------------------------------
 
     @cached_property
     def _passed(self) -> frozenset[int]:
@@ -196,14 +192,6 @@ class Replay:
             return frozenset()
         on_the_way = {u for o in self._trace.operators for u in self._run.graph.upstream(o)}
         return frozenset(rdd._definition.operator.id for rdd in self._needed).intersection(on_the_way).difference(self._cut)
-
-    @cached_property
-    def _filtered(self) -> frozenset[int]:
-        """Operators that can give more from less: a replay keeps only what the trace has there (Newt 3.4)."""
-        return frozenset(
-            o.id for o in self._run.graph
-            if o.id in self._passed and (o.form is Form.SUBTRACT or o.detail.get("outer_left") or o.detail.get("outer_right"))
-        )
 
     @cached_property
     def _inhabited(self) -> dict[int, frozenset[int]]:
@@ -226,16 +214,6 @@ class Replay:
         function = Within(lowering.step.function, self._inhabited[operator.id])
         with self._trace._recorder.composing_as(operator.form):
             return parent.mapPartitionsWithIndex(function, rdd.partitioner is not None)
-
-    def _traced_values(self, operator: int) -> frozenset[bytes]:
-        """What the traced records at ``operator`` are like; read where the records are, for they may be unable to travel."""
-        places = self._trace.back_to(operator).standing.get(operator, {})
-        with self._trace._recorder.plain():
-            found = self._questions.distributed(operator, places).map(_likeness_or_why_not).collect()
-        for refused in found:
-            if isinstance(refused, ReplayError):
-                raise refused
-        return frozenset(value for value in found if isinstance(value, bytes))
 
     # ---- how --------------------------------------------------------------------------------------------------
 
@@ -262,7 +240,7 @@ class Replay:
 
     def _in_one_task(self, counting: bool) -> Any | None:
         """The result if one task can compute it as Spark would, else None."""
-        if sum(map(count, self._cut.values())) > IN_PROCESS or self._filtered:
+        if sum(map(count, self._cut.values())) > IN_PROCESS:
             return None
         if not evaluable(self._needed, self._cut, changed=self._anew):
             return None
@@ -288,17 +266,6 @@ class Replay:
         if self._exclude:
             return dict(self._aimed().get(operator, {}))
         return {p: np.arange(len(at)) for p, at in self._cut[operator].items()}
-
-
-def _only(rdd: Any, values: frozenset[bytes]) -> Any:
-    return rdd.filter(lambda record: likeness(record) in values)
-
-
-def _likeness_or_why_not(record: Any) -> bytes | ReplayError:
-    try:
-        return likeness(record)
-    except ReplayError as refused:
-        return refused
 
 
 def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:
