@@ -7,6 +7,7 @@ import io
 import os
 import pickle
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +19,9 @@ from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.stage import StageFunction
+
+LITTLE = 200_000
+"""Records that are read for nothing rather than leaving them."""
 
 
 class Known(NamedTuple):
@@ -121,8 +125,10 @@ class Recompute:
             return tap.pass_on(records) if level == self.level else records
 
         digest = 0
-        for frame in self.stage.frames(split, incoming, notes, emitted, watch):
+        arriving = iter(incoming)
+        for frame in self.stage.frames(split, arriving, notes, emitted, watch):
             digest = zlib.crc32(frame, digest)
+        _read_out(arriving)
         if not self.quiet:
             yield from ((split, position, pickled) for position, pickled in tap.kept)
         levels = notes.counts(emitted.records)
@@ -185,15 +191,20 @@ class Pick:
         check(self.stamps)
         wanted = iter(self.wanted[split].tolist())
         following = next(wanted, None)
-        if following is None:
-            return
-        for position, record in enumerate(incoming):
+        records = iter(incoming)
+        for position, record in enumerate(records):
             if position == following:
                 if self.test is None or self.test(record):
                     yield (split, position, None if self.test else record) if self.placed else record
                 following = next(wanted, None)
                 if following is None:
+                    _read_out(records)
                     return
+
+
+def _read_out(records: Iterable[Any]) -> None:
+    """Read what is left, if it is little: Spark ends a worker that leaves something unread, and a new one takes a second."""
+    deque(islice(records, LITTLE), maxlen=0)
 
 
 def check(stamps: tuple[tuple[str, int, int], ...]) -> None:
