@@ -338,3 +338,11 @@ def test_relative_paths_still_hold_after_the_process_has_changed_its_directory(t
     done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["4", "4", "succeeded", "True", "True"]
+
+
+def test_a_path_that_is_not_there_is_sparks_error_and_a_failed_run(dbg: Any, caplog: pytest.LogCaptureFixture) -> None:
+    lines = dbg.context.textFile("/nowhere/nope.txt").map(str.upper)
+    with pytest.raises(Exception, match="Input path does not exist"), dbg.capture("nope") as run:
+        lines.collect()
+    assert (run.status, run.statistics.records_in) == ("failed", 0)
+    assert caplog.text.count("\n") <= 2

@@ -163,7 +163,7 @@ class Recorder:
                         action.runs.add(stage.id)
                 return jrdd
             except Exception as trouble:  # the user's job comes first
-                log.warning("bigdebug runs %s without capture: %s", action.name, trouble, exc_info=True)
+                _log(f"bigdebug runs {action.name} without capture", trouble)
                 action.trouble.append(f"{type(trouble).__name__}: {trouble}")
                 action.uncompiled.add(rdd)
                 return rdd._plain_jrdd()
@@ -232,7 +232,7 @@ class Recorder:
             with self.plain():
                 self._finish(action, status)
         except Exception as trouble:
-            log.warning("bigdebug could not record the run of %s: %s", action.name, trouble, exc_info=True)
+            _log(f"bigdebug could not record the run of {action.name}", trouble)
 
     def _finish(self, action: Action, status: str) -> None:
         subject = action.subject._definition.operator.id
@@ -298,5 +298,19 @@ class Recorder:
 
 def graph_of(targets: Sequence[Captured], stages: Any = ()) -> OperatorGraph:
     """What ``targets`` were made from. Partitions are counted now: to ask earlier would list files too early."""
-    operators = [resolved(known) for known in definitions(*targets)]
+    operators = [_counted(known) for known in definitions(*targets)]
     return OperatorGraph(operators, [target._definition.operator.id for target in targets], stages)
+
+
+def _counted(rdd: Captured) -> Operator:
+    try:
+        return resolved(rdd)
+    except Exception:  # its files are not there, of which the job has failed
+        return rdd._definition.operator
+
+
+def _log(what: str, trouble: Exception) -> None:
+    """One line; the rest is for those who ask for it."""
+    first = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
+    log.warning("%s: %s", what, first)
+    log.debug("%s", what, exc_info=trouble)
