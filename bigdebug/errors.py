@@ -58,5 +58,9 @@ class NondeterminismError(BigdebugError):
     """A stage whose recomputation disagrees with the run: its records cannot be shown again."""
 
 
+class PredicateError(BigdebugError):
+    """A predicate of ``where`` that raised: on which record and line, and what. Its cause is PySpark's own account."""
+
+
 class ReplayError(BigdebugError):
     """A program that cannot be run again as asked."""

@@ -13,6 +13,7 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
+from bigdebug.errors import PredicateError
 from bigdebug.trace.shown import plain
 
 if TYPE_CHECKING:
@@ -94,8 +95,6 @@ class LineageMagics(Magics):
             if step not in STEPS:
                 raise UsageError(f"a step is one of {', '.join(STEPS)}, not {step!r}")
             trace = getattr(trace, _SHORT.get(step, step))()
-        from bigdebug.spark.rdd.lineage_rdd import PredicateError
-
         try:
             return trace.table(arguments.n)
         except PredicateError as problem:

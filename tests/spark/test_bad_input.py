@@ -21,13 +21,13 @@ from bigdebug.errors import (
     IncompleteLineageError,
     NondeterminismError,
     NotCapturedError,
+    PredicateError,
     SourceChangedError,
     StoreError,
     StoreVersionError,
     UnknownOperatorError,
     UnknownRecordError,
 )
-from bigdebug.spark.rdd.lineage_rdd import PredicateError
 from bigdebug.store.directory import LineageStore
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import reprlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from py4j.protocol import Py4JError
 from pyspark import RDD
-from pyspark.errors import PySparkException
 
-from bigdebug.errors import BigdebugError, NotCapturedError
+from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
 from bigdebug.spark.jobs import own_python
 from bigdebug.spark.rdd.compiler import serializers
+from bigdebug.spark.rdd.predicate import guarded, told
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
@@ -30,10 +26,6 @@ from bigdebug.trace.trace import Standing, Trace, all_records, whole
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
     from bigdebug.spark.rdd.replay import Replay
-
-
-class PredicateError(BigdebugError):
-    """A predicate of ``where`` that raised: on which record and line, and what. Its cause is PySpark's own account."""
 
 
 class LineageRDD(Trace, RDD[Any]):
@@ -70,8 +62,8 @@ class LineageRDD(Trace, RDD[Any]):
         operator = self._only("where()")
 
         def find() -> Standing:
-            with _failure_of_predicate():
-                found = self._questions.records(operator, self.places, _guarded(predicate))
+            with told():
+                found = self._questions.records(operator, self.places, guarded(predicate))
             return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}}
 
         return self._to([operator], find)
@@ -172,7 +164,7 @@ class LineageRDD(Trace, RDD[Any]):
         With ``exclude``, on everything else instead: the traced records are left out. ``at`` names the operator
         (RDD, operator or id) where records are chosen or left out; the sources if None. With ``edit``, records are
         passed through it there; with both, the traced records are changed and nothing is left out. Lazy; small
-        replays run in this process, without a Spark job.
+        replays run as one Spark task.
         """
         from bigdebug.spark.rdd.replay import Replay
 
@@ -218,42 +210,3 @@ def trace_of(recorder: Recorder, run: Run, operator: int) -> LineageRDD:
     recorder.questions(run)
     run.graph[operator]
     return LineageRDD(run, [operator], lambda: all_records(run, operator), recorder)
-
-
-# An exception of a worker reaches the driver as text, between pages of frames: this line is found in it again.
-_FAILED = "the predicate of where() raised "
-
-
-def _guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``predicate``; what it raises is told in a line that ``_failure_of_predicate`` reads."""
-
-    def test(record: Any) -> Any:
-        try:
-            return predicate(record)
-        except Exception as error:
-            within = error.__traceback__ and error.__traceback__.tb_next
-            where = (within.tb_frame.f_code.co_filename, within.tb_lineno) if within else None
-            try:
-                seen = reprlib.repr(record)
-            except Exception:  # it is the user's __repr__ that runs here
-                seen = f"a {type(record).__name__}"
-            raise RuntimeError(_FAILED + json.dumps([type(error).__name__, str(error), where, seen])) from error
-
-    return test
-
-
-@contextmanager
-def _failure_of_predicate() -> Iterator[None]:
-    """Raise a PredicateError from what PySpark raises, if the line of ``_guarded`` is in it."""
-    try:
-        yield
-    except (PySparkException, Py4JError) as problem:
-        told = str(problem).partition(_FAILED + "[")[2]
-        if not told:
-            raise
-        (kind, message, where, seen), _ = json.JSONDecoder().raw_decode("[" + told)
-        at = f" at {where[0]}:{where[1]}" if where else ""
-        raise PredicateError(
-            f"The predicate of where(){at} raised {kind}: {message}, on the record {seen}",
-            remedy="It is called with each traced record: see that it takes them all.",
-        ) from problem

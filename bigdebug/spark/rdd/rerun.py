@@ -9,6 +9,7 @@ other records than it gave in the run, and whose stage emitted the same neverthe
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -47,6 +48,7 @@ class Rerun:
         self._run = run
         self._digests: dict[tuple[str, int], int] = {}
         self._reading: dict[int, Stage] = {}
+        self._deriving = threading.RLock()
 
     # ---- records ----------------------------------------------------------------------------------------------
 
@@ -87,6 +89,10 @@ class Rerun:
 
     def derive(self, stage: Stage, partitions: Collection[int]) -> None:
         """Write the blocks of ``stage`` into this run's folder, where they agree with what the run tells."""
+        with self._deriving:
+            self._derive(stage, partitions)
+
+    def _derive(self, stage: Stage, partitions: Collection[int]) -> None:
         origin = next(known for known in self._run.graph.stages if known.id == stage.id.removesuffix(FINE))
         expected = self._expected(origin, partitions)
         derived = self._blocks(stage, partitions)

@@ -1,0 +1,52 @@
+"""Predicates of the user, run by workers: what they raise is told by its own line, not by pages of Spark's."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bigdebug.errors import PredicateError
+
+# An exception of a worker reaches the driver as text, between pages of frames: this line is found in it again.
+_FAILED = "the predicate of where() raised "
+
+
+def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``predicate``; what it raises is told in a line that ``told`` reads."""
+
+    def test(record: Any) -> Any:
+        try:
+            return predicate(record)
+        except Exception as error:
+            within = error.__traceback__ and error.__traceback__.tb_next
+            where = (within.tb_frame.f_code.co_filename, within.tb_lineno) if within else None
+            try:
+                seen = reprlib.repr(record)
+            except Exception:  # it is the user's __repr__ that runs here
+                seen = f"a {type(record).__name__}"
+            raise RuntimeError(_FAILED + json.dumps([type(error).__name__, str(error), where, seen])) from error
+
+    return test
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Raise a PredicateError from what PySpark raises, if the line of ``guarded`` is in it."""
+    try:
+        yield
+    except (PySparkException, Py4JError, RuntimeError) as problem:
+        account = str(problem).partition(_FAILED + "[")[2]
+        if not account:
+            raise
+        (kind, message, where, seen), _ = json.JSONDecoder().raw_decode("[" + account)
+        at = f" at {where[0]}:{where[1]}" if where else ""
+        raise PredicateError(
+            f"The predicate of where(){at} raised {kind}: {message}, on the record {seen}",
+            remedy="It is called with each traced record: see that it takes them all.",
+        ) from problem
