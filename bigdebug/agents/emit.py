@@ -101,6 +101,7 @@ class Departures:
                 yield target_frame(target)
                 yield frame
             self._sent[target] += len(bucket)
+            bucket.clear()  # before the next chunk is taken, not after it
         return size
 
 

@@ -409,7 +409,7 @@ def worker_memory(records: Any) -> Any:
     lambda r: r.partitionBy(2), lambda r: r.groupByKey(2), lambda r: r.reduceByKey(lambda a, b: b, 2),
 ], ids=["partitionBy", "groupByKey", "reduceByKey"])
 def test_large_records_cross_a_shuffle_in_little_memory(on: Any, monkeypatch: pytest.MonkeyPatch, wide: Any) -> None:
-    """A gigabyte of records; they may be held up to the 64 MB of a merge, a few times."""
+    """600 MB of records; they may be held up to the 64 MB of a merge, a few times."""
     monkeypatch.setitem(on.environment, "BIGDEBUG_TEST", f"a worker that has held nothing: {id(wide)}")
-    records = on.parallelize(range(200), 1).map(lambda n: (n % 150, bytes(5 << 20)))
-    assert max(wide(records).mapPartitions(worker_memory).collect()) < 700 << 20
+    records = on.parallelize(range(120), 1).map(lambda n: (n % 100, bytes(5 << 20)))
+    assert max(wide(records).mapPartitions(worker_memory).collect()) < 500 << 20
