@@ -97,13 +97,14 @@ class StageFunction:
         """What leaves the stage. ``watch(level, records)`` may look at the records of each level as they pass."""
         self.emission.prepare(notes)
         records: Any = self.reader.read(incoming, notes)
-        if self.segments and isinstance(self.segments[0], MERGES):
-            notes.ended = True  # a merge reads all that arrived before it gives anything
-        else:
+        merges = bool(self.segments) and isinstance(self.segments[0], MERGES)
+        if not merges:
             records = notes.to_the_end(records)
             records = records if watch is None else watch(0, records)
         for number, segment in enumerate(self.segments):
             records = segment.run(split, records, notes, f"segment{number}", self.leaked)
+            if merges and not number:  # it reads all that arrived before it gives anything: its outputs tell
+                records = notes.to_the_end(records)
             records = records if watch is None else watch(number + 1, records)
         return self.emission.frames(split, records, notes, emitted, self.leaked)
 

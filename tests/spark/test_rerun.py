@@ -118,6 +118,19 @@ def test_records_that_the_jvm_moved_are_found_at_their_parents(dbg: Any, make: A
     assert trace.where(lambda record: "a" in repr(record)).count() == sum("a" in repr(value) for value in values)
 
 
+@pytest.mark.parametrize("act", [lambda rdd: rdd.take(2), lambda rdd: rdd.first(), lambda rdd: rdd.foreachPartition(next)])
+def test_an_action_that_stops_early_behind_a_shuffle_is_asked_as_far_as_it_went(dbg: Any, act: Any) -> None:
+    sums = dbg.context.parallelize(range(100), 2).map(lambda x: (x % 7, x)).reduceByKey(lambda a, b: a + b, 2)
+    values = sums.map(lambda kv: kv[1])
+    with dbg.capture("early"):
+        act(values)
+    expected = [sum(range(key, 100, 7)) for key in (0, 2, 4, 6, 1, 3, 5)]
+    seen = values.getLineage().collect()
+    assert 1 <= len(seen) <= 4
+    assert set(seen) <= set(expected)
+    assert set(values.getLineage().back_to(sums).replay().collect()) == set(seen)
+
+
 def test_what_several_jobs_of_one_action_saw_is_shown_by_partition(dbg: Any) -> None:
     sizes = {0: 6, 1: 1, 2: 3, 3: 3}
     rdd = dbg.context.parallelize(range(4), 4).flatMap(lambda p: [(p, i) for i in range(sizes[p])])
