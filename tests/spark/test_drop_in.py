@@ -376,10 +376,6 @@ def test_records_that_were_sorted_where_they_were_have_their_lineage(on: Any) ->
     assert [trace.at([rid]).goBackAll().collect() for rid in trace.rids().tolist()] == [["aaa"], ["b"], ["cc"]]
 
 
-# The compiler's own error for a StopIteration is pickled by its name.
-OF_THE_COMPILER = {f"bigdebug.spark{name}" for name in ("", ".rdd", ".rdd.compiler", ".rdd.definition", ".rdd.fusion", ".rdd.snapshot")}
-
-
 def test_executors_import_agents_and_not_the_engine(on: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(on.environment, "BIGDEBUG_TEST", "a worker that has imported nothing")  # workers are kept by environment
 
@@ -394,7 +390,7 @@ def test_executors_import_agents_and_not_the_engine(on: Any, monkeypatch: pytest
     found = set(joined.groupByKey().sortByKey(numPartitions=2).mapPartitions(imported).collect())
     assert "bigdebug.agents.groups" in found
     others = {name for name in found if not name.startswith("bigdebug.agents")}
-    assert others - OF_THE_COMPILER <= {"bigdebug", "bigdebug.store", "bigdebug.store.blocks", "bigdebug.errors", "bigdebug.graph"}
+    assert others <= {"bigdebug", "bigdebug.store", "bigdebug.store.blocks", "bigdebug.errors", "bigdebug.graph"}
 
 
 def worker_memory(records: Any) -> Any:
