@@ -81,10 +81,8 @@ def freeze(rdd: Any) -> None:
 def leading_to(rdd: Any) -> Functions:
     """The functions of the chain that ends at ``rdd``."""
     if "_leading" not in rdd.__dict__:
-        if "internal" in rdd._definition.operator.detail:
-            freeze(rdd)  # nobody else will ever run it
-        else:
-            rdd._plain_jrdd()
-            freeze(rdd)
+        if "internal" not in rdd._definition.operator.detail:
+            rdd._plain_jrdd()  # what PySpark runs later is to be the same; an action's own step nobody else runs
+        freeze(rdd)
     known: Functions = rdd.__dict__["_leading"]
     return known

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 serializers: Any = _serializers
 """PySpark's, which carry no types."""
 
+
 @dataclass
 class Compiled:
     """What was compiled for one captured RDD, each at most once."""

@@ -189,9 +189,9 @@ class Questions:
             candidates = [self._rerun.reading(self.rdd(operator))]
         found: dict[Stage, dict[int, Any]] = {}
         for partition, at in wanted.items():
-            def went(stage: Stage, partition: int = partition) -> tuple[int, ...]:
+            def went(stage: Stage, partition: int = partition) -> int:
                 block = lineage.store.block(lineage.runs, stage.id, partition)
-                return (-1,) if block is None else (*block.levels[:1],)
+                return -1 if block is None else block.levels[0]
 
             found.setdefault(max(candidates, key=went), {})[partition] = at
         return found

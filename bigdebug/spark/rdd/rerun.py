@@ -110,11 +110,12 @@ class Rerun:
             if again and not _alike(block, again[partition]):
                 self._refuse(origin, partition)
         for partition, block in derived.items():
-            known = lineage.store.block(lineage.runs, stage.id, partition)
-            levels = block.levels if known is None else known.levels
-            digest = block.digest if expected[partition].digest is None else expected[partition].digest or 0
-            digest = digest if known is None else known.digest
-            write_block(str(lineage.store.root), self._run.id, replace(block, stage=stage.id, levels=levels, digest=digest))
+            found = replace(block, stage=stage.id)
+            # A stub of the run counts further, and its digest covers what is not run again.
+            stub = lineage.store.block(lineage.runs, stage.id, partition)
+            if stub is not None:
+                found = replace(found, levels=stub.levels, digest=stub.digest)
+            write_block(str(lineage.store.root), self._run.id, found)
         lineage.store.forget(self._run.id)
 
     def _blocks(self, stage: Stage, partitions: Collection[int]) -> dict[int, Block]:
@@ -147,6 +148,11 @@ class Rerun:
         """Operators of the stage in which the action used the records up: they are not run again."""
         return [o for o in stage.operators if o in self._run.graph and "internal" in self._run.graph[o].detail]
 
+    def _last(self, stage: Stage) -> int:
+        """The level of the stage up to which it is run again."""
+        internal = set(self._internal(stage))
+        return sum(1 for segment in stage.segments if not internal.intersection(segment.operators))
+
     def _again(self, stage: Stage) -> Again:
         again = self._recorder.compiler.again(stage.id.removesuffix(FINE))
         internal = self._internal(stage)
@@ -163,9 +169,8 @@ class Rerun:
 
     def _expected(self, stage: Stage, partitions: Collection[int]) -> dict[int, Known]:
         lineage = self._run.lineage
-        last = len(stage.segments) - sum(1 for s in stage.segments if set(s.operators).intersection(self._internal(stage)))
-        cut = last < len(stage.segments)
-        digests: Mapping[int, int] = {} if cut else self._run.computed.get(stage.id, {})
+        last = self._last(stage)
+        digests: Mapping[int, int] = {} if last < len(stage.segments) else self._run.computed.get(stage.id, {})
         if self._adopted(stage):
             digests = self._held(stage, partitions)
         found = {}
@@ -189,7 +194,7 @@ class Rerun:
         """After how many records the action stopped, where it did not read to the end."""
         lineage = self._run.lineage
         blocks = {p: lineage.store.block(lineage.runs, stage.id, p) for p in partitions}
-        last = len(stage.segments) - sum(1 for s in stage.segments if set(s.operators).intersection(self._internal(stage)))
+        last = self._last(stage)
         return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.ended}
 
     # ---- comparing --------------------------------------------------------------------------------------------
@@ -229,7 +234,7 @@ class Rerun:
         """Run the stage twice more with a digest behind each operator, and name the first that differs."""
         again = self._again(stage).fine()
         watch = Recompute(again.function, -1, {partition: np.empty(0)}, _dumps, watched=True, limits=self._limits(stage, [partition]))
-        (_, first), (_, second) = ((None, self.job("comparing operators", again.base, watch, {partition: ()})[-1]) for _ in range(2))
+        first, second = (self.job("comparing operators", again.base, watch, {partition: ()})[-1] for _ in range(2))
         operators = [o for segment, _ in again.pieces for o in segment.operators]
         differing = [o for o, a, b in zip(operators, first.operators, second.operators) if a != b]
         if differing:
