@@ -63,6 +63,8 @@ class Notes:
     _named: dict[str, Column] = field(default_factory=dict)
     ended: bool = False
     """Whether what the stage reads was read to its end: then the counts of its levels are sizes."""
+    finished: bool = True
+    """Whether an action that takes the records up itself asked for them to the last one."""
     progress: Count | None = None
     """How many records the emission has taken, if it counts them itself."""
 
@@ -82,6 +84,16 @@ class Notes:
 
         def end() -> Iterator[Any]:
             self.ended = True
+            yield from ()
+
+        return chain(records, end())
+
+    def to_the_last(self, records: Iterable[Any]) -> Iterator[Any]:
+        """The records, which are not finished before there are no more of them."""
+        self.finished = False
+
+        def end() -> Iterator[Any]:
+            self.finished = True
             yield from ()
 
         return chain(records, end())

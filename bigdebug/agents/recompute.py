@@ -18,7 +18,7 @@ import numpy as np
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.notes import Notes
-from bigdebug.agents.stage import StageFunction
+from bigdebug.agents.stage import StageFunction, Watch
 
 LITTLE = 200_000
 """Records that are read for nothing rather than leaving them."""
@@ -114,12 +114,12 @@ class Recompute:
             return
         notes, emitted = Notes(), Emitted()
         tap = Tap(np.asarray(self.wanted[split]), self.test, self.dumps)
-        last = len(self.stage.segments)
-        digests = [0] * last
+        digests = [0] * len(self.stage.segments)
+
+        limited = stopping(self.stage, self.limits.get(split))
 
         def watch(level: int, records: Iterable[Any]) -> Iterable[Any]:
-            if level == last and split in self.limits:
-                records = islice(records, self.limits[split])
+            records = limited(level, records)
             if self.watched and level:
                 records = _digesting(records, digests, level - 1)
             return tap.pass_on(records) if level == self.level else records
@@ -136,6 +136,16 @@ class Recompute:
         yield Facts(split, Known(levels[0], levels[-1], digest, tap.digest), levels, tuple(digests), columns)
 
 
+def stopping(stage: StageFunction, limit: int | None) -> Watch:
+    """Ends what leaves the stage after ``limit`` records, as the action did (None: it took them all)."""
+    last = len(stage.segments)
+
+    def limited(level: int, records: Iterable[Any]) -> Iterable[Any]:
+        return islice(records, limit) if level == last and limit is not None else records
+
+    return limited
+
+
 def _digesting(records: Iterable[Any], digests: list[int], number: int) -> Iterator[Any]:
     for record in records:
         digests[number] = zlib.crc32(canonical(record), digests[number])
@@ -144,15 +154,15 @@ def _digesting(records: Iterable[Any], digests: list[int], number: int) -> Itera
 
 @dataclass(frozen=True)
 class Drained:
-    """Runs ``stage`` on the partitions of ``wanted`` for their blocks alone."""
+    """Runs ``stage`` on the partitions of ``wanted`` for their blocks alone, as far as ``limits`` say."""
 
     stage: StageFunction
     wanted: frozenset[int]
+    limits: Mapping[int, int] = field(default_factory=dict)
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterable[Any]:
         if split in self.wanted:
-            for _ in self.stage(split, incoming):
-                pass
+            deque(self.stage(split, incoming, stopping(self.stage, self.limits.get(split))), maxlen=0)
         return ()
 
 

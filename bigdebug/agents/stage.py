@@ -81,12 +81,14 @@ class StageFunction:
     report: Callable[[list[Report]], None]
     leaked: Leaked
     lazy: bool = False
+    internal: int = 0
+    """How many of the segments, the last ones, are the action's: it may stop before the records end."""
 
-    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
+    def __call__(self, split: int, incoming: Iterable[Any], watch: Watch | None = None) -> Iterator[bytes]:
         started = time.perf_counter()
         notes, emitted = Notes(), Emitted()
         digest = 0
-        for frame in self.frames(split, incoming, notes, emitted):
+        for frame in self.frames(split, incoming, notes, emitted, watch):
             digest = zlib.crc32(frame, digest)
             yield frame
         self._commit(split, notes, emitted, digest, time.perf_counter() - started)
@@ -98,10 +100,13 @@ class StageFunction:
         self.emission.prepare(notes)
         records: Any = self.reader.read(incoming, notes)
         merges = bool(self.segments) and isinstance(self.segments[0], MERGES)
+        own = len(self.segments) - self.internal
         if not merges:
             records = notes.to_the_end(records)
             records = records if watch is None else watch(0, records)
         for number, segment in enumerate(self.segments):
+            if self.internal and number == own:
+                records = notes.to_the_last(records)
             records = segment.run(split, records, notes, f"segment{number}", self.leaked)
             if merges and not number:  # it reads all that arrived before it gives anything: its outputs tell
                 records = notes.to_the_end(records)
@@ -119,7 +124,7 @@ class StageFunction:
             stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > TOO_LARGE
             block = Block(
                 stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,
-                columns={} if stub else columns, stub=stub, ended=notes.ended,
+                columns={} if stub else columns, stub=stub, ended=notes.ended, finished=notes.finished,
             )
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it

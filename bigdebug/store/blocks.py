@@ -34,7 +34,7 @@ class Block:
     """What the agents of one task noted. ``levels`` counts records by level; ``digest`` is a crc32 of the output.
 
     A ``stub`` holds these facts alone: its tables are to be derived. ``ended`` says that what the stage reads was read
-    to its end, so that ``levels`` are sizes.
+    to its end, so that ``levels`` are sizes; ``finished``, that the action did not stop before the records ended.
     """
 
     stage: str
@@ -45,6 +45,7 @@ class Block:
     columns: Mapping[str, Array]
     stub: bool = False
     ended: bool = True
+    finished: bool = True
     tables: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What readers have made of the columns, by segment: it goes when the block goes."""
 
@@ -64,7 +65,7 @@ def encode(block: Block) -> bytes:
     facts: dict[str, Any] = {
         "stage": block.stage, "partition": block.partition, "attempt": block.attempt,
         "levels": block.levels, "digest": block.digest,
-        "stub": block.stub, "ended": block.ended, "widths": {},
+        "stub": block.stub, "ended": block.ended, "finished": block.finished, "widths": {},
     }
     arrays = []
     for name, values in block.columns.items():
@@ -116,7 +117,7 @@ def decode(data: bytes, where: str = "a block") -> Block:
         return Block(
             stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
             levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
-            ended=facts["ended"],
+            ended=facts["ended"], finished=facts["finished"],
         )
     except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, StopIteration) as problem:
         raise CorruptBlockError(f"The lineage block {where} holds something else: {problem}", remedy=mend) from problem

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import nullcontext
+from random import Random
 from typing import Any
 
 from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
+from bigdebug.errors import IncompleteLineageError
 from tests.laws.programs import OPS, POSITIONAL, Node, Program, build, interpret, programs
 
 MANY = int(os.environ.get("LAW_EXAMPLES", "30"))
@@ -20,10 +23,12 @@ def multiset(records: Any) -> Counter[str]:
     return Counter(map(repr, records))
 
 
-def captured(dbg: Any, program: Program, take: int | None = None) -> tuple[Any, list[Any], list[Any], list[Any]]:
+def captured(
+    dbg: Any, program: Program, take: int | None = None, strategy: str = "auto"
+) -> tuple[Any, list[Any], list[Any], list[Any]]:
     """Result records in rid order, the result, its sources, all its RDDs."""
     result, made, sources = build(program, dbg.context)
-    with dbg.capture("law") as run:
+    with dbg.capture("law", strategy=strategy) as run:
         records = result.collect() if take is None else result.take(take)
     assert run.incomplete == ()
     assert run.status == "succeeded"
@@ -57,6 +62,41 @@ def test_1_transparency(dbg: Any, spark: Any, program: Program) -> None:
             assert multiset(result.collect()) == expected
             assert result.count() == sum(expected.values())
         assert run.incomplete == ()
+
+
+@FEW
+@given(
+    programs(ops=(*OPS, "cache", "cache")),
+    st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.sampled_from(["collect", "count", "first"])), max_size=4),
+)
+def test_1_transparency_and_4_precision_whatever_was_computed_before(
+    dbg: Any, spark: Any, program: Program, acts: list[tuple[int, bool, str]]
+) -> None:
+    """Actions on any node, with capture and without it, that share what they cached: each gives what it would give alone,
+    and the lineage of a captured one is right, or refused because a cache was filled without capture."""
+    plain = build(program, spark.sparkContext)[1]
+    result, made, sources = build(program, dbg.context)
+    expected = interpret(program)
+    for node, captures, act in (*acts, (len(made) - 1, True, "collect")):
+        rdd, other = made[node % len(made)], plain[node % len(made)]
+        if act == "first" and rdd.isEmpty():
+            continue
+        with dbg.capture("law") if captures else nullcontext():
+            got = getattr(rdd, act)()
+        if act == "collect":
+            assert multiset(got) == multiset(other.collect())
+        elif act == "count":
+            assert got == other.count()
+    rids = result.getLineage().rids().tolist()
+    assert len(rids) == len(got)
+    try:
+        lineage = [(repr(r), lineage_of(dbg, result, sources, rid)) for r, rid in zip(got, rids)]
+    except IncompleteLineageError as refused:
+        assert any(not captures for _, captures, _ in acts), refused
+        assert "without capture" in str(refused)
+        return
+    if not program.opaque:
+        assert Counter(lineage) == Counter((repr(r), lineage) for r, lineage in expected)
 
 
 # Partitions that are made of several and are not read to their end.
@@ -145,8 +185,12 @@ def test_ex_replay_is_the_program_without_those_records(dbg: Any, spark: Any, pr
     assert multiset(replay.rdd.collect()) == expected
 
 
+EARLY = Program((((0, 0), 1),), (Node("map", (0,)), Node("zipWithIndex", (0,)), Node("early", (2,))))
+
+
 @SOME
 @given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
+@example(EARLY, Random(0))
 def test_3_replay_keeps_what_was_decided_by_place(dbg: Any, program: Program, random: Any) -> None:
     """Sufficiency also where the place of a record decides; and without records one task counts places as Spark does."""
     records, result, _, _ = captured(dbg, program)
@@ -163,13 +207,19 @@ def test_3_replay_keeps_what_was_decided_by_place(dbg: Any, program: Program, ra
 
 
 @SOME
-@given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
-def test_5_every_operator_can_be_stopped_at(dbg: Any, program: Program, random: Any) -> None:
+@given(
+    programs(ops=(*OPS, *POSITIONAL)), st.none() | st.integers(1, 6), st.sampled_from(["inject", "lazy"]),
+    st.randoms(use_true_random=False),
+)
+@example(EARLY, 1, "lazy", Random(0))
+@example(EARLY, 2, "inject", Random(0))
+def test_5_every_operator_can_be_stopped_at(dbg: Any, program: Program, take: int | None, strategy: str, random: Any) -> None:
     """Going back over any operator on the way reaches the same sources as going back at once; both ways agree."""
-    _, result, _, _ = captured(dbg, program)
-    trace = result.getLineage()
-    if not len(trace.rids()):
+    records, result, _, _ = captured(dbg, program, take, strategy)
+    if not records:
         return
+    trace = result.getLineage()
+    assert multiset(records) <= multiset(trace.collect()), "tasks of take() side by side may read more than it returns"
     one = trace.at([random.choice(trace.rids().tolist())])
     straight = {o: set(s) for o, s in _rids_by_source(one.goBackAll()).items()}
     reached: dict[int, set[int]] = {o: set() for o in straight}

@@ -131,6 +131,28 @@ def test_an_action_that_stops_early_behind_a_shuffle_is_asked_as_far_as_it_went(
     assert set(values.getLineage().back_to(sums).replay().collect()) == set(seen)
 
 
+@pytest.mark.parametrize("strategy", ["auto", "lazy"])
+def test_an_operator_inside_a_stage_that_take_left_is_derived_as_far_as_it_went(dbg: Any, strategy: str) -> None:
+    numbers = dbg.context.parallelize(range(100), 2)
+    twice = numbers.map(lambda x: x + 1).flatMap(lambda x: [x] * (x % 3))
+    result = twice.filter(lambda x: x % 2).map(lambda x: 2 * x)
+    with dbg.capture("early", strategy=strategy):
+        assert result.take(3) == [2, 10, 10]
+    step = result.getLineage().at([1]).back_to(twice)
+    assert (step.collect(), step.goBackAll().collect()) == ([5], [4])
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_a_function_that_stops_early_has_ended_though_its_input_has_not(dbg: Any, n: int) -> None:
+    head = dbg.context.parallelize(range(100), 2).map(lambda x: x + 1).mapPartitions(lambda it: (r for r, _ in zip(it, range(2))))
+    result = head.map(lambda x: 2 * x)
+    with dbg.capture("early"):
+        assert result.take(n) == [2, 4, 102, 104][:n]
+    trace = result.getLineage()
+    assert trace.back_to(head).collect() == [1, 2, 51, 52][:n]
+    assert trace.at([1]).back_to(head).collect() == [2]
+
+
 def test_what_several_jobs_of_one_action_saw_is_shown_by_partition(dbg: Any) -> None:
     sizes = {0: 6, 1: 1, 2: 3, 3: 3}
     rdd = dbg.context.parallelize(range(4), 4).flatMap(lambda p: [(p, i) for i in range(sizes[p])])

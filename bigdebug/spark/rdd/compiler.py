@@ -145,7 +145,7 @@ class Compiler:
             store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")),
         )
-        function = replace(recipe.function, segments=tuple(run for _, run in pieces), emission=emitting)
+        function = recipe.running(pieces, emitting)
         self._recipes[stage_id] = recipe
         keeps = feeds is None and rdd.partitioner is not None
         made: PipelinedRDD[Any, Any] = PipelinedRDD(base.rdd, function, preservesPartitioning=keeps)

@@ -64,7 +64,7 @@ class Again:
         """The same up to the records that the action was called on, without what it does with them."""
         pieces = tuple((segment, run) for segment, run in self.pieces if not set(internal).intersection(segment.operators))
         cut = self._of(pieces, self.function.stage)
-        return replace(cut, function=replace(cut.function, emission=emit.Nothing()))
+        return replace(cut, function=replace(cut.function, emission=emit.Nothing(), internal=0))
 
     def _of(self, pieces: Pieces, stage: str) -> Again:
         segments = tuple(run for _, run in pieces)
@@ -103,11 +103,16 @@ class Recipe:
             (internal if "internal" in operator.detail else own).append((Segment((operator.id,), operator.form), step.step))
         return (*merge, *fuse(own, ends=not internal), *fuse(internal))
 
+    def running(self, pieces: Pieces, emission: emit.Emission) -> StageFunction:
+        """The function of the stage with ``pieces`` in it."""
+        action = {rdd._definition.operator.id for rdd in self.chain.steps if "internal" in rdd._definition.operator.detail}
+        internal = sum(1 for segment, _ in pieces if action.intersection(segment.operators))
+        return replace(self.function, segments=tuple(run for _, run in pieces), emission=emission, internal=internal)
+
     def again(self, waste: Any) -> Again:
         """The stage with copies of the functions that it ran; what they add to accumulators goes to ``waste``."""
         if self._again is None:
             known = self.functions.thaw(waste)
             pieces = self.pieces(known)
-            function = replace(self.function, segments=tuple(run for _, run in pieces), emission=self.emission(known))
-            self._again = Again(self.base.rdd, function, pieces, known)
+            self._again = Again(self.base.rdd, self.running(pieces, self.emission(known)), pieces, known)
         return self._again

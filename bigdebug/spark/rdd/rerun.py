@@ -95,7 +95,7 @@ class Rerun:
     def _derive(self, stage: Stage, partitions: Collection[int]) -> None:
         origin = next(known for known in self._run.graph.stages if known.id == stage.id.removesuffix(FINE))
         expected = self._expected(origin, partitions)
-        derived = self._blocks(stage, partitions)
+        derived = self._blocks(origin, stage, partitions)
         lineage = self._run.lineage
         again: dict[int, Block] = {}
         for partition, block in derived.items():
@@ -106,7 +106,7 @@ class Rerun:
                 if not same_lineage(origin, coarse, stage, block):
                     self._refuse(origin, partition)
             elif partition not in again:
-                again = self._blocks(stage, partitions)
+                again = self._blocks(origin, stage, partitions)
             if again and not _alike(block, again[partition]):
                 self._refuse(origin, partition)
         for partition, block in derived.items():
@@ -114,18 +114,19 @@ class Rerun:
             # A stub of the run counts further, and its digest covers what is not run again.
             stub = lineage.store.block(lineage.runs, stage.id, partition)
             if stub is not None:
-                found = replace(found, levels=stub.levels, digest=stub.digest)
+                found = replace(found, levels=stub.levels, digest=stub.digest, finished=stub.finished)
             write_block(str(lineage.store.root), self._run.id, found)
         lineage.store.forget(self._run.id)
 
-    def _blocks(self, stage: Stage, partitions: Collection[int]) -> dict[int, Block]:
+    def _blocks(self, origin: Stage, stage: Stage, partitions: Collection[int]) -> dict[int, Block]:
         """What deriving gives, not compared yet."""
         again = self._again(stage)
         again = again.fine() if stage.id.endswith(FINE) else again
         name = stage.id + AGAIN
         function = replace(again.function, stage=name, lazy=False)
+        drained = Drained(function, frozenset(partitions), self._limits(origin, partitions))
         with self._as_run():
-            self.job("deriving lineage", again.base, Drained(function, frozenset(partitions)), dict.fromkeys(partitions, ()))
+            self.job("deriving lineage", again.base, drained, dict.fromkeys(partitions, ()))
         trouble = [report.error for report in self._recorder.reports_of(self._run.id) if report.stage == name and report.error]
         store = self._run.lineage.store
         store.forget(self._run.id)
@@ -191,11 +192,11 @@ class Rerun:
         return {p: self._digests[stage.id, p] for p in partitions}
 
     def _limits(self, stage: Stage, partitions: Collection[int]) -> dict[int, int]:
-        """After how many records the action stopped, where it did not read to the end."""
+        """After how many records the action stopped, where it did not ask for all."""
         lineage = self._run.lineage
         blocks = {p: lineage.store.block(lineage.runs, stage.id, p) for p in partitions}
         last = self._last(stage)
-        return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.ended}
+        return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.finished}
 
     # ---- comparing --------------------------------------------------------------------------------------------
 
