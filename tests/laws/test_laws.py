@@ -92,8 +92,8 @@ def test_1_transparency_and_4_precision_whatever_was_computed_before(
     try:
         lineage = [(repr(r), lineage_of(dbg, result, sources, rid)) for r, rid in zip(got, rids)]
     except IncompleteLineageError as refused:
-        assert any(not captures for _, captures, _ in acts), refused
-        assert "without capture" in str(refused)
+        if all(captures for _, captures, _ in acts) or "without capture" not in str(refused):
+            raise
         return
     if not program.opaque:
         assert Counter(lineage) == Counter((repr(r), lineage) for r, lineage in expected)

@@ -7,7 +7,7 @@ is compiled is kept with its RDD: like PySpark's own shuffles and caches it is c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, TaskContext
