@@ -85,20 +85,25 @@ def in_place(key: Any) -> int:
 
 
 class Departures:
-    """Sends buckets, one for each target, as tagged frames; the numbers of a target's records go on from call to call."""
+    """Sends buckets, one for each target, as tagged frames; the numbers of a target's records go on from call to call.
 
-    def __init__(self, dumps: Dumps, targets: int, branch: int, split: int) -> None:
+    What ``stays`` crosses no shuffle that has to be told its target.
+    """
+
+    def __init__(self, dumps: Dumps, targets: int, branch: int, split: int, stays: bool = False) -> None:
+        self._stays = stays
         self._batches = Batches(dumps)
         self._branch, self._split = branch, split
         self._sent = [0] * targets
 
     def frames(self, buckets: list[list[Any]]) -> Generator[bytes, None, int]:
-        """The frames, each behind the one that names its target; gives back how many bytes they were."""
+        """The frames, each behind the one that names its target, if any; gives back how many bytes they were."""
         size = 0
         for target, bucket in enumerate(buckets):
             for frame in self._batches.cut(bucket, self._branch, self._split, self._sent[target]):
                 size += len(frame)
-                yield target_frame(target)
+                if not self._stays:
+                    yield target_frame(target)
                 yield frame
             self._sent[target] += len(bucket)
             bucket.clear()  # before the next chunk is taken, not after it
@@ -124,21 +129,26 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Buckets key-value records by ``partition(key) % targets`` and notes each record's target."""
+    """Buckets key-value records by ``partition(key) % targets`` and notes each record's target.
+
+    With ``pairs`` they may have more parts than two, which go no further.
+    """
 
     dumps: Dumps
     partition: Callable[[Any], int]
     targets: int
     branch: int = 0
+    stays: bool = False
+    pairs: bool = False
 
     def prepare(self, notes: Notes) -> None:
         notes.progress = notes.column("out.targets").__len__
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         column = notes.known("out.targets")
-        departures, pace = Departures(self.dumps, self.targets, self.branch, split), chunks(self.targets)
+        departures, pace = Departures(self.dumps, self.targets, self.branch, split, self.stays), chunks(self.targets)
         bucketed = self._kept if self.partition is in_place else self._dealt
-        source = iter(records)
+        source = iter(records) if not self.pairs else ((record[0], record[1]) for record in records)
         while True:
             before = len(column)
             buckets = bucketed(islice(source, pace.size), split, column.append)
@@ -183,6 +193,7 @@ class Combined:
     targets: int
     memory: int
     branch: int = 0
+    stays: bool = False
 
     def prepare(self, notes: Notes) -> None:
         notes.progress = notes.column("out.codes").__len__
@@ -190,7 +201,7 @@ class Combined:
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         codes, targets = notes.known("out.codes"), notes.known("out.targets")
-        departures, pace = Departures(self.dumps, self.targets, self.branch, split), chunks(self.targets)
+        departures, pace = Departures(self.dumps, self.targets, self.branch, split, self.stays), chunks(self.targets)
         scale = Batches(self.dumps)
         source = iter(records)
         known: dict[Any, int] = {}

@@ -126,12 +126,17 @@ class Stepped:
 
 @dataclass(frozen=True)
 class Exchanged:
-    """A wide operator. ``before`` is (partition, create, combine), ``merge`` what merges after the shuffle, or None."""
+    """A wide operator. ``before`` is (partition, create, combine), ``merge`` what merges after the shuffle, or None.
+
+    ``stays`` and ``pairs`` as in the emissions.
+    """
 
     targets: int
     memory: int
     before: Fresh | Packed
     merge: Fresh | Packed | None
+    stays: bool = False
+    pairs: bool = False
     crossing: bool = False
 
     def run(self, parents: list[Partitions], wire: Wire) -> Partitions:
@@ -142,15 +147,18 @@ class Exchanged:
                     notes, emission = Notes(), self._emission(branch, wire)
                     emission.prepare(notes)
                     frames = emission.frames(split, records, notes, Emitted(), wire.leaked)
-                    for target, frame in zip(frames, frames):
-                        arriving[int.from_bytes(target, "big")].append(frame)
+                    if self.stays:
+                        arriving[split].extend(frames)
+                    else:
+                        for target, frame in zip(frames, frames):
+                            arriving[int.from_bytes(target, "big")].append(frame)
         return [self._merged(split, frames, wire) for split, frames in enumerate(arriving)]
 
     def _emission(self, branch: int, wire: Wire) -> Emission:
         partition, create, combine = self.before.copy()
         if create is None:
-            return Shuffled(wire.dumps, partition, self.targets, branch)
-        return Combined(wire.dumps, create, combine, partition, self.targets, self.memory, branch)
+            return Shuffled(wire.dumps, partition, self.targets, branch, self.stays, self.pairs)
+        return Combined(wire.dumps, create, combine, partition, self.targets, self.memory, branch, self.stays)
 
     def _merged(self, split: int, frames: Frames, wire: Wire) -> Iterable[Any]:
         if not frames:

@@ -81,9 +81,9 @@ def frozen(value: Any) -> Any:
 
 NARROW = ("map", "filter", "flatMap", "mapValues", "flatMapValues", "glom", "each")
 WIDE = ("reduceByKey", "combineByKey", "aggregateByKey", "foldByKey", "groupByKey", "groupBy", "distinct", "partitionBy",
-        "repartition", "sortByKey", "sortBy", "repartitionAndSort", "coalesce")
+        "repartition", "sortByKey", "sortBy", "repartitionAndSort", "coalesce", "alignedReduce")
 BINARY = ("union", "join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "subtract", "subtractByKey",
-          "intersection", "cartesian", "zip", "alignedUnion", "groupWith")
+          "intersection", "cartesian", "zip", "alignedUnion", "groupWith", "alignedJoin")
 POSITIONAL = ("glom", "sample", "zipWithIndex", "zipWithUniqueId", "running", "early", "zip")
 OPAQUE = ("running", "early", "each")
 STATEFUL = ("sample", "zipWithIndex", "zipWithUniqueId", "running", "early")
@@ -132,6 +132,8 @@ def apply(node: Node, parents: list[Any], cached: bool) -> Any:
         "repartitionAndSort": lambda: rdd.repartitionAndSortWithinPartitions(n, weight, True, weight),
         "union": lambda: rdd.union(other),
         "alignedUnion": lambda: rdd.partitionBy(n).union(other.partitionBy(n)),
+        "alignedReduce": lambda: rdd.partitionBy(n).mapValues(weight).reduceByKey(lambda x, y: x + y, n),
+        "alignedJoin": lambda: rdd.partitionBy(n).join(other.partitionBy(n).mapValues(weight), n),
         "join": lambda: rdd.join(other, n), "leftOuterJoin": lambda: rdd.leftOuterJoin(other, n),
         "rightOuterJoin": lambda: rdd.rightOuterJoin(other, n), "fullOuterJoin": lambda: rdd.fullOuterJoin(other, n),
         "cogroup": lambda: rdd.cogroup(other, n).mapValues(lambda g: tuple(map(frozen, g))),
@@ -186,7 +188,7 @@ def meaning(node: Node, parents: list[Traced]) -> Traced:
         return [((r[0], weight(r[1]) + a), s) for r, s in records]
     if op == "flatMapValues":
         return [((r[0], weight(r[1])), s) for r, s in records for _ in range((weight(r[1]) + a) % 3)]
-    if op in ("reduceByKey", "combineByKey", "aggregateByKey", "foldByKey"):
+    if op in ("reduceByKey", "combineByKey", "aggregateByKey", "foldByKey", "alignedReduce"):
         return [((k, total(v for v, _ in group)), _all(group)) for k, group in _groups(records).items()]
     if op == "groupByKey":
         return [((k, frozen([v for v, _ in group])), _all(group)) for k, group in _groups(records).items()]
@@ -202,6 +204,8 @@ def meaning(node: Node, parents: list[Traced]) -> Traced:
         return records + other
     if op == "cartesian":
         return [((of(x), weight((x, r))), s | t) for (x, s), (r, t) in product(records, other)]
+    if op == "alignedJoin":
+        other, op = [((k, weight(v)), s) for (k, v), s in other], "join"
     left, right = _groups(records), _groups(other)
     keys = list(dict.fromkeys([*left, *right]))
     none: Traced = [(None, frozenset())]

@@ -65,6 +65,31 @@ def test_questions_and_replays_leave_the_users_accumulators_alone(dbg: Any) -> N
     assert seen.value == 12
 
 
+@pytest.mark.parametrize("moved", [
+    lambda a, b, f: a.union(b), lambda a, b, f: a.coalesce(1), lambda a, b, f: a.zip(b), lambda a, b, f: a.cartesian(b),
+    lambda a, b, f: a.cache().union(b), lambda a, b, f: a.partitionBy(2).mapValues(f).join(b.partitionBy(2)),
+])
+def test_questions_behind_what_the_jvm_moves_leave_accumulators_alone(dbg: Any, moved: Any) -> None:
+    seen = dbg.context.accumulator(0)
+
+    def look(value: int) -> int:
+        seen.add(1)
+        return value
+
+    left, right = (dbg.context.parallelize([(n % 3, n) for n in range(6)], 2).mapValues(look) for _ in range(2))
+    behind = moved(left, right, look).map(lambda r: (r, 1))
+    result = behind.filter(lambda r: True)
+    with dbg.capture():
+        records = result.collect()
+    added = seen.value
+    trace = result.getLineage()
+    assert trace.collect() == records
+    assert len(trace.back_to(behind).collect()) == len(records)
+    assert both(trace.at(trace.rids()[:1]).replay(exclude=True)) is not None
+    assert seen.value == added
+    left.unpersist()
+
+
 def test_records_are_left_out_at_any_operator(dbg: Any) -> None:
     numbers, doubled, result = sums(dbg.context)
     with dbg.capture():

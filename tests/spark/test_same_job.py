@@ -138,6 +138,58 @@ def test_a_coalesce_of_what_is_cached_traces_to_the_groups_that_spark_chose(dbg:
     base.unpersist()
 
 
+# ---- what PySpark does not move -----------------------------------------------------------------------------------
+
+ALIGNED = [
+    lambda a, b: a.join(b), lambda a, b: a.fullOuterJoin(b), lambda a, b: a.cogroup(b).mapValues(in_order), lambda a, b: a.subtractByKey(b),
+    lambda a, b: a.groupWith(b, b).mapValues(in_order), lambda a, b: a.groupByKey().mapValues(sorted), lambda a, b: a.reduceByKey(add),
+    lambda a, b: a.join(b, 4), lambda a, b: a.leftOuterJoin(b.map(lambda kv: kv), 3), lambda a, b: a.join(a),
+    lambda a, b: a.join(b).mapValues(sum).reduceByKey(add).join(a), lambda a, b: a.cache().join(b.cache()),
+    lambda a, b: a.repartitionAndSortWithinPartitions(3), lambda a, b: a.groupByKey(2).mapValues(sorted),
+]
+
+
+def in_order(groups: Any) -> list[list[Any]]:
+    return [sorted(group) for group in groups]
+
+
+@pytest.mark.parametrize("make", ALIGNED)
+def test_records_that_are_partitioned_as_they_are_to_be_are_not_moved(dbg: Any, make: Any) -> None:
+    def program(sc: Any) -> Any:
+        left = sc.parallelize([(n % 7, n) for n in range(40)], 4).partitionBy(3).mapValues(lambda v: v + 1)
+        return make(left, sc.parallelize([(n % 5, -n) for n in range(20)], 2).partitionBy(3))
+
+    def stages(group: str) -> int:
+        tracker = dbg.context.statusTracker()
+        return sum(len(tracker.getJobInfo(job).stageIds) for job in tracker.getJobIdsForGroup(group))
+
+    plain, captured = (f"{ALIGNED.index(make)} {how}" for how in ("plain", "captured"))
+    dbg.context.setJobGroup(plain, "")
+    expected = program(dbg.plain_context).glom().collect()
+    dbg.context.setJobGroup(captured, "")
+    rdd = program(dbg.context)
+    with dbg.capture("aligned") as run:
+        assert [sorted(part) for part in rdd.glom().collect()] == [sorted(part) for part in expected]
+    assert run.incomplete == ()
+    assert stages(captured) == stages(plain)
+    trace = rdd.getLineage()
+    assert sorted(trace.collect()) == sorted(record for part in expected for record in part)
+
+
+def test_a_join_takes_the_first_two_parts_of_a_record(dbg: Any) -> None:
+    def program(sc: Any) -> Any:
+        triples = sc.parallelize([(n % 3, n, "more") for n in range(6)], 2)
+        return triples.join(sc.parallelize([[0, "a", 1], [1, "b", 2]], 1))
+
+    rdd = program(dbg.context)
+    with dbg.capture("triples"):
+        found = rdd.collect()
+    assert sorted(found) == sorted(program(dbg.plain_context).collect()) == [(0, (0, "a")), (0, (3, "a")), (1, (1, "b")), (1, (4, "b"))]
+    one = rdd.getLineage().where(lambda r: r[1][0] == 4)
+    assert [list(side) for side in sorted(one.goBackAll().collect(), key=len)] == [[1, 4, "more"], [1, "b", 2]]
+    assert one.replay().collect() == one.replay().rdd.collect() == [(1, (4, "b"))]
+
+
 # ---- which run knows ----------------------------------------------------------------------------------------------
 
 

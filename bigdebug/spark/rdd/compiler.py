@@ -7,7 +7,7 @@ is compiled is kept with its RDD: like PySpark's own shuffles and caches it is c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, TaskContext
@@ -102,8 +102,9 @@ class Compiler:
                 plain: RDD[Any] = RDD(rdd._plain_jrdd(), self._recorder.sc, rdd.__dict__["_jrdd_deserializer"])
                 compiled.records = Built(plain, behind.stages, adopted=frozenset(behind.stages))
             else:
-                compiled.records = self._records(rdd, lowering)
-                rdd._apply_storage(compiled.records.rdd)
+                built = self._records(rdd, lowering)
+                rdd._apply_storage(built.rdd)
+                compiled.records = replace(built, quietly=lambda: built.rdd if rdd._kept() else built.quiet())
         return compiled.records
 
     def _records(self, rdd: Captured, lowering: Any) -> Built:
@@ -147,10 +148,14 @@ class Compiler:
         )
         function = recipe.running(pieces, emitting)
         self._recipes[stage_id] = recipe
-        keeps = feeds is None and rdd.partitioner is not None
-        made: PipelinedRDD[Any, Any] = PipelinedRDD(base.rdd, function, preservesPartitioning=keeps)
-        made._bypass_serializer = True  # frames leave as they are
-        return Built(made, (*base.stages, stage_id), base.adopted)
+        moves = feeds is not None and not getattr(rdd._definition.lowering, "stays", False)
+        keeps = rdd.partitioner is not None and not moves
+
+        def quietly() -> RDD[Any]:
+            again = self.again(stage_id)
+            return _piped(again.base, replace(again.function, identify=_nobody), keeps)
+
+        return Built(_piped(base.rdd, function, keeps), (*base.stages, stage_id), base.adopted, quietly)
 
     def _beginning(self, chain: Chain) -> tuple[Built, readers.Reader, bool]:
         """What a chain reads, how, and whether a merge comes first."""
@@ -167,7 +172,7 @@ class Compiler:
 
     def _readable(self, stage: Built) -> Built:
         """Frames are pickled batches, with a tag behind or without: PySpark reads them as what they are."""
-        return stage.giving(_pickles(stage.rdd._jrdd, self._recorder.sc))
+        return Built.of([stage], lambda rdds: _pickles(rdds[0]._jrdd, self._recorder.sc))
 
     def _frames(self, rdd: Captured, branch: int, size: int | None) -> Built:
         """The records of a parent as tagged frames of ``size`` records."""
@@ -190,23 +195,24 @@ class Compiler:
         return compiled.exchange
 
     def _bucketed(self, rdd: Captured, lowering: Exchange) -> Built:
-        sc = self._recorder.sc
-        branches = range(len(rdd._definition.parents))
+        sc, operator = self._recorder.sc, rdd._definition.operator.id
         sent = [
-            self._stage(
-                rdd, chain_into(rdd, branch), feeding(rdd, branch), self._bucketing(rdd, branch), rdd._definition.operator.id, branch
-            )
-            for branch in branches
+            self._stage(rdd, chain_into(rdd, branch), feeding(rdd, branch), self._bucketing(rdd, branch), operator, branch)
+            for branch in range(len(rdd._definition.parents))
         ]
-        joined = sent[0].rdd._jrdd
-        for other in sent[1:]:
-            joined = joined.union(other.rdd._jrdd)
-        jvm = sc._jvm
-        assert jvm is not None
-        pairs = jvm.PairwiseRDD(joined.rdd()).asJavaPairRDD()
-        partitioner = jvm.PythonPartitioner(lowering.targets, id(lowering.partition))
-        arrived: RDD[Any] = RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, serializers.NoOpSerializer())
-        return Built.of(arrived, sent)
+        if lowering.stays:
+            aligned = Built.of(sent, lambda rdds: RDD(_united(rdds), sc, serializers.NoOpSerializer()))
+            assert aligned.rdd.getNumPartitions() == lowering.targets, "Spark aligns what has one partitioner"
+            return aligned
+
+        def shuffled(rdds: list[RDD[Any]]) -> RDD[Any]:
+            jvm = sc._jvm
+            assert jvm is not None
+            pairs = jvm.PairwiseRDD(_united(rdds).rdd()).asJavaPairRDD()
+            partitioner = jvm.PythonPartitioner(lowering.targets, id(lowering.partition))
+            return RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, serializers.NoOpSerializer())
+
+        return replace(Built.of(sent, shuffled), quietly=None)
 
     def _bucketing(self, rdd: Captured, branch: int) -> Callable[[Mapping[int, Definition]], emit.Emission]:
         def emission(known: Mapping[int, Definition]) -> emit.Emission:
@@ -214,10 +220,10 @@ class Compiler:
             assert isinstance(lowering, Exchange)
             partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
             if lowering.create is None:
-                return emit.Shuffled(self._dumps, partition, lowering.targets, branch)
+                return emit.Shuffled(self._dumps, partition, lowering.targets, branch, lowering.stays, lowering.pairs)
             assert lowering.combine is not None
             return emit.Combined(
-                self._dumps, lowering.create, lowering.combine, partition, lowering.targets, self._memory, branch
+                self._dumps, lowering.create, lowering.combine, partition, lowering.targets, self._memory, branch, lowering.stays
             )
 
         return emission
@@ -225,31 +231,47 @@ class Compiler:
     def _dealt(self, rdd: Captured, lowering: Repartition) -> Built:
         emission = emit.Records(self._dumps, lowering.frame, 0)
         sent = self._stage(rdd, chain_into(rdd, 0), feeding(rdd, 0), lambda known: emission, rdd._definition.operator.id)
-        return sent.giving(RDD(sent.rdd._jrdd.coalesce(lowering.targets, True), self._recorder.sc, serializers.NoOpSerializer()))
+
+        def dealt(rdds: list[RDD[Any]]) -> RDD[Any]:
+            return RDD(rdds[0]._jrdd.coalesce(lowering.targets, True), self._recorder.sc, serializers.NoOpSerializer())
+
+        return replace(Built.of([sent], dealt), quietly=None)
 
     def _rearranged(self, rdd: Captured, lowering: Rearranged) -> Built:
         sc, definition = self._recorder.sc, rdd._definition
         if definition.operator.form is Form.ZIP:
             sides = [self._frames(rdd, branch, lowering.frame) for branch in (0, 1)]
             batched = serializers.BatchedSerializer(serializers.CPickleSerializer(), lowering.frame or 1)
-            zipped = sides[0].rdd._jrdd.zip(sides[1].rdd._jrdd)
-            return Built.of(RDD(zipped, sc, serializers.PairDeserializer(batched, batched)), sides)
+            pairs = serializers.PairDeserializer(batched, batched)
+            return Built.of(sides, lambda rdds: RDD(rdds[0]._jrdd.zip(rdds[1]._jrdd), sc, pairs))
         parents = [self.records(parent) for parent in definition.parents]
         if definition.operator.form is Form.COALESCE:
-            read = parents[0].rdd
-            return parents[0].giving(RDD(read._jrdd.coalesce(rdd.getNumPartitions()), sc, read._jrdd_deserializer))
+            few, deserializer = rdd.getNumPartitions(), parents[0].rdd._jrdd_deserializer
+            return Built.of(parents, lambda rdds: RDD(rdds[0]._jrdd.coalesce(few), sc, deserializer))
         if len({str(p.rdd._jrdd_deserializer) for p in parents}) > 1:
             parents = [self._readable(self._frames(rdd, branch, None)) for branch in range(len(parents))]
-        read_all = [p.rdd for p in parents]
-        return Built.of(RDD.union(*read_all) if len(read_all) == 2 else sc.union(read_all), parents)
+        return Built.of(parents, lambda rdds: RDD.union(*rdds) if len(rdds) == 2 else sc.union(rdds))
 
     def _product(self, rdd: Captured) -> Built:
         # As many records to a pickle as PySpark has there: the pairs of two pickles follow each other.
         sizes = [_batch(parent.__dict__["_jrdd_deserializer"], 1) for parent in rdd._definition.parents]
         sides = [self._frames(rdd, branch, size) for branch, size in enumerate(sizes)]
         deserializer = serializers.CartesianDeserializer(serializers.NoOpSerializer(), serializers.NoOpSerializer())
-        paired = sides[0].rdd._jrdd.cartesian(sides[1].rdd._jrdd)
-        return Built.of(RDD(paired, self._recorder.sc, deserializer), sides)
+        return Built.of(sides, lambda rdds: RDD(rdds[0]._jrdd.cartesian(rdds[1]._jrdd), self._recorder.sc, deserializer))
+
+
+def _piped(base: RDD[Any], function: StageFunction, keeps: bool) -> RDD[Any]:
+    """The frames that a stage makes of ``base``."""
+    made: PipelinedRDD[Any, Any] = PipelinedRDD(base, function, preservesPartitioning=keeps)
+    made._bypass_serializer = True  # they leave as they are
+    return made
+
+
+def _united(rdds: list[RDD[Any]]) -> Any:
+    joined = rdds[0]._jrdd
+    for other in rdds[1:]:
+        joined = joined.union(other._jrdd)
+    return joined
 
 
 def _pickles(jrdd: Any, sc: Any) -> RDD[Any]:
@@ -273,6 +295,10 @@ def _identify() -> Any:
         return Task(context.getLocalProperty("bigdebug.run"), context.taskAttemptId(), lazy)
 
     return identify
+
+
+def _nobody() -> Task:
+    return Task(None, 0)
 
 
 def stopping() -> Callable[[str], Exception]:

@@ -38,13 +38,18 @@ class Rearranged:
 @dataclass(frozen=True)
 class Exchange:
     """Records cross a shuffle: ``targets`` partitions by ``partition``, combined before it if there is ``create``,
-    and merged after it by what ``merge`` makes of a memory limit in bytes (None: they are only moved)."""
+    and merged after it by what ``merge`` makes of a memory limit in bytes (None: they are only moved).
+
+    ``stays``: PySpark moves nothing, for the records are partitioned as they are to be. ``pairs``: it makes a pair of the first
+    two parts of each record."""
 
     targets: int
     partition: Callable[[Any], int]
     create: Callable[[Any], Any] | None = None
     combine: Callable[[Any, Any], Any] | None = None
     merge: Callable[[int], Any] | None = None
+    stays: bool = False
+    pairs: bool = False
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ class Evaluator:
             partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
             before = Fresh((partition, lowering.create, lowering.combine), self._wire)
             merge = None if lowering.merge is None else Fresh(lowering.merge(MEMORY), self._wire)
-            return Exchanged(lowering.targets, MEMORY, before, merge)
+            return Exchanged(lowering.targets, MEMORY, before, merge, lowering.stays, lowering.pairs)
         if operator.form is Form.COALESCE:
             return Coalesced(tuple(map(tuple, resolved(rdd).detail["groups"])))
         if operator.form is Form.ZIP:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,34 +21,44 @@ class Built:
     """A plain RDD with agents, and the stages that computing it involves, in order.
 
     ``adopted`` are those of them whose result was there already when capture began: Spark reads it and does not run them.
+    ``quietly`` makes it anew for a question.
     """
 
     rdd: RDD[Any]
     stages: tuple[str, ...] = ()
     adopted: frozenset[str] = frozenset()
+    quietly: Callable[[], RDD[Any]] | None = None
 
     @classmethod
-    def of(cls, rdd: RDD[Any], parts: Iterable[Built]) -> Built:
-        """What is made of several others."""
-        parts = list(parts)
+    def of(cls, parts: Sequence[Built], arranged: Callable[[list[RDD[Any]]], RDD[Any]]) -> Built:
+        """What Spark makes of several others in its JVM."""
         stages = tuple(dict.fromkeys(stage for part in parts for stage in part.stages))
         # A stage that one part adopted and another one runs does run.
         runs = {stage for part in parts for stage in part.stages if stage not in part.adopted}
-        return cls(rdd, stages, frozenset(stages) - runs)
+        return cls(
+            arranged([part.rdd for part in parts]), stages, frozenset(stages) - runs,
+            lambda: arranged([part.quiet() for part in parts]),
+        )
 
-    def giving(self, rdd: RDD[Any]) -> Built:
-        """The same stages behind another view of their result."""
-        return replace(self, rdd=rdd)
+    def quiet(self) -> RDD[Any]:
+        """The same records for a question: what tasks compute on the way to them, they compute with copies of the
+        functions, whose accumulators nobody sees, and write no blocks."""
+        return self.rdd if self.quietly is None else self.quietly()
 
 
 @dataclass(frozen=True)
 class Again:
     """A stage with copies of its functions: ``pieces`` pairs each segment with what executes it."""
 
-    base: RDD[Any]
+    reads: Built
     function: StageFunction
     pieces: Pieces
     definitions: Mapping[int, Definition]
+
+    @property
+    def base(self) -> RDD[Any]:
+        """What the function is to run on."""
+        return self.reads.quiet()
 
     def fine(self) -> Again:
         """The same with an agent after each operator."""
@@ -114,5 +124,5 @@ class Recipe:
         if self._again is None:
             known = self.functions.thaw(waste)
             pieces = self.pieces(known)
-            self._again = Again(self.base.rdd, self.running(pieces, self.emission(known)), pieces, known)
+            self._again = Again(self.base, self.running(pieces, self.emission(known)), pieces, known)
         return self._again

@@ -69,6 +69,9 @@ class Recorded:
     def _stored(self) -> bool:
         raise NotImplementedError
 
+    def _kept(self) -> bool:
+        raise NotImplementedError
+
     def _plain_jrdd(self) -> Any:
         raise NotImplementedError
 

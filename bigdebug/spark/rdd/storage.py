@@ -60,12 +60,19 @@ class Storage(Recorded):
 
     def _stored(self) -> bool:
         """True if Spark holds records of this RDD already, from a cache or a checkpoint that was filled without capture."""
-        if (self.is_checkpointed or getattr(self, "is_checkpointed_locally", False)) and self._plain_jrdd().rdd().isCheckpointed():
+        if self._checkpoints() and self._plain_jrdd().rdd().isCheckpointed():
             return True
         if not self.is_cached:
             return False
         mine = self._plain_jrdd().id()
         return any(info.id() == mine and info.numCachedPartitions() > 0 for info in self.ctx._jsc.sc().getRDDStorageInfo())
+
+    def _kept(self) -> bool:
+        """True if the user asked Spark to keep this RDD: captured actions have filled it, and questions read it."""
+        return self.is_cached or self._checkpoints()
+
+    def _checkpoints(self) -> bool:
+        return self.is_checkpointed or getattr(self, "is_checkpointed_locally", False)
 
     def _also(self, apply: Callable[[RDD[Any]], Any]) -> None:
         built = self._compiled.records

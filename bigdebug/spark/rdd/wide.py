@@ -23,6 +23,16 @@ _ITSELF = signature(PLAIN.sortByKey).parameters["keyfunc"].default
 """PySpark's own function: workers are to get the code that it would send."""
 
 
+def _stays(made: RDD[Any], parents: Sequence[Any]) -> bool:
+    """Whether PySpark made ``made`` without a shuffle: its parents were partitioned as it is to be."""
+    if not made.partitioner or any(parent.partitioner != made.partitioner for parent in parents):
+        return False
+    if len(parents) == 1:
+        return True
+    joined: Any = made.__dict__["_prev_jrdd"].rdd()
+    return bool(joined.getClass().getSimpleName() == "PartitionerAwareUnionRDD")
+
+
 class WideOperators(Recorded):
     """Combining, grouping, joining, sorting and partitioning by key. The rest of PySpark's is made of these."""
 
@@ -31,12 +41,10 @@ class WideOperators(Recorded):
         create: Any = None, combine: Any = None, others: Sequence[Any] = (), detail: dict[str, Any] | None = None,
     ) -> Any:
         def lowering(made: RDD[Any]) -> Exchange:
-            partition = made.partitioner.partitionFunc if made.partitioner else in_place
-            # PySpark moves nothing if records are partitioned as they are to be, or are sorted into one partition: these
-            # it takes as they are, and where they are. (It rebuilds all that it moves, and all that it joins, as pairs.)
-            if not others and made.partitioner in (None, self.partitioner):
-                partition = in_place
-            return Exchange(made.getNumPartitions(), partition, create, combine, merge)
+            stays = _stays(made, [self, *others])
+            # Without a partitioner: sorted into one partition.
+            partition = in_place if stays or not made.partitioner else made.partitioner.partitionFunc
+            return Exchange(made.getNumPartitions(), partition, create, combine, merge, stays, pairs=bool(others))
 
         return self._define(name, build, kind, form, again, lowering, others, detail)
 
