@@ -6,7 +6,7 @@ import numpy as np
 
 from bigdebug.graph import Form, Stage
 from bigdebug.store.blocks import Block
-from bigdebug.trace.tables import Positions
+from bigdebug.trace.positions import Positions
 
 
 def same_lineage(stage: Stage, block: Block, fine: Stage, finer: Block) -> bool:

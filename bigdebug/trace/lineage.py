@@ -7,21 +7,20 @@ after each operator (Titian 4.1, remark); whoever holds the running program supp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
-
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.graph import FINE, Form, Operator, OperatorGraph, Stage
+from bigdebug.graph import FINE, Form, OperatorGraph, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace import structure
-from bigdebug.trace.places import Places, union
+from bigdebug.trace import counts, structure
+from bigdebug.trace.places import Places
+from bigdebug.trace.positions import Positions, first
 from bigdebug.trace.shuffle import Arrivals, Departures
 from bigdebug.trace.stages import Stages
-from bigdebug.trace.tables import Positions, Table, first, table
+from bigdebug.trace.tables import Table, table
 
 Derive = Callable[[Stage, Collection[int]], None]
 """Writes blocks of ``stage`` for the given partitions into the run's folder."""
@@ -51,7 +50,7 @@ class Lineage:
     """Partitions that the run computed, by stage, with digests: a block that is missing there is lost, not empty."""
 
     def __post_init__(self) -> None:
-        self._stages = Stages(self.graph, self.readable)
+        self.stages = Stages(self.graph, self.readable)
 
     # ---- the shape of the graph -------------------------------------------------------------------------------
 
@@ -59,13 +58,13 @@ class Lineage:
         """Where a backward trace at ``operator`` goes next, stopping no later than at ``stops``."""
         subject = self.graph[operator]
         if subject.form.narrow:
-            stage, number = self._stages.ending_at(operator, stops)
-            yield Hop(self._stages.level_below(stage, number), stage, number)
+            stage, number = self.stages.ending_at(operator, stops)
+            yield Hop(self.stages.level_below(stage, number), stage, number)
         elif subject.form.wide:
             for branch, parent in enumerate(subject.parents):
-                yield Hop(parent, self._stages.reading(operator), branch=branch)
+                yield Hop(parent, self.stages.reading(operator), branch=branch)
         else:
-            product = self._stages.reading(operator) if subject.form is Form.CARTESIAN else None
+            product = self.stages.reading(operator) if subject.form is Form.CARTESIAN else None
             for branch, parent in enumerate(subject.parents):
                 yield Hop(parent, product, branch=branch)
 
@@ -74,7 +73,7 @@ class Lineage:
         seen: set[tuple[int, ...]] = set()
         narrow = {child.id for child in self.graph.children(operator) if child.form.narrow and child.id in within}
         for child in sorted(narrow):
-            for stage, number in self._stages.crossing(operator, child, stops):
+            for stage, number in self.stages.crossing(operator, child, stops):
                 segment = stage.segments[number]
                 reached = segment.operators[-1]
                 if segment.operators not in seen and reached in within:
@@ -86,7 +85,7 @@ class Lineage:
             for branch, parent in enumerate(other.parents):
                 if parent == operator:
                     needs_stage = other.form.wide or other.form is Form.CARTESIAN
-                    yield Hop(other.id, self._stages.reading(other.id) if needs_stage else None, branch=branch)
+                    yield Hop(other.id, self.stages.reading(other.id) if needs_stage else None, branch=branch)
 
     # ---- one hop ----------------------------------------------------------------------------------------------
 
@@ -95,7 +94,7 @@ class Lineage:
         subject = self.graph[operator]
         if subject.form.narrow:
             assert hop.stage is not None
-            self._need(hop.stage, places, hop.segment)
+            self.need(hop.stage, places, hop.segment)
             return {p: self._table(hop.stage, hop.segment, p).back(at) for p, at in places.items() if len(at)}
         if subject.form.wide:
             assert hop.stage is not None
@@ -109,37 +108,14 @@ class Lineage:
         if reached.form.narrow:
             assert hop.stage is not None
             seen = {p: places[p] for p in self.read(hop.stage, hop.segment) if p in places and len(places[p])}
-            self._need(hop.stage, seen, hop.segment)
+            self.need(hop.stage, seen, hop.segment)
             return {p: self._table(hop.stage, hop.segment, p).ahead(self._entered(hop, p, at)) for p, at in seen.items()}
         if reached.form.wide:
             assert hop.stage is not None
             arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage, self)
             return self._merged(hop.operator, hop.stage, arrived)
-        known = self.records(hop.operator)
+        known = counts.records(self, hop.operator)
         return {p: first(at, known.get(p, 0)) for p, at in structure.ahead(self, reached, hop, places).items()}
-
-    def records(self, operator: int) -> dict[int, int]:
-        """How many records of ``operator`` the run saw, by partition."""
-        subject = self.graph[operator]
-        found: dict[int, int] = {}
-        for stage, level in self._stages.levels(operator):
-            for partition, block in self._counted(stage):
-                found[partition] = max(block.levels[level], found.get(partition, 0))
-        if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
-            return {**structure.records(self, subject), **found}
-        if found or not subject.partitions:
-            return found
-        held = subject.form is Form.SOURCE or any(stage.adopted for stage, _ in self._stages.levels(operator))
-        if held and self.count is not None:
-            return dict(self.count(operator, range(subject.partitions)))
-        if subject.form.narrow and subject.form is not Form.SOURCE:
-            stage, number = self._stages.ending_at(operator, {operator})
-            partitions = self.readable(stage)
-            self._need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
-            return {p: self.block(stage, p, tables=False).levels[number + 1] for p in partitions}
-        raise IncompleteLineageError(
-            f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture."
-        )
 
     def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
         """The block of a partition; without ``tables`` a stub will do, for its counts."""
@@ -153,40 +129,6 @@ class Lineage:
                 remedy="The job did not compute it, or its block could not be written: see run.incomplete.",
             )
         return found
-
-    def sizes(self, operator: int, partitions: Iterable[int]) -> dict[int, int]:
-        """Records in partitions, whether or not the run read them to their end: counted by a job where it did not.
-
-        An error of ours for a partition that cannot be counted here.
-        """
-        known = self.whole(operator)
-        missing = [p for p in partitions if p not in known]
-        if missing and self.count is not None:
-            known.update(self.count(operator, missing))
-        elif missing:
-            raise IncompleteLineageError(
-                f"The run did not read partition {missing[0]} of {self.graph[operator]} to its end",
-                remedy="Run an action that reads all of it under capture.",
-            )
-        return known
-
-    def whole(self, operator: int) -> dict[int, int]:
-        """Records in those partitions of an operator that the run is known to have read to their end."""
-        found = {
-            partition: block.levels[level] for stage, level in self._stages.levels(operator)
-            for partition, block in self._counted(stage) if block.ended
-        }
-        subject = self.graph[operator]
-        if subject.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP):
-            return {**structure.whole(self, subject), **found}
-        return found
-
-    def _counted(self, stage: Stage) -> Iterator[tuple[int, Block]]:
-        """The blocks of a stage that tell how many records there were; none of a stage that did not run."""
-        for partition in self.readable(stage):
-            known = self.store.block(self.runs, stage.id, partition) if stage.adopted else self.block(stage, partition, tables=False)
-            if known is not None:
-                yield partition, known
 
     # ---- tables -----------------------------------------------------------------------------------------------
 
@@ -209,7 +151,7 @@ class Lineage:
 
     def _arrivals(self, operator: int, stage: Stage, places: Places) -> dict[int, tuple[Arrivals, Positions]]:
         """What arrived to become records of a wide operator, by reduce partition."""
-        self._need(stage, places, 0)
+        self.need(stage, places, 0)
         merges = self.graph[operator].form.merges
         return {
             p: (self._runs(stage, p), self._table(stage, 0, p).back(at) if merges else at)
@@ -218,7 +160,7 @@ class Lineage:
 
     def _merged(self, operator: int, stage: Stage, arrived: Places) -> dict[int, Positions]:
         """The records of a wide operator that arrivals became."""
-        self._need(stage, arrived, 0)
+        self.need(stage, arrived, 0)
         merges = self.graph[operator].form.merges
         seen = {p: at for p, at in arrived.items() if len(at)}
         if merges:
@@ -248,7 +190,7 @@ class Lineage:
 
     def read(self, stage: Stage, number: int = -1) -> list[int]:
         """The partitions that ``stage``, or another one that crosses the same segment, has computed."""
-        return sorted({p for other in self._stages.rivals(stage, number) for p in self.readable(other)})
+        return sorted({p for other in self.stages.rivals(stage, number) for p in self.readable(other)})
 
     def read_block(self, stage: Stage, partition: int) -> Block:
         """The block of whichever stage went furthest in ``partition`` of what ``stage`` reads."""
@@ -259,14 +201,14 @@ class Lineage:
 
         An action like take() runs several jobs, each a stage of its own on some of the partitions.
         """
-        rivals = self._stages.rivals(stage, number)
+        rivals = self.stages.rivals(stage, number)
         return rivals[0] if len(rivals) == 1 else max(rivals, key=lambda rival: self._progress(rival, partition))
 
     def _progress(self, stage: Stage, partition: int) -> tuple[int, ...]:
         block = self.store.block(self.runs, stage.id.removesuffix(FINE), partition)
         return () if block is None else block.levels[:2]
 
-    def _need(self, stage: Stage, places: Places, number: int) -> None:
+    def need(self, stage: Stage, places: Places, number: int) -> None:
         """See that there are blocks for the partitions of ``places``, deriving those that are missing."""
         missing: dict[str, tuple[Stage, list[int]]] = {}
         for partition, at in places.items():
@@ -281,36 +223,3 @@ class Lineage:
     def _has(self, stage: Stage, partition: int) -> bool:
         block = self.store.block(self.runs, stage.id, partition)
         return block is not None and not block.stub
-
-
-def all_of(lineage: Lineage, operator: int) -> dict[int, Positions]:
-    """Every record of ``operator`` that the run saw."""
-    return {p: np.arange(n, dtype=np.int64) for p, n in lineage.records(operator).items()}
-
-
-def walk(
-    lineage: Lineage, start: int, places: Places, stops: Collection[int], within: Collection[int], ahead: bool
-) -> dict[int, dict[int, Positions]]:
-    """Follow all paths from ``start`` through ``within`` and give what is reached at ``stops``.
-
-    A path ends at the first of ``stops`` it meets. Each operator is visited once, with the union of what reaches
-    it: ids grow along the program, so the order of ids is an order of the graph.
-    """
-    waiting: dict[int, dict[int, Positions]] = {start: dict(places)}
-    reached: dict[int, dict[int, Positions]] = {}
-    while waiting:
-        operator = min(waiting) if ahead else max(waiting)
-        here = waiting.pop(operator)
-        if operator in stops and operator != start:
-            reached[operator] = here
-            continue
-        hops = lineage.hops_ahead(operator, stops, within) if ahead else lineage.hops_back(operator, stops)
-        for hop in hops:
-            if hop.operator not in within:
-                continue
-            step = lineage.ahead if ahead else lineage.back
-            waiting[hop.operator] = union(waiting.get(hop.operator, {}), step(operator, hop, here))
-    return reached
-
-
-__all__ = ["Lineage", "Hop", "Derive", "Operator", "all_of", "walk"]

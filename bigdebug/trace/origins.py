@@ -8,7 +8,7 @@ from typing import Any
 
 from bigdebug.errors import SourceChangedError
 from bigdebug.model import Origin
-from bigdebug.trace.tables import Positions
+from bigdebug.trace.positions import Positions
 
 Sizes = Callable[[list[int]], Mapping[int, int]]
 """Gives the number of records of partitions of the source."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from bigdebug.model import NO_RIDS, POSITION_BITS, POSITION_MASK, Rids, pack
-from bigdebug.trace.tables import Positions, distinct
+from bigdebug.trace.positions import Positions, distinct
 
 Places = Mapping[int, Positions]
 

@@ -19,6 +19,7 @@ from bigdebug.errors import IncompleteLineageError, NotCapturedError, SourceChan
 from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.counts import whole
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 from bigdebug.trace.textlines import TextLines, local_path
@@ -162,7 +163,7 @@ class SavedTrace(Trace):
                         "An input of the saved run is no longer what it was", value=stamp.path,
                         remedy="Put the file back; rids and origins are still answered.",
                     )
-            known = self.run.lineage.whole(operator)
+            known = whole(self.run.lineage, operator)
             for partition, positions in sorted(self.standing.get(operator, {}).items()):
                 reader = self._readers.get(operator)
                 lines = reader.read(partition, positions, known.get(partition)) if reader else None

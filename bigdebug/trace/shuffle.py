@@ -11,7 +11,7 @@ import numpy as np
 from bigdebug.graph import Emission, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.trace.places import Places, union
-from bigdebug.trace.tables import Positions, distinct, members
+from bigdebug.trace.positions import Positions, distinct, members
 
 
 @dataclass(frozen=True)

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bigdebug.graph import Form, Operator
+from bigdebug.trace.counts import pieces, records
+from bigdebug.trace.joins import Product
 from bigdebug.trace.places import Places, union
-from bigdebug.trace.tables import Positions, Product
+from bigdebug.trace.positions import Positions
 
 if TYPE_CHECKING:
     from bigdebug.trace.lineage import Hop, Lineage
-
-
-def pieces(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int]]:
-    """(partition, branch, the parent's partition): what a partition is made of, in the order of its records."""
-    if operator.form is Form.UNION:
-        first = 0
-        for branch, parent in enumerate(operator.parents):
-            width = lineage.graph[parent].partitions
-            yield from ((first + p, branch, p) for p in range(width))
-            first += width
-    elif operator.form is Form.COALESCE:
-        for partition, parents in enumerate(operator.detail["groups"]):
-            yield from ((partition, 0, p) for p in parents)
-    else:  # zip, aligned union: partition by partition
-        for partition in range(operator.partitions):
-            yield from ((partition, branch, partition) for branch in range(len(operator.parents)))
 
 
 def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int, int, int | None]]:
@@ -37,12 +23,12 @@ def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int
     The run need not have read all of a partition: the first piece of unknown length is where it stopped.
     """
     if operator.form in (Form.ZIP, Form.UNION):
-        yield from ((*piece, 0, None) for piece in pieces(lineage, operator))
+        yield from ((*piece, 0, None) for piece in pieces(lineage.graph, operator))
         return
-    known = [lineage.records(parent) for parent in operator.parents]
+    known = [records(lineage, parent) for parent in operator.parents]
     first: dict[int, int] = {}
     stopped = set()
-    for partition, branch, part in pieces(lineage, operator):
+    for partition, branch, part in pieces(lineage.graph, operator):
         if partition not in stopped:
             size = known[branch].get(part)
             yield partition, branch, part, first.get(partition, 0), size
@@ -74,29 +60,6 @@ def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dic
         if branch == hop.branch and part in places:
             found.append({partition: places[part] + first})
     return union(*found)
-
-
-def whole(lineage: Lineage, operator: Operator) -> dict[int, int]:
-    """Records in the partitions of which all pieces were read to their end."""
-    known = [lineage.whole(parent) for parent in operator.parents]
-    parts = list(pieces(lineage, operator))
-    broken = {partition for partition, branch, part in parts if part not in known[branch]}
-    return {partition: size for partition, size in _added(operator, parts, known).items() if partition not in broken}
-
-
-def records(lineage: Lineage, operator: Operator) -> dict[int, int]:
-    """Records by partition, from those of the parents."""
-    return _added(operator, pieces(lineage, operator), [lineage.records(parent) for parent in operator.parents])
-
-
-def _added(operator: Operator, parts: Iterable[tuple[int, int, int]], known: list[dict[int, int]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for partition, branch, part in parts:
-        if part not in known[branch]:
-            continue
-        size = known[branch][part]
-        found[partition] = size if operator.form is Form.ZIP else found.get(partition, 0) + size
-    return found
 
 
 def _widths(lineage: Lineage, operator: Operator) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bigdebug.trace.origins import Split
-from bigdebug.trace.tables import Positions
+from bigdebug.trace.positions import Positions
 
 _COMPRESSED = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".zstd", ".lzo", ".xz")
 _BOM = b"\xef\xbb\xbf"

@@ -13,11 +13,12 @@ from pyroaring import BitMap64
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids
-from bigdebug.trace.lineage import all_of, walk
+from bigdebug.trace.counts import sizes
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
+from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
 from bigdebug.trace.shown import counted, shown
-from bigdebug.trace.tables import Positions
+from bigdebug.trace.walk import all_of, walk
 
 Standing = Mapping[int, Places]
 """Where a trace stands: records by operator."""
@@ -94,7 +95,7 @@ class Trace:
         return found
 
     def _sizes(self, operator: int, partitions: list[int]) -> Mapping[int, int]:
-        return self.run.lineage.sizes(operator, partitions)
+        return sizes(self.run.lineage, operator, partitions)
 
     # ---- narrowing --------------------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bigdebug.agents.notes import smallest
-from bigdebug.trace.tables import Product, Table, distinct, members, spread, table
+from bigdebug.trace.joins import Product
+from bigdebug.trace.positions import distinct, members, spread
+from bigdebug.trace.tables import Table, table
 
 
 class Case(NamedTuple):

@@ -17,10 +17,10 @@ from bigdebug.spark.rdd.predicate import guarded, told
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places
+from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
-from bigdebug.trace.tables import Positions
 from bigdebug.trace.trace import Standing, Trace, all_records, whole
 
 if TYPE_CHECKING:

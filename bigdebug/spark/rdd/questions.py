@@ -24,6 +24,7 @@ from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.rerun import Rerun
 from bigdebug.spark.rdd.sources import check_unchanged
 from bigdebug.trace import structure
+from bigdebug.trace.counts import whole
 from bigdebug.trace.lineage import Hop
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
@@ -202,7 +203,7 @@ class Questions:
         if facts is None or facts.type != "text" or not facts.plain or sum(map(len, wanted.values())) > READ_HERE:
             return None
         reader = self._readers.setdefault(operator, TextLines(facts.splits))
-        known = self._run.lineage.whole(operator)
+        known = whole(self._run.lineage, operator)
         found: Found = {}
         for partition, positions in wanted.items():
             lines = reader.read(partition, positions, known.get(partition))

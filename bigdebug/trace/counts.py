@@ -1,0 +1,109 @@
+"""Counts: how many records of an operator the run saw in each partition, and in which of them it saw all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bigdebug.errors import IncompleteLineageError
+from bigdebug.graph import Form, Operator, OperatorGraph, Stage
+from bigdebug.store.blocks import Block
+
+if TYPE_CHECKING:
+    from bigdebug.trace.lineage import Lineage
+
+MADE_OF_PARTS = (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP)
+"""Operators whose partitions the JVM makes of those of their parents."""
+
+
+def records(lineage: Lineage, operator: int) -> dict[int, int]:
+    """How many records of ``operator`` the run saw, by partition."""
+    subject = lineage.graph[operator]
+    found: dict[int, int] = {}
+    for stage, level in lineage.stages.levels(operator):
+        for partition, block in _counted(lineage, stage):
+            found[partition] = max(block.levels[level], found.get(partition, 0))
+    if subject.form in MADE_OF_PARTS:
+        known = [records(lineage, parent) for parent in subject.parents]
+        return {**_added(subject, pieces(lineage.graph, subject), known), **found}
+    if found or not subject.partitions:
+        return found
+    held = subject.form is Form.SOURCE or any(stage.adopted for stage, _ in lineage.stages.levels(operator))
+    if held and lineage.count is not None:
+        return dict(lineage.count(operator, range(subject.partitions)))
+    if subject.form.narrow and subject.form is not Form.SOURCE:
+        stage, number = lineage.stages.ending_at(operator, {operator})
+        partitions = lineage.readable(stage)
+        lineage.need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
+        return {p: lineage.block(stage, p, tables=False).levels[number + 1] for p in partitions}
+    raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture.")
+
+
+def sizes(lineage: Lineage, operator: int, partitions: Iterable[int]) -> dict[int, int]:
+    """Records in partitions, whether or not the run read them to their end: counted by a job where it did not.
+
+    An error of ours for a partition that cannot be counted here.
+    """
+    known = whole(lineage, operator)
+    missing = [p for p in partitions if p not in known]
+    if missing and lineage.count is not None:
+        known.update(lineage.count(operator, missing))
+    elif missing:
+        raise IncompleteLineageError(
+            f"The run did not read partition {missing[0]} of {lineage.graph[operator]} to its end",
+            remedy="Run an action that reads all of it under capture.",
+        )
+    return known
+
+
+def whole(lineage: Lineage, operator: int) -> dict[int, int]:
+    """Records in those partitions of an operator that the run is known to have read to their end."""
+    found = {
+        partition: block.levels[level] for stage, level in lineage.stages.levels(operator)
+        for partition, block in _counted(lineage, stage) if block.ended
+    }
+    subject = lineage.graph[operator]
+    if subject.form not in MADE_OF_PARTS:
+        return found
+    known = [whole(lineage, parent) for parent in subject.parents]
+    parts = list(pieces(lineage.graph, subject))
+    broken = {partition for partition, branch, part in parts if part not in known[branch]}
+    added = {partition: size for partition, size in _added(subject, parts, known).items() if partition not in broken}
+    return {**added, **found}
+
+
+def _counted(lineage: Lineage, stage: Stage) -> Iterator[tuple[int, Block]]:
+    """The blocks of a stage that tell how many records there were; none of a stage that did not run."""
+    for partition in lineage.readable(stage):
+        adopted = stage.adopted
+        known = lineage.store.block(lineage.runs, stage.id, partition) if adopted else lineage.block(stage, partition, tables=False)
+        if known is not None:
+            yield partition, known
+
+
+def pieces(graph: OperatorGraph, operator: Operator) -> Iterator[tuple[int, int, int]]:
+    """(partition, branch, the parent's partition): what a partition is made of, in the order of its records."""
+    if operator.form is Form.UNION:
+        first = 0
+        for branch, parent in enumerate(operator.parents):
+            width = graph[parent].partitions
+            yield from ((first + p, branch, p) for p in range(width))
+            first += width
+    elif operator.form is Form.COALESCE:
+        for partition, parents in enumerate(operator.detail["groups"]):
+            yield from ((partition, 0, p) for p in parents)
+    else:  # zip, aligned union: partition by partition
+        for partition in range(operator.partitions):
+            yield from ((partition, branch, partition) for branch in range(len(operator.parents)))
+
+
+def _added(operator: Operator, parts: Iterable[tuple[int, int, int]], known: list[dict[int, int]]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for partition, branch, part in parts:
+        if part not in known[branch]:
+            continue
+        size = known[branch][part]
+        found[partition] = size if operator.form is Form.ZIP else found.get(partition, 0) + size
+    return found
