@@ -64,6 +64,16 @@ class Form(str, Enum):
         return self in (Form.CODES, Form.JOIN, Form.SUBTRACT, Form.SORT, Form.SHUFFLE)
 
     @property
+    def stacked(self) -> bool:
+        """True if the JVM puts the parents' records one behind the other: they are the operator's own."""
+        return self in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE)
+
+    @property
+    def pieced(self) -> bool:
+        """True if partitions are made of those of the parents, and have their sizes."""
+        return self.stacked or self is Form.ZIP
+
+    @property
     def merges(self) -> bool:
         """True if what arrives from a shuffle is not yet the operator's records."""
         return self.wide and self is not Form.SHUFFLE
@@ -209,7 +219,7 @@ class OperatorGraph:
         while todo:
             current = todo.pop()
             seen.add(current)
-            if self[current].form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE):
+            if self[current].form.stacked:
                 todo.extend(self[current].parents)
         return seen
 

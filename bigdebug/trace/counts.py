@@ -14,9 +14,6 @@ from bigdebug.store.blocks import Block
 if TYPE_CHECKING:
     from bigdebug.trace.lineage import Lineage
 
-MADE_OF_PARTS = (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP)
-"""Operators whose partitions the JVM makes of those of their parents."""
-
 
 def records(lineage: Lineage, operator: int) -> dict[int, int]:
     """How many records of ``operator`` the run saw, by partition."""
@@ -25,7 +22,7 @@ def records(lineage: Lineage, operator: int) -> dict[int, int]:
     for stage, level in lineage.stages.levels(operator):
         for partition, block in _counted(lineage, stage):
             found[partition] = max(block.levels[level], found.get(partition, 0))
-    if subject.form in MADE_OF_PARTS:
+    if subject.form.pieced:
         known = [records(lineage, parent) for parent in subject.parents]
         return {**_added(subject, pieces(lineage.graph, subject), known), **found}
     if found or not subject.partitions:
@@ -65,7 +62,7 @@ def whole(lineage: Lineage, operator: int) -> dict[int, int]:
         for partition, block in _counted(lineage, stage) if block.ended
     }
     subject = lineage.graph[operator]
-    if subject.form not in MADE_OF_PARTS:
+    if not subject.form.pieced:
         return found
     known = [whole(lineage, parent) for parent in subject.parents]
     parts = list(pieces(lineage.graph, subject))

@@ -40,8 +40,6 @@ Found = dict[int, dict[int, Any]]
 READ_HERE = 200_000
 """Up to so many lines the driver reads from a local file itself; a Spark job costs more."""
 
-_PIECED = (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE, Form.ZIP)
-
 
 class Questions:
     """Answers for one run, by jobs over the partitions that matter."""
@@ -76,7 +74,7 @@ class Questions:
         self.check_sources(operator)
         if test is None and (lines := self._lines(operator, wanted)) is not None:
             return lines
-        if self._run.graph[operator].form in _PIECED:
+        if self._run.graph[operator].form.pieced:
             return self._pieced(operator, wanted, test)
         if (held := self._held(operator)) is not None:
             found: Found = {}
@@ -108,7 +106,7 @@ class Questions:
         with self.recorder.plain():
             if wanted and (held := self._held(operator)) is not None:
                 return PipelinedRDD(held, edit or Pick(wanted, placed=False, stamps=self._stamps(operator)))
-            pieced = self._run.graph[operator].form in _PIECED
+            pieced = self._run.graph[operator].form.pieced
             stages = {} if pieced or not wanted else self._by_stage(operator, wanted)
             if len(stages) == 1:
                 return self._rerun.distributed(next(iter(stages)), operator, wanted, edit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bigdebug.agents.stage import Report
-from bigdebug.graph import Form, OperatorGraph
+from bigdebug.graph import OperatorGraph
 from bigdebug.model import StageStatistics, Statistics
 
 
@@ -42,7 +42,6 @@ def _records(graph: OperatorGraph, reports: Iterable[Report]) -> dict[int, int]:
     found = {operator: sum(counts.values()) for operator, counts in seen.items()}
     # What the JVM only rearranges nobody counts: it holds what its parents hold.
     for known in graph:
-        rearranged = known.form in (Form.UNION, Form.ALIGNED_UNION, Form.COALESCE)
-        if rearranged and known.id not in found and all(parent in found for parent in known.parents):
+        if known.form.stacked and known.id not in found and all(parent in found for parent in known.parents):
             found[known.id] = sum(found[parent] for parent in known.parents)
     return found
