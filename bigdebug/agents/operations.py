@@ -179,7 +179,7 @@ class United:
 
     def run(self, parents: list[Partitions], wire: Wire) -> Partitions:
         if self.aligned:
-            return [chain.from_iterable(together) for together in zip(*parents, strict=True)]
+            return [chain.from_iterable(together) for together in zip(*filter(len, parents), strict=True)]
         return list(chain.from_iterable(parents))
 
 

@@ -25,12 +25,13 @@ class Pairing(NamedTuple):
 
 
 def pairing(function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterable[Any]) -> Pairing:
-    """Applies ``function`` to ``records``, once the first output is asked for, and pairs both sides.
+    """Applies ``function`` to ``records`` and pairs both sides.
 
     One clock ticks at each input and at each output. So the tick of an output, less the outputs up to it, is what had
     been read; and while an output follows each input the clock is two further on each time, and nothing is noted at all.
     """
     clock = count(1)
+    given = iter(function(compress(records, clock)))
     jumps = Column()
     expected = looks = 0
 
@@ -48,7 +49,7 @@ def pairing(function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterabl
     def passing() -> Iterator[Any]:
         nonlocal expected
         append, room = jumps.append, CHUNK
-        for record, tick in zip(iter(function(compress(records, clock))), clock):
+        for record, tick in zip(given, clock):
             expected += 2
             if tick != expected:
                 append(expected)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigdebug.agents.emit import Emitted
-from bigdebug.agents.frames import Dumps
+from bigdebug.agents.frames import Dumps, checksum
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.stage import StageFunction, Watch
 
@@ -75,7 +75,7 @@ class Tap:
             yield record
 
     def _keep(self, position: int, pickled: bytes) -> None:
-        self.digest = zlib.crc32(pickled, zlib.crc32(position.to_bytes(8, "big"), self.digest))
+        self.digest = checksum(pickled, zlib.crc32(position.to_bytes(8, "big"), self.digest))
         self.kept.append((position, pickled))
 
 
@@ -127,7 +127,7 @@ class Recompute:
         digest = 0
         arriving = iter(incoming)
         for frame in self.stage.frames(split, arriving, notes, emitted, watch):
-            digest = zlib.crc32(frame, digest)
+            digest = checksum(frame, digest)
         _read_out(arriving)
         if not self.quiet:
             yield from ((split, position, pickled) for position, pickled in tap.kept)
@@ -173,7 +173,7 @@ class Digested:
     def __call__(self, split: int, incoming: Iterable[bytes]) -> Iterator[tuple[int, int]]:
         digest = 0
         for frame in incoming:
-            digest = zlib.crc32(frame, digest)
+            digest = checksum(frame, digest)
         yield split, digest
 
 

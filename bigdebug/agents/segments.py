@@ -4,7 +4,8 @@ PySpark pulls records one at a time, so between two pulls of the input every out
 last: one append per input names the lineage of all outputs (Titian 4.3, without an id on the record).
 
 ``run`` of a segment adds its level and columns to the notes at once and lets records pass later: levels stand in the
-order of the segments.
+order of the segments. A function over an iterator is called at once as well, as PySpark calls it: the first one first, and
+also if nobody asks for what it gives.
 """
 
 from __future__ import annotations
@@ -205,10 +206,11 @@ class Whole:
             incoming = feed.records
         outputs = 0
         notes.levels.append(lambda: outputs)
+        given = self.function(split, incoming)
 
         def whole() -> Iterator[Any]:
             nonlocal outputs
-            for record in self.function(split, incoming):
+            for record in given:
                 outputs += 1
                 yield record
 

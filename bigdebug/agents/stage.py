@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bigdebug.agents.emit import Emission, Emitted
+from bigdebug.agents.frames import checksum
 from bigdebug.agents.merge import MERGES
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.readers import Reader
@@ -89,7 +89,7 @@ class StageFunction:
         notes, emitted = Notes(), Emitted()
         digest = 0
         for frame in self.frames(split, incoming, notes, emitted, watch):
-            digest = zlib.crc32(frame, digest)
+            digest = checksum(frame, digest)
             yield frame
         self._commit(split, notes, emitted, digest, time.perf_counter() - started)
 

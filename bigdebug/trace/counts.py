@@ -71,6 +71,16 @@ def whole(lineage: Lineage, operator: int) -> dict[int, int]:
     return {**added, **found}
 
 
+def complete(lineage: Lineage, operator: int) -> bool:
+    """Whether the action asked for all records of the operator that it was called on: take() does not."""
+    subject = lineage.graph[operator]
+    stages = [stage for stage, _ in lineage.stages.levels(operator)]
+    if not stages and subject.form.pieced:
+        return all(complete(lineage, parent) for parent in subject.parents)
+    asked = {partition for stage in stages for partition, block in _counted(lineage, stage) if block.finished}
+    return not stages or asked.issuperset(range(subject.partitions))
+
+
 def _counted(lineage: Lineage, stage: Stage) -> Iterator[tuple[int, Block]]:
     """The blocks of a stage that tell how many records there were; none of a stage that did not run."""
     for partition in lineage.readable(stage):
@@ -92,8 +102,10 @@ def pieces(graph: OperatorGraph, operator: Operator) -> Iterator[tuple[int, int,
         for partition, parents in enumerate(operator.detail["groups"]):
             yield from ((partition, 0, p) for p in parents)
     else:  # zip, aligned union: partition by partition
+        # Spark aligns those that have partitions at all.
+        branches = [branch for branch, parent in enumerate(operator.parents) if graph[parent].partitions]
         for partition in range(operator.partitions):
-            yield from ((partition, branch, partition) for branch in range(len(operator.parents)))
+            yield from ((partition, branch, partition) for branch in branches)
 
 
 def _added(operator: Operator, parts: Iterable[tuple[int, int, int]], known: list[dict[int, int]]) -> dict[int, int]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
-from pyspark import RDD
+from pyspark import RDD, SparkContext
+from pyspark.traceback_utils import SCCallSiteSync
 
+from bigdebug.spark.rdd.definition import caller
 from bigdebug.spark.rdd.recorded import PLAIN, Recorded
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorder import Recorder
 
 ACTIONS = (
     "collect", "collectWithJobGroup", "collectAsMap", "count", "countApprox", "countApproxDistinct", "countByKey",
@@ -31,7 +37,8 @@ class Actions(Recorded):
             return PLAIN.toLocalIterator(self, prefetchPartitions)
         status = "failed"
         try:
-            records = PLAIN.toLocalIterator(self, prefetchPartitions)
+            with _called_by_user(recorder, "toLocalIterator"):
+                records = PLAIN.toLocalIterator(self, prefetchPartitions)
             status = "partial"
         finally:
             recorder.leave(action)
@@ -55,12 +62,25 @@ def _followed(records: Iterator[Any], finish: Callable[[str], None]) -> Iterator
         finish(status)
 
 
+class _CallSite(SCCallSiteSync):
+    """Names the user's line in Spark's UI, where PySpark would take this file for the user's."""
+
+    def __init__(self, sc: SparkContext, name: str) -> None:
+        self._context = sc
+        self._call_site = f"{name} at {caller()[0] or 'unknown'}"
+
+
+def _called_by_user(recorder: Recorder, name: str) -> AbstractContextManager[Any]:
+    inner = recorder.defining or SCCallSiteSync._spark_stack_depth or recorder.sc._jsc is None
+    return nullcontext() if inner else _CallSite(recorder.sc, name)
+
+
 def _action(name: str) -> Any:
     plain = getattr(RDD, name)
 
     @functools.wraps(plain)
     def action(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with self._recorder.acting(name, self):
+        with _called_by_user(self._recorder, name), self._recorder.acting(name, self):
             return plain(self, *args, **kwargs)
 
     return action

@@ -6,6 +6,7 @@ is compiled is kept with its RDD: like PySpark's own shuffles and caches it is c
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,8 @@ class Compiler:
         # Objects take several times the bytes of their pickles.
         self._memory = limit // 8
         self._recipes: dict[str, Recipe] = {}
+        self.alone = threading.RLock()
+        """Held while anything is compiled: what several threads share is compiled, and cached, once."""
 
     # ---- what callers ask for ---------------------------------------------------------------------------------
 
@@ -77,12 +80,14 @@ class Compiler:
 
     def again(self, stage: str) -> Again:
         """A compiled stage with the functions that it ran, to run it once more."""
-        return self._recipes[stage].again(self._recorder.waste)
+        with self.alone:
+            return self._recipes[stage].again()
 
     def reading(self, rdd: Captured) -> Stage:
         """A new stage that reads a source and hands its records on."""
         emission = emit.Records(self._dumps)
-        built = self._stage(rdd, Chain((), rdd), Frozen({}), lambda known: emission)
+        with self.alone:
+            built = self._stage(rdd, Chain((), rdd), Frozen({}), lambda known: emission)
         return self._recipes[built.stages[-1]].stage
 
     def records(self, rdd: Captured) -> Built:
@@ -201,6 +206,8 @@ class Compiler:
             for branch in range(len(rdd._definition.parents))
         ]
         if lowering.stays:
+            if len(sent) == 1:
+                return sent[0]  # PySpark runs both stages in one worker then, one behind the other
             aligned = Built.of(sent, lambda rdds: RDD(_united(rdds), sc, serializers.NoOpSerializer()))
             assert aligned.rdd.getNumPartitions() == lowering.targets, "Spark aligns what has one partitioner"
             return aligned

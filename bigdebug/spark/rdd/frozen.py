@@ -13,6 +13,7 @@ import tempfile
 import threading
 import weakref
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +26,8 @@ from bigdebug.errors import NondeterminismError
 T = TypeVar("T")
 
 cloudpickle: Any = _cloudpickle
+_classes: Any = _cloudpickle.cloudpickle
+_MAKING = ("_make_skeleton_class", "_make_skeleton_enum")
 
 LARGE = 1 << 20
 """Functions that carry more bytes than this wait on disk, in a file that goes with them."""
@@ -34,16 +37,6 @@ LARGEST = 64 << 20
 
 _OURS = (RDD, Accumulator, Broadcast, SparkContext)
 """What a copy would not be: Spark knows these objects by their identity in this process."""
-
-
-class Ignoring:
-    """An accumulator's way of adding that adds nothing."""
-
-    def zero(self, value: Any) -> Any:
-        return value
-
-    def addInPlace(self, left: Any, right: Any) -> Any:
-        return left
 
 
 class Frozen(Generic[T]):
@@ -67,23 +60,25 @@ class Frozen(Generic[T]):
             except OSError:  # no room: then they stay in memory, for the user's definition must not fail of it
                 self._file = ""
 
-    def thaw(self, waste: Any = None) -> T:
-        """A copy of the functions as they were. With ``waste``, what they add to accumulators goes there.
+    def thaw(self, quiet: bool = False) -> T:
+        """A copy of the functions as they were; if ``quiet``, nobody hears of what they add to accumulators.
 
         Raises NondeterminismError for functions too large to keep that have changed since.
         """
         if self._live is not None:
-            if self._sum is not None and zlib.crc32(_pickled(self._live)[0]) != self._sum:
+            if self._sum is None:
+                return self._live
+            data, kept = _pickled(self._live)
+            if zlib.crc32(data) != self._sum:
                 raise NondeterminismError(
                     f"Functions that carry more than {LARGEST >> 20} MB have changed since PySpark pickled them",
                     remedy="Give large values to them as broadcast variables, which stay what they are.",
                 )
-            return self._live
-        _thawing.kept = self._kept if waste is None else [_wasting(value, waste) for value in self._kept]
-        try:
-            copied: T = pickle.loads(Path(self._file).read_bytes() if self._file else self._data)
-        finally:
-            del _thawing.kept
+            if not quiet:
+                return self._live
+        else:
+            data, kept = Path(self._file).read_bytes() if self._file else self._data, self._kept
+        copied: T = _copied(data, kept, quiet)
         return copied
 
 
@@ -93,6 +88,14 @@ def _spilled(owner: Any, data: bytes) -> str:
         file.write(data)
     weakref.finalize(owner, Path(path).unlink, missing_ok=True)
     return path
+
+
+def _copied(data: bytes, kept: list[Any], quiet: bool) -> Any:
+    _thawing.kept = [_unheard(value) for value in kept] if quiet else kept
+    try:
+        return _Unpickler(io.BytesIO(data)).load()
+    finally:
+        del _thawing.kept
 
 
 _thawing = threading.local()
@@ -109,14 +112,40 @@ def _pickled(functions: Any) -> tuple[bytes, list[Any]]:
     return buffer.getvalue(), pickler.kept
 
 
-def _wasting(value: Any, waste: Any) -> Any:
-    """``value``; in place of an accumulator one that adds on its own, and whose sums Spark brings to ``waste``."""
-    if not isinstance(value, Accumulator):
-        return value
-    twin: Any = Accumulator.__new__(Accumulator)
-    twin.__dict__.update(value.__dict__, aid=waste.aid)
-    twin._value = value.accum_param.zero(value._value)
-    return twin
+def _unheard(value: Any) -> Any:
+    return _Unheard(value) if isinstance(value, Accumulator) else value
+
+
+class _Unheard:
+    """Stands for an accumulator; in a worker it is one, but none of those whose sums the worker reports."""
+
+    def __init__(self, accumulator: Any) -> None:
+        self._accumulator = accumulator
+
+    def __reduce__(self) -> Any:
+        mine = self._accumulator
+        zero = mine.accum_param.zero(mine._value)
+        state = {**mine.__dict__, "_value": zero, "_deserialized": True}
+        return object.__new__, (Accumulator,), state
+
+
+class _Unpickler(pickle.Unpickler):
+    """Makes anew the classes that are pickled by value, where cloudpickle would find the user's and set them back.
+
+    Pickled again they are the same class as the user's: so workers take them, and so their records come back.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return partial(_apart, found) if module == _classes.__name__ and name in _MAKING else found
+
+
+def _apart(make: Any, *arguments: Any) -> Any:
+    *definition, tracked, extra = arguments
+    made = make(*definition, None, extra)
+    with _classes._DYNAMIC_CLASS_TRACKER_LOCK:
+        _classes._DYNAMIC_CLASS_TRACKER_BY_CLASS[made] = tracked
+    return made
 
 
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]

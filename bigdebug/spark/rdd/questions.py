@@ -112,7 +112,8 @@ class Questions:
                 return self._rerun.distributed(next(iter(stages)), operator, wanted, edit)
             # Pieces of several stages, or none: they are gathered here, and keep their partitions.
             width = self._run.graph[operator].partitions
-            return PipelinedRDD(sc.parallelize([], width), _Held(self.records(operator, wanted), edit))
+            empty = sc.parallelize([], width) if width else sc.emptyRDD()
+            return PipelinedRDD(empty, _Held(self.records(operator, wanted), edit))
 
     # ---- lineage ----------------------------------------------------------------------------------------------
 

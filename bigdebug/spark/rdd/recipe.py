@@ -119,10 +119,10 @@ class Recipe:
         internal = sum(1 for segment, _ in pieces if action.intersection(segment.operators))
         return replace(self.function, segments=tuple(run for _, run in pieces), emission=emission, internal=internal)
 
-    def again(self, waste: Any) -> Again:
-        """The stage with copies of the functions that it ran; what they add to accumulators goes to ``waste``."""
+    def again(self) -> Again:
+        """The stage with copies of the functions that it ran; nobody hears of what they add to accumulators."""
         if self._again is None:
-            known = self.functions.thaw(waste)
+            known = self.functions.thaw(quiet=True)
             pieces = self.pieces(known)
             self._again = Again(self.base, self.running(pieces, self.emission(known)), pieces, known)
         return self._again

@@ -16,7 +16,6 @@ from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
 from bigdebug.spark.rdd.captures import Captures, OpenCapture
 from bigdebug.spark.rdd.compiler import Compiled, Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
-from bigdebug.spark.rdd.frozen import Ignoring
 from bigdebug.spark.rdd.summary import summary
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts, settled
@@ -77,7 +76,6 @@ class Recorder:
         self.runs: list[Run] = []
         self.targets: dict[str, list[Captured]] = {}
         self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
-        self.waste: Any = sc.accumulator(None, Ignoring())  # type: ignore[arg-type]
         self._beside = ThreadPoolExecutor(1, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
@@ -152,7 +150,7 @@ class Recorder:
 
     def compiled_for(self, action: Action, rdd: Captured) -> Any:
         """The Java RDD with agents for ``rdd``, or PySpark's own if it cannot be compiled: then the run says so."""
-        with self.plain():
+        with self.plain(), self.compiler.alone:
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
                 if rdd not in action.targets:

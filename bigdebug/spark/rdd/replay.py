@@ -12,10 +12,12 @@ from pyspark import RDD
 from bigdebug.agents.recompute import Without
 from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
+from bigdebug.errors import ReplayError
 from bigdebug.spark.jobs import progress
 from bigdebug.spark.rdd.comparison import Comparison, compared
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
 from bigdebug.spark.rdd.positional import entries, partitionwise
+from bigdebug.trace.counts import complete
 from bigdebug.trace.places import Places, count, union
 from bigdebug.trace.trace import all_records
 
@@ -96,8 +98,16 @@ class Replay:
         return pd.DataFrame({"record": self.collect()})
 
     def compare(self) -> Comparison:
-        """What is different from the run: for a replay of traced records, from the outputs that were traced."""
+        """What is different from the run: for a replay of traced records, from the outputs that were traced.
+
+        Raises ReplayError for a replay without records if the run's action did not ask for all of its result.
+        """
         if self._exclude:
+            if not complete(self._run.lineage, self._run.subject):
+                raise ReplayError(
+                    f"{self._run.action}() asked for a part of {self._run.graph[self._run.subject]} only, and a replay gives all of it",
+                    remedy="Capture an action that asks for all, such as count(), and compare with that run.",
+                )
             before = self._trace._to([self._run.subject], lambda: all_records(self._run, self._run.subject))
         else:
             before = self._trace if self._trace.operators == (self._run.subject,) else self._trace.goNextAll()

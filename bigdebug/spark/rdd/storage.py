@@ -50,7 +50,9 @@ class Storage(Recorded):
         return found
 
     def _apply_storage(self, with_agents: RDD[Any]) -> None:
-        """Give what was compiled the storage that the user asked for this RDD."""
+        """Give what was compiled the storage, and the resources, that the user asked for this RDD."""
+        if self.has_resource_profile:
+            with_agents._jrdd.withResources(self._plain_jrdd().getResourceProfile())
         if self.is_cached:
             with_agents._jrdd.persist(self._plain_jrdd().getStorageLevel())
         if getattr(self, "is_checkpointed_locally", False):
