@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from bigdebug.errors import SourceChangedError
 from bigdebug.graph import Form, Kind
 from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.definition import Source, definitions
-from bigdebug.trace.origins import SourceFacts, Split, Stamp
+from bigdebug.spark.rdd.splits import Splits
+from bigdebug.trace.origins import SourceFacts, Stamp
 from bigdebug.trace.textlines import local_path
 
 if TYPE_CHECKING:
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
 _NOTED = ("_resolved", "_facts", "_leading", "_feeding")
 """What is noted on a captured RDD and holds only for the session that captured it."""
-
-_OF_HADOOP = ("HadoopRDD", "WholeTextFileRDD", "BinaryFileRDD")
-"""How the names of Spark's classes end whose partitions are splits of Hadoop's."""
 
 
 def adopt_source(recorder: Recorder, rdd: Any, name: str, dataset: str | None, detail: dict[str, Any]) -> Any:
@@ -75,50 +73,24 @@ def facts_of(source: Captured) -> SourceFacts:
     detail = dict(operator.detail)
     kind = detail.get("type", "rdd")
     dataset = operator.dataset or operator.name
+    read = Splits(running(source.ctx), source._plain_jrdd().rdd())
     if kind in ("text", "file"):
-        splits = _splits(source)
+        splits = read.pieces()
         if splits:
             hadoop = source.ctx._jsc.hadoopConfiguration()
             plain = bool(detail.get("unicode")) and hadoop.get("textinputformat.record.delimiter") is None
             return _stamped(source, SourceFacts(dataset, kind, splits, plain=plain))
         kind = "rdd"
     if kind == "files":
-        return _stamped(source, SourceFacts(dataset, kind, files=_files(source)))
-    layout = {k: detail[k] for k in ("length", "batch", "slices") if k in detail}
-    return SourceFacts(dataset, kind, **layout)
+        return _stamped(source, SourceFacts(dataset, kind, files=read.files()))
+    if kind == "rdd":
+        return _stamped(source, SourceFacts(dataset, kind), read.behind())
+    return SourceFacts(dataset, kind, **{k: detail[k] for k in ("length", "batch", "slices") if k in detail})
 
 
-def _splits(source: Captured) -> tuple[Split, ...]:
-    """The file splits that partitions read, or none if the source does not read whole files piece by piece."""
-    found = []
-    for split in _hadoop_splits(source):
-        if not split.getClass().getSimpleName().endswith("FileSplit") or "Combine" in split.getClass().getSimpleName():
-            return ()
-        found.append(Split(split.getPath().toString(), int(split.getStart()), int(split.getLength())))
-    return tuple(found)
-
-
-def _files(source: Captured) -> tuple[tuple[str, ...], ...]:
-    """The files that partitions read where each file is one record."""
-    return tuple(tuple(path.toString() for path in split.getPaths()) for split in _hadoop_splits(source))
-
-
-def _hadoop_splits(source: Captured) -> Iterator[Any]:
-    """What Hadoop is asked to read for each partition; nothing if it is not Hadoop that reads."""
-    rdd = source._plain_jrdd().rdd()
-    while not rdd.getClass().getSimpleName().endswith(_OF_HADOOP):
-        dependencies = rdd.dependencies()
-        if dependencies.size() != 1:
-            return
-        rdd = dependencies.head().rdd()
-    older = rdd.getClass().getSimpleName() == "HadoopRDD"
-    for partition in rdd.partitions():
-        yield (partition.inputSplit() if older else partition.serializableHadoopSplit()).value()
-
-
-def _stamped(source: Captured, facts: SourceFacts) -> SourceFacts:
-    """The facts with the files as they are now."""
-    paths = {split.path for split in facts.splits}.union(*facts.files)
+def _stamped(source: Captured, facts: SourceFacts, behind: Iterable[str] = ()) -> SourceFacts:
+    """The facts with the files as they are now; ``behind`` are those that Spark reads for other RDDs or DataFrames."""
+    paths = {split.path for split in facts.splits}.union(behind, (stamp.path for stamp in facts.stamps), *facts.files)
     return replace(facts, stamps=tuple(_stamp(source, path) for path in sorted(paths)))
 
 
