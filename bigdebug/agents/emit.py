@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -38,7 +39,7 @@ class Emitted:
 
 @dataclass(frozen=True)
 class Records:
-    """Hands records on as they are, in frames of ``batch`` records, or of about 64 KB if that is None.
+    """Hands records on as they are, in frames of ``batch`` records (-1: all in one), or of about 64 KB if that is None.
 
     Frames that are read as frames say which records they hold, and on which ``branch`` they come.
     """
@@ -52,7 +53,7 @@ class Records:
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         # PySpark's growth rule: it decides how far take() reads ahead.
-        size = self.batch or 1
+        size = sys.maxsize if self.batch == -1 else self.batch or 1
         source = iter(records)
         while batch := list(islice(source, size)):
             frame = self.dumps(batch)

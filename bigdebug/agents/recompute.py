@@ -24,6 +24,10 @@ LITTLE = 200_000
 """Records that are read for nothing rather than leaving them."""
 
 
+Stamp = tuple[str, int, int, int]
+"""A local file: its path, bytes, and when its content and its entry were last changed, in ns."""
+
+
 class Known(NamedTuple):
     """What is known of a stage on a partition, None where nothing is: records that entered it and that left it, a
     digest of what left, and one of the records that were asked for."""
@@ -188,12 +192,12 @@ class Counted:
 @dataclass(frozen=True)
 class Pick:
     """(partition, position, record) of the records at ``wanted`` positions that satisfy ``test``; without ``placed``,
-    the records alone. Local files among ``stamps`` (path, bytes, time of change) must still be what they were."""
+    the records alone. Local files among ``stamps`` must still be what they were."""
 
     wanted: Mapping[int, Any]
     test: Callable[[Any], Any] | None = None
     placed: bool = True
-    stamps: tuple[tuple[str, int, int], ...] = ()
+    stamps: tuple[Stamp, ...] = ()
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         if split not in self.wanted:
@@ -217,12 +221,12 @@ def _read_out(records: Iterable[Any]) -> None:
     deque(islice(records, LITTLE), maxlen=0)
 
 
-def check(stamps: tuple[tuple[str, int, int], ...]) -> None:
+def check(stamps: tuple[Stamp, ...]) -> None:
     """Fail if a file is there and is not what it was."""
-    for path, size, changed in stamps:
+    for path, *known in stamps:
         if os.path.exists(path):
             status = os.stat(path)
-            if (status.st_size, status.st_mtime_ns) != (size, changed):
+            if [status.st_size, status.st_mtime_ns, status.st_ctime_ns] != known:
                 raise RuntimeError(f"bigdebug: {path} has changed since the run read it")
 
 

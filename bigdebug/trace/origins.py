@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -34,6 +35,12 @@ class Stamp:
     size: int
     modified: int
     replaced: int = 0
+
+    @classmethod
+    def of(cls, uri: str, path: str) -> Stamp:
+        """The stamp of the local file that is now at ``path``."""
+        status = os.stat(path)
+        return cls(uri, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
-from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.origins import SourceFacts, Stamp
 from bigdebug.trace.run import Run
 from bigdebug.trace.textlines import TextLines, local_path
 from bigdebug.trace.trace import Trace, all_records
@@ -157,11 +157,10 @@ class SavedTrace(Trace):
         for operator in self.operators:
             for stamp in self.run.sources[operator].stamps if operator in self.run.sources else ():
                 path = local_path(stamp.path)
-                status = os.stat(path) if path and os.path.exists(path) else None
-                if status is None or (status.st_size, status.st_mtime_ns) != (stamp.size, stamp.modified):
+                if path is None or not os.path.exists(path) or Stamp.of(stamp.path, path) != stamp:
                     raise SourceChangedError(
                         "An input of the saved run is no longer what it was", value=stamp.path,
-                        remedy="Put the file back; rids and origins are still answered.",
+                        remedy="The file has to be the very one that the run read, and no copy; rids and origins are still answered.",
                     )
             known = whole(self.run.lineage, operator)
             for partition, positions in sorted(self.standing.get(operator, {}).items()):

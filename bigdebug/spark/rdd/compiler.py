@@ -286,11 +286,11 @@ def _pickles(jrdd: Any, sc: Any) -> RDD[Any]:
 
 
 def _batch(serializer: Any, otherwise: int | None = None) -> int | None:
-    """How many records PySpark puts into a batch; None if it goes by their size, ``otherwise`` if it makes none."""
+    """How many records PySpark puts into a batch, -1 for all; None if it goes by their size, ``otherwise`` if it makes none."""
     if isinstance(serializer, serializers.AutoBatchedSerializer):
         return None
     size: int = getattr(serializer, "batchSize", 0)
-    return size if size > 0 else otherwise
+    return size or otherwise
 
 
 def _identify() -> Any:

@@ -107,10 +107,20 @@ def resolved(rdd: Captured) -> Operator:
         else:
             partitions = rdd.getNumPartitions()
         if operator.form is Form.COALESCE:
-            groups = (rdd._plain_jrdd() if ran is None else ran.rdd._jrdd).rdd().partitions()
-            detail["groups"] = [list(partition.parentsIndices()) for partition in groups]
+            detail["groups"] = groups_of(rdd, rdd._plain_jrdd() if ran is None else ran.rdd._jrdd)
         known = rdd.__dict__["_resolved"] = (ran, replace(operator, partitions=partitions, detail=detail))
     return known[1]
+
+
+def groups_of(rdd: Captured, jrdd: Any) -> list[list[int]]:
+    """The parent's partitions that each partition of a coalesce is made of, in a Java RDD that computes it.
+
+    A checkpoint makes Spark forget them: they have to be asked before.
+    """
+    known: dict[int, list[list[int]]] = rdd.__dict__.setdefault("_groups", {})
+    if jrdd.id() not in known:
+        known[jrdd.id()] = [list(partition.parentsIndices()) for partition in jrdd.rdd().partitions()]
+    return known[jrdd.id()]
 
 
 _LIBRARY = ("pyspark", "bigdebug", "contextlib", "functools")

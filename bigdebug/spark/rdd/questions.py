@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
-from bigdebug.agents.recompute import Counted, Pick, Without
+from bigdebug.agents.recompute import Counted, Pick, Stamp, Without
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Form, Stage
 from bigdebug.spark.jobs import running
@@ -211,9 +211,11 @@ class Questions:
             found[partition] = dict(zip(positions.tolist(), lines))
         return found
 
-    def _stamps(self, operator: int) -> tuple[tuple[str, int, int], ...]:
-        stamps = self._run.sources[operator].stamps
-        return tuple((path, s.size, s.modified) for s in stamps if (path := local_path(s.path)) is not None)
+    def _stamps(self, operator: int) -> tuple[Stamp, ...]:
+        """The local files that are read for records of a source; none for what Spark holds of another operator."""
+        facts = self._run.sources.get(operator)
+        stamps = () if facts is None else facts.stamps
+        return tuple((path, s.size, s.modified, s.replaced) for s in stamps if (path := local_path(s.path)) is not None)
 
 
 class _Held:

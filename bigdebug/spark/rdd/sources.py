@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -43,15 +42,13 @@ def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
 
 def measured(subject: Captured) -> dict[int, SourceFacts]:
     """The facts of every source of ``subject`` as of now; asked of Spark once for each source and set of files."""
-    found = {}
+    found, stored = {}, _stored_since(subject)
     for known in definitions(subject):
         if isinstance(known._definition.lowering, Source):
             operator = known._definition.operator
             try:
-                facts = known.__dict__.get("_facts")
-                fresh = facts_of(known) if facts is None else _stamped(known, facts)
-                known.__dict__["_facts"] = fresh
-                fresh = replace(fresh, broken=_outdated(known, fresh))
+                fresh = note_facts(known)
+                fresh = replace(fresh, broken=_outdated(fresh, stored.get(operator.id)))
             except Exception as trouble:  # the job fails of the same, or does not read this source at all
                 reason = f"its files could not be looked at when the job began ({type(trouble).__name__})"
                 fresh = SourceFacts(operator.dataset or operator.name, "rdd", broken=reason)
@@ -59,10 +56,29 @@ def measured(subject: Captured) -> dict[int, SourceFacts]:
     return found
 
 
-def _outdated(source: Captured, facts: SourceFacts) -> str:
+def note_facts(source: Captured) -> SourceFacts:
+    """How records of ``source`` are named, found out once, with the files as they are now."""
+    facts = source.__dict__.get("_facts")
+    fresh: SourceFacts = facts_of(source) if facts is None else _stamped(source, facts)
+    source.__dict__["_facts"] = fresh
+    return fresh
+
+
+def _stored_since(subject: Captured) -> dict[int, int]:
+    """Since when Spark may hold, without capture, what it made of a source on the way to ``subject``: by source, in ns."""
+    found: dict[int, int] = {}
+    for known in definitions(subject):
+        since = known.__dict__.get("_stored_since")
+        if since is not None and (isinstance(known._definition.lowering, Source) or known._stored()):
+            for behind in definitions(known):
+                operator = behind._definition.operator.id
+                found[operator] = min(since, found.get(operator, since))
+    return found
+
+
+def _outdated(facts: SourceFacts, since: int | None) -> str:
     """Why a cache may hold something else than the files do; empty if it does not."""
-    since = source.__dict__.get("_stored_since")
-    if since is not None and any(stamp.modified > since for stamp in facts.stamps):
+    if since is not None and any(max(stamp.modified, stamp.replaced) > since for stamp in facts.stamps):
         return "its files have changed since it was cached, and Spark may have read either"
     return ""
 
@@ -97,8 +113,7 @@ def _stamped(source: Captured, facts: SourceFacts, behind: Iterable[str] = ()) -
 def _stamp(source: Captured, uri: str) -> Stamp:
     path = local_path(uri)
     if path is not None:
-        status = os.stat(path)
-        return Stamp(uri, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        return Stamp.of(uri, path)
     sc = running(source.ctx)
     where = getattr(sc._jvm, "org.apache.hadoop.fs.Path")(uri)
     status = where.getFileSystem(sc._jsc.hadoopConfiguration()).getFileStatus(where)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from pyspark import RDD
 
+from bigdebug.graph import Form
+from bigdebug.spark.rdd.definition import Source, groups_of
 from bigdebug.spark.rdd.recorded import PLAIN, Recorded
+from bigdebug.spark.rdd.sources import note_facts
 
 
 class Storage(Recorded):
@@ -28,13 +32,16 @@ class Storage(Recorded):
         return PLAIN.unpersist(self, blocking)
 
     def checkpoint(self) -> None:
+        self._note_for_ever(self._plain_jrdd())
         PLAIN.checkpoint(self)
         self.__dict__.setdefault("_stored_since", time.time_ns())
         self._also(lambda with_agents: with_agents._jrdd.rdd().checkpoint())
 
     def localCheckpoint(self) -> None:
+        self._note_for_ever(self._plain_jrdd())
         PLAIN.localCheckpoint(self)
         self.is_checkpointed_locally = True
+        self.__dict__.setdefault("_stored_since", time.time_ns())
         self._also(lambda with_agents: with_agents._jrdd.rdd().localCheckpoint())
 
     def isCheckpointed(self) -> bool:
@@ -55,10 +62,20 @@ class Storage(Recorded):
             with_agents._jrdd.withResources(self._plain_jrdd().getResourceProfile())
         if self.is_cached:
             with_agents._jrdd.persist(self._plain_jrdd().getStorageLevel())
+        if self._checkpoints():
+            self._note_for_ever(with_agents._jrdd)
         if getattr(self, "is_checkpointed_locally", False):
             with_agents._jrdd.rdd().localCheckpoint()
         elif self.is_checkpointed:
             with_agents._jrdd.rdd().checkpoint()
+
+    def _note_for_ever(self, jrdd: Any) -> None:
+        """Ask what Spark forgets with a checkpoint: which files a source read, and which partitions were put together."""
+        with suppress(Exception):  # of what is wrong with the files, the user's job will tell
+            if isinstance(self._definition.lowering, Source):
+                note_facts(self)
+            elif self._definition.operator.form is Form.COALESCE:
+                groups_of(self, jrdd)
 
     def _stored(self) -> bool:
         """True if Spark holds records of this RDD already, from a cache or a checkpoint that was filled without capture."""
