@@ -169,9 +169,10 @@ class DebugSession:
         finally:
             self._recorder.skipping = before
 
-    def save(self, path: str | os.PathLike[str], runs: Iterable[Run] | None = None) -> Path:
-        """Save runs (all, if None) with their lineage into a new directory, for ``bigdebug.open``."""
-        return save(self.runs if runs is None else runs, self._recorder.store, path)
+    def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None) -> Path:
+        """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""
+        chosen = self.runs if runs is None else [runs] if isinstance(runs, Run) else runs.runs if isinstance(runs, Capture) else runs
+        return save(chosen, self._recorder.store, path)
 
     @staticmethod
     def traceable(what: Any) -> bool:

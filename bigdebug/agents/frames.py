@@ -11,6 +11,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -43,6 +44,17 @@ def tagged(frame: bytes, tag: Tag) -> bytes:
 
 def tag_of(frame: bytes) -> Tag:
     return Tag(*_TAG.unpack_from(frame, len(frame) - TAG_BYTES))
+
+
+@dataclass(frozen=True)
+class Framed:
+    """What ``function`` gives for a partition, as frames."""
+
+    function: Callable[[int, Iterable[Any]], Iterable[Any]]
+    dumps: Dumps
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bytes]:
+        return Batches(self.dumps).cut(self.function(split, incoming), 0, split, 0)
 
 
 def target_frame(target: int) -> bytes:

@@ -69,7 +69,7 @@ class SourceFacts:
         """Raise SourceChangedError if it is not known what was read."""
         if self.broken:
             raise SourceChangedError(
-                f"{self.dataset}: {self.broken}", remedy="Run the job again under capture; rids are still answered."
+                f"{self.dataset}: {self.broken}", remedy="Run the job again under capture."
             )
 
     def origins(self, partition: int, positions: Positions, sizes: Sizes) -> list[Origin]:

@@ -22,7 +22,7 @@ class Table:
     caption: str = ""
 
     def text(self, width: int = 100) -> str:
-        """Columns side by side; a cell longer than ``width`` is cut, control characters are shown escaped."""
+        """Columns side by side; a cell longer than ``width`` is cut (0: none is), control characters are shown escaped."""
         cells = [[_cut(plain(c), width) for c in row] for row in (self.header, *self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.header))]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in cells]
@@ -47,4 +47,4 @@ def _text(text: str, width: int | None = None) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if len(text) <= width or width < 1 else text[: width - 1] + "…"

@@ -122,6 +122,9 @@ class Trace:
 
         return self._to([operator], find)
 
+    __iter__ = None
+    """collect() gives the records: to iterate over a trace would hide a job."""
+
     def __getitem__(self, name: str) -> Any:
         """The part of the trace that stands at one input. An input that is read several times is one name."""
         names = self.run.input_names()
@@ -215,9 +218,12 @@ class Trace:
         definition = getattr(given, "_definition", None)
         if definition is not None:
             given = definition.operator
-        number = getattr(given, "id", given)
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise UnknownOperatorError("This is not an operator", value=given, remedy="Give an RDD or an operator of run.graph.")
+        try:
+            number = whole(getattr(given, "id", given), "")
+        except TypeError:
+            raise UnknownOperatorError(
+                "This is not an operator", value=given, remedy="Give an RDD or an operator of run.graph."
+            ) from None
         return self.run.graph[number].id
 
     def _only(self, what: str) -> int:

@@ -12,6 +12,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pyspark.errors import PythonException
 
@@ -236,6 +237,8 @@ def test_a_saved_session_of_a_newer_format_or_of_no_format_is_refused(words: Any
     [
         (lambda trace: trace.take("x"), "records to take is a whole one, not 'x'"),
         (lambda trace: trace.show(1.5), "records to take is a whole one, not 1.5"),
+        (lambda trace: trace.take(None), "records to take is a whole one, not None"),
+        (iter, "'LineageRDD' object is not iterable"),
         (lambda trace: trace.where(5), r"where\(\) takes a function of a record, not 5"),
         (lambda trace: trace.replay(edit=3), "edit is a function .*, not 3"),
     ],
@@ -254,6 +257,34 @@ def test_a_predicate_that_raises_is_named_with_its_line_and_the_record(words: An
     assert isinstance(told.value.__cause__, PythonException)
     with pytest.raises(PredicateError, match=r"The predicate of where\(\) raised TypeError: .*, on the record [('].*"):
         ask(words.getLineage()).where(math.sqrt).count()
+
+
+def test_a_predicate_whose_answer_has_no_truth_value_is_named(dbg: Any) -> None:
+    arrays = dbg.context.parallelize([np.arange(3), np.arange(4)], 2)
+    with dbg.capture("arrays"):
+        arrays.count()
+    with pytest.raises(PredicateError, match="truth value of an array"):
+        arrays.getLineage().where(lambda a: a > 1).count()
+
+
+def test_a_broadcast_variable_that_is_no_more_is_named(dbg: Any) -> None:
+    table = dbg.context.broadcast({n: n * n for n in range(4)})
+    squares = dbg.context.parallelize(range(4), 2).map(lambda n: table.value[n])
+    with dbg.capture("broadcast"):
+        squares.map(lambda n: n + 1).collect()
+    trace = squares.getLineage()
+    assert trace.goBackAll().count() == 4
+    table.destroy()
+    for ask in (trace.collect, trace.replay().collect):
+        with pytest.raises(IncompleteLineageError, match=r"broadcast variable .* has been destroyed"):
+            ask()
+
+
+def test_one_run_is_saved_as_such_or_by_its_capture(dbg: Any, tmp_path: Path) -> None:
+    with dbg.capture("one") as capture:
+        dbg.context.parallelize(range(4), 2).count()
+    for name, what in (("run", capture.runs[0]), ("capture", capture)):
+        assert [run.name for run in bigdebug.open(dbg.save(tmp_path / name, what)).runs] == ["one"]
 
 
 def test_what_the_program_raises_itself_is_not_the_predicates(dbg: Any, tmp_path: Path) -> None:

@@ -196,3 +196,77 @@ def test_an_empty_rdd_adds_nothing_to_a_trace(dbg: Any, program: Any, outputs: l
     trace = result.getLineage().goBackAll()
     assert trace.collect() == outputs
     assert [origin.dataset for origin in trace.origins()] == ["parallelize"] * len(outputs)
+
+
+def test_rows_of_a_dataframe_whose_file_changed_are_refused(spark: Any, dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("old,1\nold,2\n")
+    rows = spark.read.csv(str(path)).repartition(2).rdd
+    with dbg.capture("rows"):
+        doubled = dbg.context.union([rows, rows])
+        assert doubled.count() == 4
+    later = os.stat(path).st_mtime_ns + 1_000_000_000
+    path.write_text("new,1\nnew,2\n")
+    os.utime(path, ns=(later, later))
+    with pytest.raises(SourceChangedError, match="has changed since"):
+        doubled.getLineage().collect()
+
+
+def test_many_splits_cost_few_calls(dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "many lines.txt"
+    path.write_text("".join(f"{n}\n" for n in range(3000)))
+    lines = dbg.context.textFile(str(path), 1000)
+    with dbg.capture("many"):
+        assert lines.take(1) == ["0"]
+    (facts,) = lines.getLineage().run.sources.values()
+    assert len(facts.splits) >= 1000
+    assert facts.splits[0].start == 0
+    assert facts.splits[0].path == path.as_uri().replace("%20", " ").replace("file://", "file:")
+    ends = [split.start + split.length for split in facts.splits]
+    assert [split.start for split in facts.splits] == [0, *ends[:-1]]
+    assert ends[-1] == path.stat().st_size
+
+
+REPLACED = [
+    lambda lines: lines.cache(), lambda lines: lines.map(lambda line: (len(line), 1)).cache(),
+    lambda lines: lines.keyBy(len).groupByKey().mapValues(len).cache(),
+]
+
+
+@pytest.mark.parametrize("kept", REPLACED)
+def test_a_file_that_was_replaced_by_an_older_one_under_a_cache_is_noticed(dbg: Any, tmp_path: Path, kept: Any) -> None:
+    path, older = tmp_path / "in.txt", tmp_path / "older.txt"
+    older.write_text("xxx\nyyy\nzzz\n")
+    path.write_text("aaa\nbbb\nccc\n")
+    cached = kept(dbg.context.textFile(str(path), 2))
+    count = cached.count()
+    older.replace(path)
+    after = cached.map(lambda r: r)
+    with dbg.capture("replaced"):
+        assert after.count() == count
+    with pytest.raises(SourceChangedError, match="since it was cached"):
+        after.getLineage().goBackAll().collect()
+    cached.unpersist()
+
+
+@pytest.mark.parametrize("how", ["checkpoint", "localCheckpoint"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_checkpoint_does_not_make_us_forget(dbg: Any, tmp_path: Path, how: str, first: bool) -> None:
+    """Spark forgets the splits of a file, and the groups of a coalesce, when it has written a checkpoint."""
+    path = tmp_path / "in.txt"
+    path.write_text("".join(f"line {n}\n" for n in range(20)))
+    dbg.context.setCheckpointDir(str(tmp_path / "checkpoints"))
+    lines = dbg.context.textFile(str(path), 3)
+    few = dbg.context.parallelize(range(12), 6).map(lambda x: x + 1).coalesce(2)
+    for rdd in (lines, few):
+        getattr(rdd, how)()
+        if not first:
+            rdd.count()
+    seventh, doubled = lines.filter(lambda line: line.endswith("7")), few.map(lambda x: 2 * x)
+    for _ in range(2):
+        with dbg.capture("checkpoint"):
+            seventh.collect()
+            doubled.collect()
+        assert [str(origin).rsplit(":", 1)[1] for origin in seventh.getLineage().goBackAll().origins()] == ["8", "18"]
+        assert doubled.getLineage().where(lambda x: x == 14).goBackAll().collect() == [6]
+        assert doubled.getLineage().where(lambda x: x == 14).replay().collect() == [14]

@@ -14,6 +14,7 @@ from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.sources import adopt_source
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.shown import shown
 
 
 class LineageContext(SparkContext):
@@ -26,6 +27,8 @@ class LineageContext(SparkContext):
     __slots__ = ("_bigdebug",)
 
     def __init__(self, sc: SparkContext, store: LineageStore | None = None) -> None:
+        if not isinstance(sc, SparkContext):
+            raise TypeError(f"LineageContext() takes the SparkContext that it is to show with lineage, not {shown(sc)}")
         self.__dict__ = sc.__dict__
         self._bigdebug: Recorder = sc._bigdebug if isinstance(sc, LineageContext) else Recorder(sc, store or LineageStore.private())
 

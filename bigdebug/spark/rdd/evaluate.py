@@ -12,7 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, SparkContext, TaskContext
-from pyspark.core.rdd import PipelinedRDD, portable_hash
+from pyspark.core.rdd import portable_hash
 from pyspark.errors import PythonException
 
 from bigdebug.agents import hashing
@@ -33,7 +33,7 @@ from bigdebug.agents.operations import (
 )
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Form, Operator
-from bigdebug.spark.jobs import progress, running
+from bigdebug.spark.jobs import answers, progress, running
 from bigdebug.spark.rdd.compiler import serializers, stopping
 from bigdebug.spark.rdd.definition import Definition, Exchange, Lowering, Narrow, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
@@ -126,9 +126,9 @@ class Evaluator:
             return {p: list(self._wire.frames([lines[p][at] for at in sorted(lines[p])])) for p in wanted}
         sc = running(self._recorder.sc)
         with self._recorder.plain(), progress(sc, "reading records", self._recorder.progress):
-            made: RDD[Any] = PipelinedRDD(self._questions.distributed(operator, places), Shipped(self._wire))
+            records = self._questions.distributed(operator, places)
             try:
-                found = dict(SparkContext.runJob(sc, made, _all, sorted(wanted)))
+                found = dict(answers(sc, records, Shipped(self._wire), wanted))
             except PythonException:
                 self._questions.records(operator, places)  # names the operator that does not repeat itself
                 raise
@@ -163,7 +163,7 @@ class Evaluator:
         evaluation = Evaluation(tuple(nodes), self._wire, _outside, counting)
         with self._recorder.plain(), progress(sc, "replaying", self._recorder.progress):
             base: RDD[Any] = SparkContext.parallelize(sc, [], 1)
-            found = PipelinedRDD(base, evaluation).collect()
+            found = answers(sc, base, evaluation, [0])
         if found and isinstance(found[0], Declined):
             return None
         return found[0] if counting else found
@@ -196,7 +196,3 @@ def _outside() -> Iterator[None]:
         yield
     finally:
         TaskContext._setTaskContext(task)
-
-
-def _all(records: Iterable[Any]) -> Iterable[Any]:
-    return records

@@ -74,7 +74,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     def take(self, num: int) -> list[Any]:
         """The first ``num`` raw records; computes only the partitions that hold them."""
-        return [record for _, _, record in self._located(num)]
+        return [record for _, _, record in self._located(whole(num, "the number of records to take is a whole one"))]
 
     def first(self) -> Any:
         """The first raw record. Raises ValueError if there is none, as PySpark does."""
@@ -109,9 +109,9 @@ class LineageRDD(Trace, RDD[Any]):
             frame["record"] = records
         return frame
 
-    def show(self, n: int = 20, truncate: int = 100) -> None:
-        """Print the first ``n`` records with where they came from."""
-        print(self.table(n).text(truncate))  # noqa: T201 (as PySpark's show does)
+    def show(self, n: int = 20, truncate: int | bool = 100) -> None:
+        """Print the first ``n`` records with where they came from, cut to ``truncate`` characters (0 or False: not)."""
+        print(self.table(n).text(100 if truncate is True else int(truncate)))  # noqa: T201 (as PySpark's show does)
 
     def table(self, n: int = 20) -> Table:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""

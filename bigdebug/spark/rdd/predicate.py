@@ -22,7 +22,7 @@ def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def test(record: Any) -> Any:
         try:
-            return predicate(record)
+            return bool(predicate(record))  # an array has no truth value
         except Exception as error:
             within = error.__traceback__ and error.__traceback__.tb_next
             where = (within.tb_frame.f_code.co_filename, within.tb_lineno) if within else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from pyspark.core.rdd import PipelinedRDD
 from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Emission, Stage
-from bigdebug.spark.jobs import progress, running
+from bigdebug.spark.jobs import answers, progress, running
 from bigdebug.spark.rdd.compiler import serializers
 from bigdebug.spark.rdd.recipe import Again
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
@@ -261,8 +261,7 @@ class Rerun:
         """Run ``function`` over partitions of a plain RDD, with a bar if it takes long."""
         sc = running(self._recorder.sc)
         with self._recorder.plain(), progress(sc, what, self._recorder.progress):
-            made: RDD[Any] = PipelinedRDD(base, function)
-            return type(sc).runJob(sc, made, _all, sorted(partitions))
+            return answers(sc, base, function, partitions)
 
     @contextmanager
     def _as_run(self) -> Any:
@@ -273,10 +272,6 @@ class Rerun:
             yield
         finally:
             sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
-
-
-def _all(records: Iterable[Any]) -> Iterable[Any]:
-    return records
 
 
 def _alike(left: Block, right: Block) -> bool:

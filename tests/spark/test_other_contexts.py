@@ -1,0 +1,61 @@
+"""Contexts that are made in other ways than most: each in a process of its own, for there is one at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = """
+import json, os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from operator import add
+from pyspark import SparkConf, SparkContext
+from pyspark.serializers import MarshalSerializer
+from pyspark.sql import SparkSession
+import bigdebug
+
+conf = SparkConf().setMaster("local[2]").setAppName("other").set("spark.ui.enabled", "false").set("spark.log.level", "OFF")
+plain = SparkContext(conf=conf, {arguments})
+dbg = bigdebug.attach(SparkSession(plain))
+
+def programs(sc):
+    pairs = sc.parallelize(range(50), 3).map(lambda x: (x % 5, x))
+    return {{
+        "sums": pairs.reduceByKey(add, 2), "dealt": pairs.repartition(4), "zipped": pairs.zip(pairs.map(lambda p: p[1])),
+        "crossed": pairs.filter(lambda p: p[1] < 4).cartesian(sc.parallelize(range(3), 2)), "united": pairs.union(pairs),
+        "sorted": pairs.sortByKey(numPartitions=2), "joined": pairs.join(sc.parallelize([(1, "a"), (2, "b")], 1), 2),
+    }}
+
+answers = {{}}
+for name, expected in programs(plain).items():
+    rdd = programs(dbg.context)[name]
+    with dbg.capture(name) as run:
+        got = rdd.collect()
+    trace = rdd.getLineage()
+    one = trace.at(trace.rids()[:1])
+    answers[name] = [
+        sorted(map(repr, got)) == sorted(map(repr, expected.collect())), run.status, trace.collect() == got,
+        len(trace.where(lambda r: True).goBackAll().collect()) > 0, repr(got[0]) in map(repr, one.replay().collect()),
+        repr(got[0]) in map(repr, one.replay().rdd.collect()),
+    ]
+print(json.dumps(answers))
+"""
+
+
+@pytest.mark.parametrize("arguments", ["serializer=MarshalSerializer()", "batchSize=-1", "batchSize=3"])
+def test_serializers_and_batches_of_the_user_change_nothing(arguments: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(arguments=arguments)], cwd=tmp_path, env=environment,
+        capture_output=True, text=True, timeout=300, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    assert len(answers) == 7
+    assert all(answer == [True, "succeeded", True, True, True, True] for answer in answers.values()), answers
