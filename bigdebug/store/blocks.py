@@ -46,8 +46,8 @@ class Block:
     stub: bool = False
     ended: bool = True
     finished: bool = True
-    tables: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What readers have made of the columns, by segment: it goes when the block goes."""
+    made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What readers have made of the columns: it goes when the block goes."""
 
     def column(self, name: str) -> Array:
         return self.columns[name]

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ CACHE_BYTES = 512 << 20
 class LineageStore:
     """The blocks under ``root``: one folder for each run, in it one for each stage that the run computed.
 
-    Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree.
+    Thread-safe. Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -30,6 +31,7 @@ class LineageStore:
         self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
         self._cached_bytes = 0
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
+        self._alone = threading.RLock()
 
     @classmethod
     def private(cls, parent: str | os.PathLike[str] | None = None) -> LineageStore:
@@ -49,25 +51,28 @@ class LineageStore:
 
     def partitions(self, runs: Iterable[str], stage: str) -> list[int]:
         """Partitions of ``stage`` with a block in any of ``runs``."""
-        return sorted({p for run in runs for p in self._listing(run, stage)})
+        with self._alone:
+            return sorted({p for run in runs for p in self._listing(run, stage)})
 
     def block(self, runs: Sequence[str], stage: str, partition: int) -> Block | None:
         """The block of a stage's partition, from the first of ``runs`` that computed it; None if none did."""
-        for run in runs:
-            key = (run, stage, partition)
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                return self._cache[key]
-            if attempts := self._listing(run, stage).get(partition):
-                return self._remember(key, self._agreed(run, stage, partition, attempts))
-        return None
+        with self._alone:
+            for run in runs:
+                key = (run, stage, partition)
+                if key in self._cache:
+                    self._cache.move_to_end(key)
+                    return self._cache[key]
+                if attempts := self._listing(run, stage).get(partition):
+                    return self._remember(key, self._agreed(run, stage, partition, attempts))
+            return None
 
     def forget(self, run: str) -> None:
         """Look at the disk again for ``run``: it has written since."""
-        for key in [k for k in self._listings if k[0] == run]:
-            del self._listings[key]
-        for cached in [k for k in self._cache if k[0] == run]:
-            self._cached_bytes -= _size(self._cache.pop(cached))
+        with self._alone:
+            for key in [k for k in self._listings if k[0] == run]:
+                del self._listings[key]
+            for cached in [k for k in self._cache if k[0] == run]:
+                self._cached_bytes -= _size(self._cache.pop(cached))
 
     def path(self, run: str, stage: str, partition: int, attempt: int) -> Path:
         return self.root / run / stage / block_name(partition, attempt)

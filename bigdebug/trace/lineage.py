@@ -112,7 +112,7 @@ class Lineage:
             return {p: self._table(hop.stage, hop.segment, p).ahead(self._entered(hop, p, at)) for p, at in seen.items()}
         if reached.form.wide:
             assert hop.stage is not None
-            arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage, self)
+            arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage)
             return self._merged(hop.operator, hop.stage, arrived)
         known = counts.records(self, hop.operator)
         return {p: first(at, known.get(p, 0)) for p, at in structure.ahead(self, reached, hop, places).items()}
@@ -135,19 +135,23 @@ class Lineage:
     def _table(self, stage: Stage, number: int, partition: int) -> Table:
         stage = self._furthest(stage, number, partition)
         block = self.block(stage, partition)
-        if number not in block.tables:
+        if number not in block.made:
             segment = stage.segments[number]
             detail = self.graph[segment.operators[-1]].detail
             right = self._runs(stage, partition).branches() == 1 if segment.form in (Form.JOIN, Form.SUBTRACT) else None
-            block.tables[number] = table(
+            block.made[number] = table(
                 segment.form.value, f"segment{number}", block.columns,
                 block.levels[number], block.levels[number + 1], right, detail,
             )
-        found: Table = block.tables[number]
+        found: Table = block.made[number]
         return found
 
     def _runs(self, stage: Stage, partition: int) -> Arrivals:
-        return Arrivals.of(self.read_block(stage, partition))
+        block = self.read_block(stage, partition)
+        if "arrivals" not in block.made:
+            block.made["arrivals"] = Arrivals.of(block)
+        found: Arrivals = block.made["arrivals"]
+        return found
 
     def _arrivals(self, operator: int, stage: Stage, places: Places) -> dict[int, tuple[Arrivals, Positions]]:
         """What arrived to become records of a wide operator, by reduce partition."""
@@ -176,7 +180,7 @@ class Lineage:
     def _departures(self, operator: int, branch: int) -> Departures:
         for stage in self.graph.stages:
             if stage.feeds == operator and stage.branch == branch:
-                return Departures(stage, partial(self.block, stage))
+                return Departures(stage, partial(self.block, stage), self._runs)
         raise IncompleteLineageError(
             f"No stage that feeds {self.graph[operator]} was captured", remedy="Run the action again under capture."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,3 +44,13 @@ def spread(starts: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Positions:
     ends = np.cumsum(counts)
     found: Positions = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
     return found
+
+
+def grouped(keys: npt.NDArray[Any], values: Positions) -> Iterator[tuple[int, Positions]]:
+    """Each key with its values, in their order; one sort of the keys, however many of them differ."""
+    if not len(keys):
+        return
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    yield from zip(keys[starts].tolist(), np.split(values, starts[1:]))

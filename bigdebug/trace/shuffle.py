@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from bigdebug.graph import Emission, Stage
 from bigdebug.store.blocks import Block
-from bigdebug.trace.places import Places, union
-from bigdebug.trace.positions import Positions, distinct, members
+from bigdebug.trace.places import Places
+from bigdebug.trace.positions import Positions, distinct, grouped, members
 
 
 @dataclass(frozen=True)
@@ -37,34 +39,63 @@ class Arrivals:
 
     def senders(self, arrivals: Positions, branch: int) -> Iterator[tuple[int, Positions]]:
         """Map partitions of ``branch`` and the numbers of ``arrivals`` in what each of them sent."""
-        ends = np.cumsum(self.count)
-        run = np.searchsorted(ends, arrivals, side="right")
-        numbers = self.start[run] + arrivals - (ends - self.count)[run]
+        run = np.searchsorted(self._firsts, arrivals, side="right") - 1
+        numbers = self.start[run] + arrivals - self._firsts[run]
         mine = self.branch[run] == branch
-        partitions = self.partition[run][mine]
-        for partition in distinct(partitions):
-            yield int(partition), distinct(numbers[mine][partitions == partition])
+        for partition, sent in grouped(self.partition[run][mine], numbers[mine]):
+            yield partition, distinct(sent)
 
     def received(self, branch: int, partition: int, numbers: Positions) -> Positions:
         """The arrivals that are ``numbers`` of what ``partition`` of ``branch`` sent here."""
-        ends = np.cumsum(self.count)
         found = []
-        for run in np.flatnonzero((self.branch == branch) & (self.partition == partition)):
+        for run in self._runs_of.get((branch, partition), ()):
             inside = numbers[(numbers >= self.start[run]) & (numbers < self.start[run] + self.count[run])]
-            found.append(inside - self.start[run] + ends[run] - self.count[run])
+            found.append(inside - self.start[run] + self._firsts[run])
         return distinct(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
 
+    @cached_property
+    def _firsts(self) -> Positions:
+        """The first arrival of each run."""
+        return np.cumsum(self.count) - self.count
 
-class Tables(Protocol):
-    def _runs(self, stage: Stage, partition: int) -> Arrivals: ...
+    @cached_property
+    def _runs_of(self) -> dict[tuple[int, int], list[int]]:
+        found: dict[tuple[int, int], list[int]] = {}
+        for run, sender in enumerate(zip(self.branch.tolist(), self.partition.tolist())):
+            found.setdefault(sender, []).append(run)
+        return found
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Where the records of a map partition went: ``order`` has them target by target, those of ``target`` from
+    ``starts[target]`` on."""
+
+    order: npt.NDArray[Any]
+    starts: Positions
+    counts: Positions
+
+    @classmethod
+    def of(cls, targets: npt.NDArray[Any]) -> Leaving:
+        order = np.argsort(targets, kind="stable").astype(np.min_scalar_type(len(targets)))
+        counts = np.bincount(targets) if len(targets) else np.empty(0, dtype=np.int64)
+        return cls(order, np.cumsum(counts) - counts, counts)
+
+    @cached_property
+    def ranks(self) -> npt.NDArray[Any]:
+        """The place of each record among those of its target."""
+        ranks = np.empty_like(self.order)
+        ranks[self.order] = np.arange(len(ranks)) - np.repeat(self.starts, self.counts)
+        return ranks
 
 
 @dataclass(frozen=True)
 class Departures:
-    """The map side of one branch of a shuffle."""
+    """The map side of one branch of a shuffle. ``arrivals`` gives what arrived in a reduce partition of a stage."""
 
     stage: Stage
     block: Callable[[int], Block]
+    arrivals: Callable[[Stage, int], Arrivals]
 
     def back(self, arrived: Mapping[int, tuple[Arrivals, Positions]]) -> dict[int, Positions]:
         """Records at the last level of the map stage that came to be ``arrived``, by reduce partition."""
@@ -72,31 +103,33 @@ class Departures:
         for target, (arrivals, positions) in arrived.items():
             for partition, numbers in arrivals.senders(positions, self.stage.branch):
                 sent.setdefault(partition, {})[target] = numbers
-        return {
-            partition: union(*({0: self._left(partition, target, n)} for target, n in by_target.items())).get(
-                0, np.empty(0, dtype=np.int64)
-            )
-            for partition, by_target in sent.items()
-        }
+        return {partition: self._left(partition, by_target) for partition, by_target in sent.items()}
 
-    def ahead(self, places: Places, targets: Collection[int], reading: Stage, tables: Tables) -> dict[int, Positions]:
+    def ahead(self, places: Places, targets: Collection[int], reading: Stage) -> dict[int, Positions]:
         """Arrivals, by reduce partition among ``targets``, of records at the last level of the map stage."""
-        found: list[dict[int, Positions]] = []
+        found: dict[int, list[Positions]] = {}
         for partition, positions in places.items():
             for target, numbers in self._sent(partition, positions, targets):
-                runs = tables._runs(reading, target)
-                found.append({target: runs.received(self.stage.branch, partition, numbers)})
-        return union(*found)
+                arrived = self.arrivals(reading, target).received(self.stage.branch, partition, numbers)
+                found.setdefault(target, []).append(arrived)
+        return {target: distinct(np.concatenate(parts)) for target, parts in found.items()}
 
-    def _left(self, partition: int, target: int, numbers: Positions) -> Positions:
+    def _left(self, partition: int, by_target: Mapping[int, Positions]) -> Positions:
+        """Records of ``partition``, from their numbers among what it sent to each target."""
         if self.stage.emission is Emission.RECORDS:
-            return numbers
-        block = self.block(partition)
-        mine = np.flatnonzero(block.column("out.targets") == target)[numbers]
+            return distinct(np.concatenate(list(by_target.values())))
+        block, leaving = self.block(partition), self._leaving(partition)
+        mine = np.concatenate([leaving.order[leaving.starts[target] + numbers] for target, numbers in by_target.items()])
         if self.stage.emission is Emission.SHUFFLED:
-            return mine.astype(np.int64)
-        combiners = len(block.column("out.targets"))
-        return np.flatnonzero(members(block.column("out.codes"), mine, combiners)).astype(np.int64)
+            return distinct(mine.astype(np.int64, copy=False))
+        return np.flatnonzero(members(block.column("out.codes"), mine, len(leaving.order))).astype(np.int64)
+
+    def _leaving(self, partition: int) -> Leaving:
+        block = self.block(partition)
+        if "leaving" not in block.made:
+            block.made["leaving"] = Leaving.of(block.column("out.targets"))
+        found: Leaving = block.made["leaving"]
+        return found
 
     def _sent(self, partition: int, positions: Positions, targets: Collection[int]) -> Iterator[tuple[int, Positions]]:
         if self.stage.emission is Emission.RECORDS:
@@ -104,11 +137,10 @@ class Departures:
             for target in targets:
                 yield target, positions
             return
-        block = self.block(partition)
-        leaving: Any = block.column("out.targets")
+        block, leaving = self.block(partition), self._leaving(partition)
         if self.stage.emission is Emission.COMBINED:
             positions = distinct(block.column("out.codes")[positions])
-        towards = leaving[positions]
-        for target in distinct(towards[np.isin(towards, list(targets))]):
-            rank = np.cumsum(leaving == target) - 1
-            yield int(target), rank[positions[towards == target]].astype(np.int64)
+        wanted = set(targets)
+        for target, numbers in grouped(block.column("out.targets")[positions], leaving.ranks[positions].astype(np.int64)):
+            if target in wanted:
+                yield target, numbers

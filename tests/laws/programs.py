@@ -79,13 +79,13 @@ def frozen(value: Any) -> Any:
     return tuple(sorted(value, key=lambda v: (weight(v), repr(v))))
 
 
-NARROW = ("map", "filter", "flatMap", "mapValues", "flatMapValues", "glom", "each")
+NARROW = ("map", "filter", "flatMap", "mapValues", "flatMapValues", "glom", "each", "eager")
 WIDE = ("reduceByKey", "combineByKey", "aggregateByKey", "foldByKey", "groupByKey", "groupBy", "distinct", "partitionBy",
         "repartition", "sortByKey", "sortBy", "repartitionAndSort", "coalesce", "alignedReduce")
 BINARY = ("union", "join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "cogroup", "subtract", "subtractByKey",
-          "intersection", "cartesian", "zip", "alignedUnion", "groupWith", "alignedJoin")
+          "intersection", "cartesian", "zip", "alignedUnion", "groupWith", "alignedJoin", "emptyUnion")
 POSITIONAL = ("glom", "sample", "zipWithIndex", "zipWithUniqueId", "running", "early", "zip")
-OPAQUE = ("running", "early", "each")
+OPAQUE = ("running", "early", "each", "eager")
 STATEFUL = ("sample", "zipWithIndex", "zipWithUniqueId", "running", "early")
 
 
@@ -109,6 +109,7 @@ def apply(node: Node, parents: list[Any], cached: bool) -> Any:
         "mapValues": lambda: rdd.mapValues(lambda v: weight(v) + a),
         "flatMapValues": lambda: rdd.flatMapValues(lambda v: [weight(v)] * ((weight(v) + a) % 3)),
         "each": lambda: rdd.mapPartitions(lambda it: ((of(r), weight(r)) for r in it)),
+        "eager": lambda: rdd.mapPartitions(lambda it: [(of(r), weight(r)) for r in it]),
         "running": lambda: rdd.mapPartitions(running),
         "early": lambda: rdd.mapPartitions(lambda it: (r for r, _ in zip(it, range(a + 1)))),
         "glom": lambda: rdd.glom().map(lambda rs: (len(rs) % 3, total(rs))),
@@ -131,6 +132,7 @@ def apply(node: Node, parents: list[Any], cached: bool) -> Any:
         "sortBy": lambda: rdd.sortBy(weight, a % 2 == 0, n),
         "repartitionAndSort": lambda: rdd.repartitionAndSortWithinPartitions(n, weight, True, weight),
         "union": lambda: rdd.union(other),
+        "emptyUnion": lambda: rdd.ctx.union([rdd.ctx.emptyRDD(), rdd.partitionBy(n), other.partitionBy(n)]),
         "alignedUnion": lambda: rdd.partitionBy(n).union(other.partitionBy(n)),
         "alignedReduce": lambda: rdd.partitionBy(n).mapValues(weight).reduceByKey(lambda x, y: x + y, n),
         "alignedJoin": lambda: rdd.partitionBy(n).join(other.partitionBy(n).mapValues(weight), n),
@@ -178,7 +180,7 @@ def _groups(records: Traced) -> dict[Any, Traced]:
 def meaning(node: Node, parents: list[Traced]) -> Traced:
     records, other, of, a = parents[0], parents[-1], key(node.a), node.a
     op = node.op
-    if op in ("map", "each"):
+    if op in ("map", "each", "eager"):
         return [((of(r), weight(r)), s) for r, s in records]
     if op == "filter":
         return [(r, s) for r, s in records if (weight(r) + a) % 3]
@@ -200,7 +202,7 @@ def meaning(node: Node, parents: list[Traced]) -> Traced:
         return [(r, _all(group)) for r, group in groups.items()]
     if op in ("partitionBy", "repartition", "coalesce", "sortByKey", "sortBy", "repartitionAndSort", "cache"):
         return records
-    if op in ("union", "alignedUnion"):
+    if op in ("union", "alignedUnion", "emptyUnion"):
         return records + other
     if op == "cartesian":
         return [((of(x), weight((x, r))), s | t) for (x, s), (r, t) in product(records, other)]

@@ -108,17 +108,18 @@ class Answers:
         }
         self.departures = [
             Departures(
-                Stage(f"s{branch}", 0, (), KINDS[program.kind], 9, branch), lambda p, b=branch: sent_blocks[b, p]  # type: ignore[misc]
+                Stage(f"s{branch}", 0, (), KINDS[program.kind], 9, branch),
+                lambda p, b=branch: sent_blocks[b, p], self._arrivals,  # type: ignore[misc]
             )
             for branch in range(len(program.parents))
         ]
 
-    def _runs(self, stage: Stage, partition: int) -> Arrivals:
+    def _arrivals(self, stage: Stage, partition: int) -> Arrivals:
         return Arrivals.of(self.read[partition])
 
     def back(self, target: int, output: int) -> set[tuple[int, int, int]]:
         arrivals = self.merges[target].back(np.array([output]))
-        arrived = {target: (self._runs(self.reading, target), arrivals)}
+        arrived = {target: (self._arrivals(self.reading, target), arrivals)}
         return {
             (branch, int(p), int(i)) for branch, departures in enumerate(self.departures)
             for p, at in departures.back(arrived).items() for i in at
@@ -126,7 +127,7 @@ class Answers:
 
     def ahead(self, branch: int, partition: int, position: int) -> set[tuple[int, int]]:
         places = {partition: np.array([position])}
-        arrived = self.departures[branch].ahead(places, self.read, self.reading, self)
+        arrived = self.departures[branch].ahead(places, self.read, self.reading)
         return {(t, int(o)) for t, at in arrived.items() for o in self.merges[t].ahead(at)}
 
 
@@ -237,21 +238,16 @@ def test_frames_that_are_moved_whole_keep_the_names_of_their_records(
         spool.close()
         blocks[target] = block_of("s9", target, notes, len(arrived[target]))
     reading = Stage("s9", 9, (), Emission.RECORDS, fetches=True)
-    departures = Departures(Stage("s0", 0, (), Emission.RECORDS, 9), {}.__getitem__)
-
-    class Tables:
-        def _runs(self, stage: Stage, partition: int) -> Arrivals:
-            return Arrivals.of(blocks[partition])
-
+    departures = Departures(Stage("s0", 0, (), Emission.RECORDS, 9), {}.__getitem__, lambda _, target: Arrivals.of(blocks[target]))
     back: set[tuple[Any, ...]] = set()
     for target, records in arrived.items():
         for number, record in enumerate(records):
-            ((partition, at),) = departures.back({target: (Tables()._runs(reading, target), np.array([number]))}).items()
+            ((partition, at),) = departures.back({target: (Arrivals.of(blocks[target]), np.array([number]))}).items()
             assert [splits[partition][i] for i in at] == [record]
             back.add((partition, *at.tolist(), target, number))
     ahead = set()
     for partition, position in ((p, i) for p, records in enumerate(splits) for i in range(len(records))):
-        found = departures.ahead({partition: np.array([position])}, dealt, reading, Tables())
+        found = departures.ahead({partition: np.array([position])}, dealt, reading)
         ahead |= {(partition, position, t, int(n)) for t, at in found.items() for n in at}
     assert back == ahead
     assert len(back) == sum(map(len, splits))
