@@ -97,6 +97,10 @@ class Capture:
         return shown._repr_mimebundle_()
 
 
+def _each(runs: Run | Capture | Iterable[Run]) -> Iterable[Run]:
+    return [runs] if isinstance(runs, Run) else runs.runs if isinstance(runs, Capture) else runs
+
+
 class DebugSession:
     """Everything bigdebug does for one SparkSession. Made by ``attach``."""
 
@@ -171,8 +175,15 @@ class DebugSession:
 
     def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None) -> Path:
         """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""
-        chosen = self.runs if runs is None else [runs] if isinstance(runs, Run) else runs.runs if isinstance(runs, Capture) else runs
-        return save(chosen, self._recorder.store, path)
+        return save(self.runs if runs is None else _each(runs), self._recorder.store, path)
+
+    def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
+        """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.
+
+        The RDDs stay; an action under capture makes a new run. Traces of a forgotten run raise NotCapturedError.
+        """
+        for run in self.runs if runs is None else _each(runs):
+            self._recorder.forget(run)
 
     @staticmethod
     def traceable(what: Any) -> bool:
@@ -186,7 +197,7 @@ class DebugSession:
         if isinstance(what, Captured):
             return lineage_of(what)
         run = what.runs[-1] if isinstance(what, Capture) and what.runs else what
-        if isinstance(run, Run) and any(run is known for known in self._recorder.runs):
+        if isinstance(run, Run) and run in self._recorder.runs:
             return trace_of(self._recorder, run, run.subject)
         raise NotCapturedError(
             "Lineage is known for RDDs of dbg.context and for runs of this session", value=what,

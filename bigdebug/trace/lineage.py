@@ -140,7 +140,7 @@ class Lineage:
             detail = self.graph[segment.operators[-1]].detail
             right = self._runs(stage, partition).branches() == 1 if segment.form in (Form.JOIN, Form.SUBTRACT) else None
             block.made[number] = table(
-                segment.form.value, f"segment{number}", block.columns,
+                segment.form, f"segment{number}", block.columns,
                 block.levels[number], block.levels[number + 1], right, detail,
             )
         found: Table = block.made[number]

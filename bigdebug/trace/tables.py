@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.graph import Form
 from bigdebug.trace.joins import Join, Subtract
 from bigdebug.trace.positions import Positions, distinct, members, spread
 
@@ -132,23 +133,31 @@ class Order:
         return np.flatnonzero(members(self.order, inputs, self.inputs)).astype(np.int64)
 
 
-def table(form: str, name: str, columns: Mapping[str, Any], inputs: int, outputs: int, right: Any, detail: Mapping[str, Any]) -> Table:
+def table(form: Form, name: str, columns: Mapping[str, Any], inputs: int, outputs: int, right: Any, detail: Mapping[str, Any]) -> Table:
     """The table that a segment's agent noted under ``name``. ``right`` marks arrivals of the second parent."""
-    if form == "one to one":
-        return Identity()
-    if form == "offsets":
-        return Offsets(columns[f"{name}.offsets"].astype(np.int64), outputs)
-    if form == "kept":
-        return Kept(columns[f"{name}.kept"].astype(np.int64))
-    if form == "paired":
-        return Paired(columns[f"{name}.reads"].astype(np.int64))
-    if form == "whole":
-        return Whole(inputs, outputs)
-    if form == "codes":
-        return Codes(columns[f"{name}.codes"], outputs)
-    if form == "sort":
-        return Order(columns[f"{name}.order"], inputs)
-    codes = columns[f"{name}.codes"].astype(np.int64)
-    if form == "join":
-        return Join(codes, right, outputs, bool(detail["outer_left"]), bool(detail["outer_right"]))
-    return Subtract(codes, right, outputs)
+
+    def positions(column: str) -> Positions:
+        found: Positions = columns[f"{name}.{column}"].astype(np.int64)
+        return found
+
+    match form:
+        case Form.ONE_TO_ONE:
+            return Identity()
+        case Form.OFFSETS:
+            return Offsets(positions("offsets"), outputs)
+        case Form.KEPT:
+            return Kept(positions("kept"))
+        case Form.PAIRED:
+            return Paired(positions("reads"))
+        case Form.WHOLE:
+            return Whole(inputs, outputs)
+        case Form.CODES:
+            return Codes(columns[f"{name}.codes"], outputs)
+        case Form.SORT:
+            return Order(columns[f"{name}.order"], inputs)
+        case Form.JOIN:
+            return Join(positions("codes"), right, outputs, bool(detail["outer_left"]), bool(detail["outer_right"]))
+        case Form.SUBTRACT:
+            return Subtract(positions("codes"), right, outputs)
+        case _:
+            raise AssertionError(f"no agent notes anything for {form}")

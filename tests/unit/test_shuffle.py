@@ -22,7 +22,7 @@ from bigdebug.agents.hashing import portable_hash
 from bigdebug.agents.merge import Combine, Gather
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.readers import Shuffled
-from bigdebug.graph import Emission, Stage
+from bigdebug.graph import Emission, Form, Stage
 from bigdebug.store.blocks import Block, decode, encode
 from bigdebug.trace.shuffle import Arrivals, Departures
 from bigdebug.trace.tables import table
@@ -104,7 +104,7 @@ class Answers:
         self.reading = Stage("s9", 9, (), Emission.RECORDS, fetches=True)
         self.read = read_blocks
         self.merges = {
-            t: table("codes", "segment0", b.columns, *b.levels, None, {}) for t, b in read_blocks.items()
+            t: table(Form.CODES, "segment0", b.columns, *b.levels, None, {}) for t, b in read_blocks.items()
         }
         self.departures = [
             Departures(

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from pyspark import RDD, TaskContext
 from pyspark import serializers as _serializers
@@ -52,7 +53,7 @@ class Compiler:
         limit = _megabytes(sc._conf.get("spark.python.worker.memory", "512m") or "512m") << 20
         # Objects take several times the bytes of their pickles.
         self._memory = limit // 8
-        self._recipes: dict[str, Recipe] = {}
+        self._recipes: WeakValueDictionary[str, Recipe] = WeakValueDictionary()
         self.alone = threading.RLock()
         """Held while anything is compiled: what several threads share is compiled, and cached, once."""
 
@@ -69,26 +70,22 @@ class Compiler:
         compiled = rdd._compiled.records
         return rdd.__dict__["_jrdd_deserializer"] if compiled is None else compiled.rdd._jrdd_deserializer
 
-    def stages(self, rdd: Captured) -> list[tuple[Stage, bool]]:
+    def recipes(self, rdd: Captured) -> list[tuple[Recipe, bool]]:
         """All stages that computing ``rdd`` for an action involves, and whether their result was there before capture."""
         built = self._for_action(rdd)
-        return [(self._recipes[stage].stage, stage in built.adopted) for stage in built.stages]
-
-    def recipe(self, stage: str) -> Recipe:
-        """How a stage was compiled."""
-        return self._recipes[stage]
+        return [(recipe, recipe.stage.id in built.adopted) for recipe in built.recipes]
 
     def again(self, stage: str) -> Again:
         """A compiled stage with the functions that it ran, to run it once more."""
         with self.alone:
             return self._recipes[stage].again()
 
-    def reading(self, rdd: Captured) -> Stage:
-        """A new stage that reads a source and hands its records on."""
+    def reading(self, rdd: Captured) -> Recipe:
+        """A new stage that reads a source and hands its records on; it is there while its recipe is."""
         emission = emit.Records(self._dumps)
         with self.alone:
             built = self._stage(rdd, Chain((), rdd), Frozen({}), lambda known: emission)
-        return self._recipes[built.stages[-1]].stage
+        return built.recipes[-1]
 
     def records(self, rdd: Captured) -> Built:
         """A plain RDD of the records of ``rdd``, with agents; cached or checkpointed if ``rdd`` is.
@@ -105,7 +102,7 @@ class Compiler:
             if rdd._stored():
                 behind = self._records(rdd, lowering)
                 plain: RDD[Any] = RDD(rdd._plain_jrdd(), self._recorder.sc, rdd.__dict__["_jrdd_deserializer"])
-                compiled.records = Built(plain, behind.stages, adopted=frozenset(behind.stages))
+                compiled.records = Built(plain, behind.recipes, adopted=frozenset(recipe.stage.id for recipe in behind.recipes))
             else:
                 built = self._records(rdd, lowering)
                 rdd._apply_storage(built.rdd)
@@ -148,7 +145,7 @@ class Compiler:
         # The recipe keeps the functions frozen, and these only their RDD.
         recipe.function = StageFunction(
             stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
-            store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.reports.add,
+            store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.runs.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")),
         )
         function = recipe.running(pieces, emitting)
@@ -160,7 +157,7 @@ class Compiler:
             again = self.again(stage_id)
             return _piped(again.base, replace(again.function, identify=_nobody), keeps)
 
-        return Built(_piped(base.rdd, function, keeps), (*base.stages, stage_id), base.adopted, quietly)
+        return Built(_piped(base.rdd, function, keeps), (*base.recipes, recipe), base.adopted, quietly)
 
     def _beginning(self, chain: Chain) -> tuple[Built, readers.Reader, bool]:
         """What a chain reads, how, and whether a merge comes first."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from linecache import getline
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from pyspark import RDD
 
 from bigdebug.agents.segments import Step
 from bigdebug.graph import CallSite, Form, Operator
 
 if TYPE_CHECKING:
-    from pyspark import RDD
-
     from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 
@@ -74,6 +75,9 @@ class Definition:
     again: Callable[[Sequence[RDD[Any]]], RDD[Any]]
     fused: tuple[bool, ...]
 
+
+ITSELF = signature(RDD.sortByKey).parameters["keyfunc"].default
+"""PySpark's own function, by which a key is sorted by itself: workers are to get the code that PySpark would send."""
 
 UNKNOWN = -1
 """Partitions of an operator that nobody has counted yet."""

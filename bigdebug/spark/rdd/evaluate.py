@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, SparkContext, TaskContext
@@ -35,7 +34,7 @@ from bigdebug.errors import ReplayError
 from bigdebug.graph import Form, Operator
 from bigdebug.spark.jobs import answers, progress, running
 from bigdebug.spark.rdd.compiler import serializers, stopping
-from bigdebug.spark.rdd.definition import Definition, Exchange, Lowering, Narrow, resolved
+from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
 
 if TYPE_CHECKING:
@@ -46,9 +45,6 @@ if TYPE_CHECKING:
 
 MEMORY = 64 << 20
 """Bytes of a merge before it takes several passes, as in a worker of PySpark's default size."""
-
-_ITSELF = signature(RDD.sortByKey).parameters["keyfunc"].default
-"""PySpark's own function, that a key is compared by itself."""
 
 Definitions = Callable[[int], Definition]
 """Gives the definition of an operator with the functions that are to run."""
@@ -101,7 +97,7 @@ def _draws_bounds(operator: Operator) -> bool:
 
 def _by_key_itself(lowering: Any) -> bool:
     """With a ``keyfunc`` PySpark compares its values with keys: then the bounds decide the order of the result."""
-    return lowering.merge(MEMORY).order.keyfunc is _ITSELF
+    return lowering.merge(MEMORY).order.keyfunc is ITSELF
 
 
 class Evaluator:

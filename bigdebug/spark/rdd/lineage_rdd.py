@@ -43,7 +43,7 @@ class LineageRDD(Trace, RDD[Any]):
         self.partitioner = None
         self._jrdd_deserializer = serializers.AutoBatchedSerializer(serializers.CPickleSerializer())
 
-    @cached_property
+    @property
     def _questions(self) -> Questions:
         return self._recorder.questions(self.run)
 
@@ -196,7 +196,7 @@ def lineage_of(rdd: Captured) -> LineageRDD:
     """The trace over all records of ``rdd`` in the latest run that involved it."""
     recorder = rdd._recorder
     operator = rdd._definition.operator.id
-    for run in reversed(recorder.runs):
+    for run in reversed(tuple(recorder.runs)):
         if operator in run.graph:
             return trace_of(recorder, run, operator)
     raise NotCapturedError(

@@ -50,7 +50,7 @@ class Questions:
         self._rerun = Rerun(recorder, run)
         self._readers: dict[int, TextLines] = {}
         self._sizes: dict[tuple[int, int], int] = {}
-        self._rdds = {known._definition.operator.id: known for known in definitions(*recorder.targets[run.id])}
+        self._rdds = {known._definition.operator.id: known for known in definitions(*recorder.runs.targets(run))}
 
     def rdd(self, operator: int) -> Captured:
         return self._rdds[operator]
@@ -146,7 +146,7 @@ class Questions:
         if self._run.graph[operator].form is Form.SOURCE:
             return rdd if self._run.sources[operator].type != "rdd" else None
         built = rdd._compiled.records
-        held = built is not None and built.stages and built.stages[-1] in built.adopted and rdd._stored()
+        held = built is not None and built.recipes and built.recipes[-1].stage.id in built.adopted and rdd._stored()
         return built.rdd if held and built is not None else None
 
     def _pieced(self, operator: int, wanted: Places, test: Test | None) -> Found:

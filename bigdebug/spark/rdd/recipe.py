@@ -18,25 +18,25 @@ from bigdebug.spark.rdd.fusion import Pieces, fuse, split, split_at
 
 @dataclass(frozen=True)
 class Built:
-    """A plain RDD with agents, and the stages that computing it involves, in order.
+    """A plain RDD with agents, and the recipes of the stages that computing it involves, in order.
 
     ``adopted`` are those of them whose result was there already when capture began: Spark reads it and does not run them.
     ``quietly`` makes it anew for a question.
     """
 
     rdd: RDD[Any]
-    stages: tuple[str, ...] = ()
+    recipes: tuple[Recipe, ...] = ()
     adopted: frozenset[str] = frozenset()
     quietly: Callable[[], RDD[Any]] | None = None
 
     @classmethod
     def of(cls, parts: Sequence[Built], arranged: Callable[[list[RDD[Any]]], RDD[Any]]) -> Built:
         """What Spark makes of several others in its JVM."""
-        stages = tuple(dict.fromkeys(stage for part in parts for stage in part.stages))
+        recipes = {recipe.stage.id: recipe for part in parts for recipe in part.recipes}
         # A stage that one part adopted and another one runs does run.
-        runs = {stage for part in parts for stage in part.stages if stage not in part.adopted}
+        runs = {recipe.stage.id for part in parts for recipe in part.recipes if recipe.stage.id not in part.adopted}
         return cls(
-            arranged([part.rdd for part in parts]), stages, frozenset(stages) - runs,
+            arranged([part.rdd for part in parts]), tuple(recipes.values()), frozenset(recipes) - runs,
             lambda: arranged([part.quiet() for part in parts]),
         )
 
@@ -81,7 +81,7 @@ class Again:
         return replace(self, pieces=pieces, function=replace(self.function, stage=stage, segments=segments))
 
 
-@dataclass
+@dataclass(eq=False)
 class Recipe:
     """What a stage is made from. ``merges`` says that what its shuffle brings is merged first."""
 

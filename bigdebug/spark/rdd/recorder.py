@@ -6,19 +6,19 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from bigdebug.agents.stage import ADDING, Report, ReportList
-from bigdebug.graph import Form, Kind, Operator, OperatorGraph, Stage
-from bigdebug.spark.rdd.captures import Captures, OpenCapture
-from bigdebug.spark.rdd.compiler import Compiled, Compiler
-from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller, definitions, resolved
-from bigdebug.spark.rdd.summary import summary
+from bigdebug.errors import NotCapturedError
+from bigdebug.graph import Form, Kind, Operator
+from bigdebug.spark.rdd.captures import Captures
+from bigdebug.spark.rdd.compiler import Compiler
+from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller
+from bigdebug.spark.rdd.runs import Action, Runs
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.origins import SourceFacts, settled
+from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -30,32 +30,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("bigdebug")
 
 RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
-
-
-@dataclass
-class Action:
-    """An action in progress: the RDD it was called on, and what was compiled for its jobs, an RDD each.
-
-    Of ``stages``, those in ``runs`` run if Spark does not hold their result.
-    """
-
-    run: str
-    name: str
-    subject: Captured
-    capture: OpenCapture
-    facts: Future[dict[int, SourceFacts]]
-    targets: list[Captured] = field(default_factory=list)
-    stages: dict[str, Stage] = field(default_factory=dict)
-    runs: set[str] = field(default_factory=set)
-    trouble: list[str] = field(default_factory=list)
-    uncompiled: set[Captured] = field(default_factory=set)
-
-
-class LatestTask(NamedTuple):
-    """The last task that computed a partition of a stage: its run, and the digest of what it gave."""
-
-    run: str
-    digest: int
 
 
 class _ThreadState(threading.local):
@@ -73,15 +47,12 @@ class Recorder:
         self.captures = Captures()
         self.skipping = False
         self.progress = True
-        self.runs: list[Run] = []
-        self.targets: dict[str, list[Captured]] = {}
-        self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
+        self.runs = Runs(sc, store)
         self._beside = ThreadPoolExecutor(1, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)
         self._state = _ThreadState()
-        self._tasks: dict[str, dict[int, LatestTask]] = {}
         self._questions: dict[str, Questions] = {}
         self.compiler = Compiler(self)
 
@@ -155,10 +126,10 @@ class Recorder:
                 jrdd = self.compiler.action_jrdd(rdd)
                 if rdd not in action.targets:
                     action.targets.append(rdd)
-                for stage, adopted in self.compiler.stages(rdd):
-                    action.stages[stage.id] = stage
+                for recipe, adopted in self.compiler.recipes(rdd):
+                    action.recipes[recipe.stage.id] = recipe
                     if not adopted:
-                        action.runs.add(stage.id)
+                        action.runs.add(recipe.stage.id)
                 return jrdd
             except Exception as trouble:  # the user's job comes first
                 _log(f"bigdebug runs {action.name} without capture", trouble)
@@ -170,13 +141,21 @@ class Recorder:
         return f"s{next(self._stage_ids)}"
 
     def questions(self, run: Run) -> Questions:
-        """What Spark can still answer about ``run``."""
+        """What Spark can still answer about ``run``. Raises NotCapturedError if it was forgotten."""
         from bigdebug.spark.rdd.questions import Questions
 
+        if run not in self.runs:
+            _forgotten(run)
         if run.id not in self._questions:
             found = self._questions[run.id] = Questions(self, run)
             run.lineage.derive, run.lineage.count = found.derive, found.sizes
         return self._questions[run.id]
+
+    def forget(self, run: Run) -> None:
+        """Let go of a run: of its lineage, its questions, and of what it holds in Spark."""
+        self.runs.forget(run)
+        self._questions.pop(run.id, None)
+        run.lineage.derive = run.lineage.count = partial(_forgotten, run)
 
     # ---- actions ----------------------------------------------------------------------------------------------
 
@@ -228,39 +207,9 @@ class Recorder:
         """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
         try:
             with self.plain():
-                self._finish(action, status)
+                self.runs.add(action, status)
         except Exception as trouble:
             _log(f"bigdebug could not record the run of {action.name}", trouble)
-
-    def _finish(self, action: Action, status: str) -> None:
-        subject = action.subject._definition.operator.id
-        targets = action.targets or [action.subject]
-        reports = self.reports_of(action.run)
-        self.store.forget(action.run)
-        for report in reports:
-            self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(action.run, report.digest)
-        tasks = {stage: dict(sorted(self._tasks[stage].items())) for stage in action.stages if stage in self._tasks}
-        graph = graph_of(targets, [
-            replace(stage, adopted=stage.id not in action.runs and stage.id not in tasks) for stage in action.stages.values()
-        ])
-        earlier = {task.run for known in tasks.values() for task in known.values()} - {action.run}
-        trouble = list(action.trouble)
-        trouble += [f"stage {r.stage}, partition {r.partition}: {r.error}" for r in reports if r.error]
-        if trouble and status == "succeeded":
-            status = "partial"
-        run = Run(
-            id=action.run, name=action.capture.name or action.name, action=action.name, status=status,
-            subject=subject, graph=graph, statistics=summary(graph, subject, reports),
-            incomplete=tuple(trouble), store=self.store,
-            earlier=tuple(run.id for run in reversed(self.runs) if run.id in earlier), sources=self._sources(graph, action),
-            computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
-        )
-        self.targets[run.id] = targets
-        for target in targets:
-            if "internal" in target._definition.operator.detail:
-                target._compiled = Compiled()  # only this action could run it
-        self.runs.append(run)
-        action.capture.note(run)
 
     def _measure(self, subject: Captured) -> dict[int, SourceFacts]:
         from bigdebug.spark.rdd.sources import measured
@@ -268,43 +217,9 @@ class Recorder:
         with self.plain():
             return measured(subject)
 
-    def _sources(self, graph: OperatorGraph, action: Action) -> dict[int, SourceFacts]:
-        """The facts of the sources as the tasks found them that read them: of this run, or of earlier ones."""
-        mine, earlier = action.facts.result(), {run.id: run.sources for run in self.runs}
-        found = {}
-        for source, facts in mine.items():
-            readers = {
-                task.run for stage in graph.stages if source in graph.directly(stage.reads)
-                for task in self._tasks.get(stage.id, {}).values()
-            }
-            found[source] = settled(facts, [mine[source] if run == action.run else earlier[run][source] for run in sorted(readers)])
-        return found
 
-    def reports_of(self, run: str) -> list[Report]:
-        """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""
-        with ADDING:
-            reports: list[Report] = self.reports.value
-            mine = [r for r in reports if r.run == run]
-            reports[:] = [r for r in reports if r.run != run]
-        latest: dict[tuple[str, int], Report] = {}
-        for report in mine:
-            known = latest.get((report.stage, report.partition))
-            if known is None or known.error:
-                latest[report.stage, report.partition] = report
-        return list(latest.values())
-
-
-def graph_of(targets: Sequence[Captured], stages: Any = ()) -> OperatorGraph:
-    """What ``targets`` were made from. Partitions are counted now: to ask earlier would list files too early."""
-    operators = [_counted(known) for known in definitions(*targets)]
-    return OperatorGraph(operators, [target._definition.operator.id for target in targets], stages)
-
-
-def _counted(rdd: Captured) -> Operator:
-    try:
-        return resolved(rdd)
-    except Exception:  # its files are not there, of which the job has failed
-        return rdd._definition.operator
+def _forgotten(run: Run, *_: Any) -> NoReturn:
+    raise NotCapturedError("This run has been forgotten", value=run.name, remedy="Run the job again under capture.")
 
 
 def _log(what: str, trouble: Exception) -> None:

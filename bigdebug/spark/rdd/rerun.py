@@ -24,7 +24,7 @@ from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Emission, Stage
 from bigdebug.spark.jobs import answers, progress, running
 from bigdebug.spark.rdd.compiler import serializers
-from bigdebug.spark.rdd.recipe import Again
+from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
 from bigdebug.store.blocks import Block, write_block
 from bigdebug.trace.agreement import same_lineage
@@ -47,7 +47,7 @@ class Rerun:
         self._recorder = recorder
         self._run = run
         self._digests: dict[tuple[str, int], int] = {}
-        self._reading: dict[int, Stage] = {}
+        self._reading: dict[int, Recipe] = {}
         self._deriving = threading.RLock()
 
     # ---- records ----------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Rerun:
         if operator not in self._reading:
             with self._recorder.plain():
                 self._reading[operator] = self._recorder.compiler.reading(rdd)
-        return self._reading[operator]
+        return self._reading[operator].stage
 
     # ---- lineage ----------------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Rerun:
         drained = Drained(function, frozenset(partitions), self._limits(origin, partitions))
         with self._as_run():
             self.job("deriving lineage", again.base, drained, dict.fromkeys(partitions, ()))
-        trouble = [report.error for report in self._recorder.reports_of(self._run.id) if report.stage == name and report.error]
+        trouble = [report.error for report in self._recorder.runs.reports_of(self._run.id) if report.stage == name and report.error]
         store = self._run.lineage.store
         store.forget(self._run.id)
         try:

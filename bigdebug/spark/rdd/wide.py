@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from inspect import signature
 from typing import Any
 
 from pyspark import RDD
@@ -16,11 +15,8 @@ from bigdebug.agents import merge
 from bigdebug.agents.emit import in_place
 from bigdebug.agents.groups import Cogrouped, Joined, Sorted, appended, extended, listed, subtracted
 from bigdebug.graph import Form, Kind
-from bigdebug.spark.rdd.definition import Exchange
+from bigdebug.spark.rdd.definition import ITSELF, Exchange
 from bigdebug.spark.rdd.recorded import PLAIN, Again, Recorded
-
-_ITSELF = signature(PLAIN.sortByKey).parameters["keyfunc"].default
-"""PySpark's own function: workers are to get the code that it would send."""
 
 
 def _stays(made: RDD[Any], parents: Sequence[Any]) -> bool:
@@ -116,7 +112,7 @@ class WideOperators(Recorded):
         )
 
     def sortByKey(
-        self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = _ITSELF,
+        self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = ITSELF,
     ) -> Any:
         return self._exchange(
             "sortByKey", lambda: PLAIN.sortByKey(self, ascending, numPartitions, keyfunc), Kind.KEY_PRESERVING, Form.SORT,
@@ -125,7 +121,7 @@ class WideOperators(Recorded):
 
     def repartitionAndSortWithinPartitions(
         self, numPartitions: Any = None, partitionFunc: Any = portable_hash, ascending: bool = True,
-        keyfunc: Any = _ITSELF,
+        keyfunc: Any = ITSELF,
     ) -> Any:
         def arguments(rdd: Any) -> Any:
             return PLAIN.repartitionAndSortWithinPartitions(rdd, numPartitions, partitionFunc, ascending, keyfunc)

@@ -1,0 +1,167 @@
+"""Runs: what becomes of captured actions, and which task of which run computed a partition last."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bigdebug.agents.stage import ADDING, Report, ReportList
+from bigdebug.graph import Operator, OperatorGraph
+from bigdebug.spark.rdd.captures import OpenCapture
+from bigdebug.spark.rdd.compiler import Compiled
+from bigdebug.spark.rdd.definition import definitions, resolved
+from bigdebug.spark.rdd.recipe import Recipe
+from bigdebug.spark.rdd.summary import summary
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.origins import SourceFacts, settled
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
+
+
+@dataclass
+class Action:
+    """An action in progress: the RDD it was called on, and what was compiled for its jobs, an RDD each.
+
+    Of ``recipes``, by stage, those in ``runs`` run if Spark does not hold their result.
+    """
+
+    run: str
+    name: str
+    subject: Captured
+    capture: OpenCapture
+    facts: Future[dict[int, SourceFacts]]
+    targets: list[Captured] = field(default_factory=list)
+    recipes: dict[str, Recipe] = field(default_factory=dict)
+    runs: set[str] = field(default_factory=set)
+    trouble: list[str] = field(default_factory=list)
+    uncompiled: set[Captured] = field(default_factory=set)
+
+
+class LatestTask(NamedTuple):
+    """The last task that computed a partition of a stage: its run, and the digest of what it gave."""
+
+    run: str
+    digest: int
+
+
+class Kept(NamedTuple):
+    """What a run needs for questions to be answered: what its jobs computed, and how its stages were compiled."""
+
+    run: Run
+    targets: list[Captured]
+    recipes: tuple[Recipe, ...]
+
+
+class Runs:
+    """The runs of one session, oldest first. Thread-safe."""
+
+    def __init__(self, sc: SparkContext, store: LineageStore) -> None:
+        self.reports: Any = sc.accumulator([], ReportList())  # type: ignore[arg-type]
+        self._store = store
+        self._kept: dict[str, Kept] = {}
+        self._tasks: dict[str, dict[int, LatestTask]] = {}
+        self._sources: dict[str, Mapping[int, SourceFacts]] = {}
+        self._stored: set[str] = set()
+        self._alone = threading.RLock()
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter([kept.run for kept in self._kept.values()])
+
+    def __contains__(self, run: Run) -> bool:
+        return run.id in self._kept and self._kept[run.id].run is run
+
+    def targets(self, run: Run) -> list[Captured]:
+        """The RDDs that the jobs of a run computed."""
+        return self._kept[run.id].targets
+
+    def add(self, action: Action, status: str) -> None:
+        """Make a run of an action whose jobs have ended."""
+        with self._alone:
+            targets = action.targets or [action.subject]
+            run = self._made(action, status, targets)
+            self._kept[run.id] = Kept(run, targets, tuple(action.recipes.values()))
+            self._sources[run.id] = run.sources
+            self._stored.add(run.id)
+        for target in targets:
+            if "internal" in target._definition.operator.detail:
+                target._compiled = Compiled()  # only this action could run it
+        action.capture.note(run)
+
+    def forget(self, run: Run) -> None:
+        """Let go of a run, and of the lineage that no other run needs."""
+        with self._alone:
+            self._kept.pop(run.id, None)
+            needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
+            for gone in self._stored - needed:
+                shutil.rmtree(self._store.root / gone, ignore_errors=True)
+                self._store.forget(gone)
+            self._stored &= needed
+
+    def reports_of(self, run: str) -> list[Report]:
+        """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""
+        with ADDING:
+            reports: list[Report] = self.reports.value
+            mine = [r for r in reports if r.run == run]
+            reports[:] = [r for r in reports if r.run != run]
+        latest: dict[tuple[str, int], Report] = {}
+        for report in mine:
+            known = latest.get((report.stage, report.partition))
+            if known is None or known.error:
+                latest[report.stage, report.partition] = report
+        return list(latest.values())
+
+    def _made(self, action: Action, status: str, targets: list[Captured]) -> Run:
+        subject = action.subject._definition.operator.id
+        reports = self.reports_of(action.run)
+        self._store.forget(action.run)
+        for report in reports:
+            self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(action.run, report.digest)
+        tasks = {stage: dict(sorted(self._tasks[stage].items())) for stage in action.recipes if stage in self._tasks}
+        graph = graph_of(targets, [
+            replace(recipe.stage, adopted=stage not in action.runs and stage not in tasks)
+            for stage, recipe in action.recipes.items()
+        ])
+        earlier = {task.run for known in tasks.values() for task in known.values()} - {action.run}
+        trouble = list(action.trouble)
+        trouble += [f"stage {r.stage}, partition {r.partition}: {r.error}" for r in reports if r.error]
+        if trouble and status == "succeeded":
+            status = "partial"
+        return Run(
+            id=action.run, name=action.capture.name or action.name, action=action.name, status=status,
+            subject=subject, graph=graph, statistics=summary(graph, subject, reports),
+            incomplete=tuple(trouble), store=self._store,
+            earlier=tuple(run for run in reversed(self._kept) if run in earlier), sources=self._settled(graph, action),
+            computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
+        )
+
+    def _settled(self, graph: OperatorGraph, action: Action) -> dict[int, SourceFacts]:
+        """The facts of the sources as the tasks found them that read them: of this run, or of earlier ones."""
+        mine, found = action.facts.result(), {}
+        for source, facts in mine.items():
+            readers = {
+                task.run for stage in graph.stages if source in graph.directly(stage.reads)
+                for task in self._tasks.get(stage.id, {}).values()
+            }
+            found[source] = settled(facts, [mine[source] if r == action.run else self._sources[r][source] for r in sorted(readers)])
+        return found
+
+
+def graph_of(targets: Sequence[Captured], stages: Any = ()) -> OperatorGraph:
+    """What ``targets`` were made from. Partitions are counted now: to ask earlier would list files too early."""
+    operators = [_counted(known) for known in definitions(*targets)]
+    return OperatorGraph(operators, [target._definition.operator.id for target in targets], stages)
+
+
+def _counted(rdd: Captured) -> Operator:
+    try:
+        return resolved(rdd)
+    except Exception:  # its files are not there, of which the job has failed
+        return rdd._definition.operator

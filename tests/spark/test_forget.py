@@ -1,0 +1,70 @@
+"""Forgetting: what runs alone hold goes, and what others need stays."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from operator import add
+from typing import Any
+
+import pytest
+
+from bigdebug.errors import NotCapturedError
+
+
+def counts(sc: Any) -> Any:
+    return sc.parallelize(range(20), 2).map(lambda x: (x % 3, x)).reduceByKey(add, 2)
+
+
+def test_what_is_forgotten_is_refused_by_name_and_its_files_are_gone(dbg: Any) -> None:
+    sums = counts(dbg.context)
+    with dbg.capture("first") as first:
+        sums.collect()
+    trace = sums.getLineage()
+    assert trace.goBackAll().count() == 20
+    folder = dbg.store / first.id
+    assert folder.is_dir()
+    dbg.forget(first)
+    assert not folder.exists()
+    assert first.runs[0] not in dbg.runs
+    for ask in (sums.getLineage, trace.collect, lambda: trace.at([0]).goBackAll().count(), lambda: dbg.lineage(first)):
+        with pytest.raises(NotCapturedError):
+            ask()
+    with dbg.capture("second"):
+        assert dict(sums.collect()) == {0: 63, 1: 70, 2: 57}
+    assert sums.getLineage().where(lambda kv: kv[0] == 0).goBackAll().collect() == list(range(0, 20, 3))
+    dbg.forget()
+    assert dbg.runs == ()
+
+
+def test_lineage_that_another_run_needs_stays_until_that_one_goes(dbg: Any) -> None:
+    sums = counts(dbg.context)
+    with dbg.capture("shuffles") as shuffles_once:
+        sums.collect()
+    with dbg.capture("reads") as reads:
+        sums.map(lambda kv: kv[1]).collect()
+    assert reads.earlier == (shuffles_once.id,)
+    dbg.forget(shuffles_once)
+    assert sums.getLineage().goBackAll().count() == 20
+    with dbg.capture("once more"):
+        sums.values().collect()
+    assert sums.getLineage().where(lambda kv: kv[0] == 2).goBackAll().collect() == list(range(2, 20, 3))
+    dbg.forget()
+    assert not any(dbg.store.iterdir())
+
+
+def test_spark_may_clean_up_behind_programs_that_are_forgotten(dbg: Any) -> None:
+    """Spark removes shuffles and caches when nobody holds their RDDs any more."""
+    programs = []
+    for n in range(5):
+        rdd = counts(dbg.context)
+        with dbg.capture(f"program {n}"):
+            rdd.collect()
+        assert rdd.getLineage().goBackAll().replay().count() == 3
+        programs += [weakref.ref(rdd), weakref.ref(rdd._compiled.exchange.rdd), weakref.ref(rdd._compiled.records.rdd)]
+    del rdd
+    gc.collect()
+    assert all(known() is not None for known in programs), "runs answer questions"
+    dbg.forget()
+    gc.collect()
+    assert [known() for known in programs] == [None] * len(programs)
