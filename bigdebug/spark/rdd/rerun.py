@@ -21,11 +21,12 @@ from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
-from bigdebug.graph import FINE, Emission, Stage
+from bigdebug.graph import FINE, Stage
 from bigdebug.spark.jobs import answers, progress, running
 from bigdebug.spark.rdd.compiler import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
+from bigdebug.spark.rdd.told import Told
 from bigdebug.store.blocks import Block, write_block
 from bigdebug.trace.agreement import same_lineage
 from bigdebug.trace.places import Places
@@ -46,7 +47,7 @@ class Rerun:
     def __init__(self, recorder: Recorder, run: Run) -> None:
         self._recorder = recorder
         self._run = run
-        self._digests: dict[tuple[str, int], int] = {}
+        self._told = Told(run, self._held)
         self._reading: dict[int, Recipe] = {}
         self._deriving = threading.RLock()
 
@@ -55,20 +56,20 @@ class Rerun:
     def records(self, stage: Stage, operator: int, wanted: Places, test: Any) -> list[tuple[int, int, bytes]]:
         """(partition, position, pickle) of records of an operator of a stage, compared."""
         again, level = self._again(stage).showing(operator)
-        expected = self._expected(stage, wanted)
-        recompute = Recompute(again.function, level, wanted, _dumps, test, self._limits(stage, wanted))
+        expected = self._told.known(stage, wanted)
+        recompute = Recompute(again.function, level, wanted, _dumps, test, self._told.limits(stage, wanted))
         answers, facts = self._computed(again, recompute)
         self._compare(stage, facts, expected)
-        if not self._covered(stage, operator):
+        if not self._told.covers(stage, operator):
             self._compare(stage, facts, self._witnessed(stage, operator, recompute))
         return answers
 
     def distributed(self, stage: Stage, operator: int, wanted: Places, edit: Without | None) -> RDD[Any]:
         """The same as an RDD, whose tasks compare."""
         again, level = self._again(stage).showing(operator)
-        expected = self._expected(stage, wanted)
-        recompute = Recompute(again.function, level, wanted, _dumps, limits=self._limits(stage, wanted))
-        if not self._covered(stage, operator):
+        expected = self._told.known(stage, wanted)
+        recompute = Recompute(again.function, level, wanted, _dumps, limits=self._told.limits(stage, wanted))
+        if not self._told.covers(stage, operator):
             expected = self._witnessed(stage, operator, recompute)
         names = self._names(stage)
 
@@ -94,7 +95,7 @@ class Rerun:
 
     def _derive(self, stage: Stage, partitions: Collection[int]) -> None:
         origin = next(known for known in self._run.graph.stages if known.id == stage.id.removesuffix(FINE))
-        expected = self._expected(origin, partitions)
+        expected = self._told.known(origin, partitions)
         derived = self._blocks(origin, stage, partitions)
         lineage = self._run.lineage
         again: dict[int, Block] = {}
@@ -124,7 +125,7 @@ class Rerun:
         again = again.fine() if stage.id.endswith(FINE) else again
         name = stage.id + AGAIN
         function = replace(again.function, stage=name, lazy=False)
-        drained = Drained(function, frozenset(partitions), self._limits(origin, partitions))
+        drained = Drained(function, frozenset(partitions), self._told.limits(origin, partitions))
         with self._as_run():
             self.job("deriving lineage", again.base, drained, dict.fromkeys(partitions, ()))
         trouble = [report.error for report in self._recorder.runs.reports_of(self._run.id) if report.stage == name and report.error]
@@ -143,60 +144,10 @@ class Rerun:
             )
         return {p: block for p, block in found.items() if block is not None}
 
-    # ---- what the run tells -----------------------------------------------------------------------------------
-
-    def _internal(self, stage: Stage) -> list[int]:
-        """Operators of the stage in which the action used the records up: they are not run again."""
-        return [o for o in stage.operators if o in self._run.graph and "internal" in self._run.graph[o].detail]
-
-    def _last(self, stage: Stage) -> int:
-        """The level of the stage up to which it is run again."""
-        internal = set(self._internal(stage))
-        return sum(1 for segment in stage.segments if not internal.intersection(segment.operators))
-
     def _again(self, stage: Stage) -> Again:
         again = self._recorder.compiler.again(stage.id.removesuffix(FINE))
-        internal = self._internal(stage)
+        internal = self._told.internal(stage)
         return again.before(internal) if internal else again
-
-    def _covered(self, stage: Stage, operator: int) -> bool:
-        """Whether the digest of the stage tells the records of ``operator`` apart from any others."""
-        known = stage.id in self._run.computed or self._adopted(stage)
-        return known and not self._internal(stage) and stage.ends == operator and stage.emission is not Emission.COMBINED
-
-    def _adopted(self, stage: Stage) -> bool:
-        """Whether Spark holds what the stage would emit, from before capture."""
-        return stage.adopted and stage.feeds is None
-
-    def _expected(self, stage: Stage, partitions: Collection[int]) -> dict[int, Known]:
-        lineage = self._run.lineage
-        last = self._last(stage)
-        digests: Mapping[int, int] = {} if last < len(stage.segments) else self._run.computed.get(stage.id, {})
-        if self._adopted(stage):
-            digests = self._held(stage, partitions)
-        found = {}
-        for partition in partitions:
-            block = lineage.store.block(lineage.runs, stage.id, partition)
-            entered, left = (None, None) if block is None else (block.levels[0], block.levels[last])
-            found[partition] = Known(entered, left, digests.get(partition))
-        return found
-
-    def _held(self, stage: Stage, partitions: Collection[int]) -> dict[int, int]:
-        """Digests of what Spark holds in place of the stage's result."""
-        missing = [p for p in partitions if (stage.id, p) not in self._digests]
-        if missing:
-            rdd = self._recorder.questions(self._run).rdd(stage.ends)
-            frames: RDD[Any] = RDD(rdd._plain_jrdd(), self._recorder.sc, serializers.NoOpSerializer())
-            seen = self.job("reading what is cached", frames, Digested(), dict.fromkeys(missing, ()))
-            self._digests.update({(stage.id, p): digest for p, digest in seen})
-        return {p: self._digests[stage.id, p] for p in partitions}
-
-    def _limits(self, stage: Stage, partitions: Collection[int]) -> dict[int, int]:
-        """After how many records the action stopped, where it did not ask for all."""
-        lineage = self._run.lineage
-        blocks = {p: lineage.store.block(lineage.runs, stage.id, p) for p in partitions}
-        last = self._last(stage)
-        return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.finished}
 
     # ---- comparing --------------------------------------------------------------------------------------------
 
@@ -234,7 +185,7 @@ class Rerun:
     def _refuse(self, stage: Stage, partition: int) -> None:
         """Run the stage twice more with a digest behind each operator, and name the first that differs."""
         again = self._again(stage).fine()
-        watch = Recompute(again.function, -1, {partition: np.empty(0)}, _dumps, watched=True, limits=self._limits(stage, [partition]))
+        watch = Recompute(again.function, -1, {partition: np.empty(0)}, _dumps, watched=True, limits=self._told.limits(stage, [partition]))
         first, second = (self.job("comparing operators", again.base, watch, {partition: ()})[-1] for _ in range(2))
         operators = [o for segment, _ in again.pieces for o in segment.operators]
         differing = [o for o, a, b in zip(operators, first.operators, second.operators) if a != b]
@@ -254,6 +205,12 @@ class Rerun:
             f"{self._names(stage)}: partition {partition} now gives other records than in the run, though it repeats itself",
             remedy="A file, a global, the environment or the time that its functions read has changed since.",
         )
+
+    def _held(self, stage: Stage, partitions: Collection[int]) -> Mapping[int, int]:
+        """Digests of what Spark holds in place of a stage's result."""
+        rdd = self._recorder.questions(self._run).rdd(stage.ends)
+        frames: RDD[Any] = RDD(rdd._plain_jrdd(), self._recorder.sc, serializers.NoOpSerializer())
+        return dict(self.job("reading what is cached", frames, Digested(), dict.fromkeys(partitions, ())))
 
     # ---- jobs -------------------------------------------------------------------------------------------------
 
