@@ -12,26 +12,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from pyspark import RDD, TaskContext
-from pyspark import serializers as _serializers
-from pyspark.core.rdd import PipelinedRDD, portable_hash
-from pyspark.errors import PySparkRuntimeError
+from pyspark import RDD
+from pyspark.core.rdd import portable_hash
 
 from bigdebug.agents import emit, hashing, readers
-from bigdebug.agents.stage import StageFunction, Task
+from bigdebug.agents.stage import StageFunction
 from bigdebug.graph import Emission, Form, Stage
+from bigdebug.spark.rdd import arranged
+from bigdebug.spark.rdd.arranged import batch_of, serializers
 from bigdebug.spark.rdd.chains import Chain, Functions, chain_into, chain_to, feeding, leading_to
 from bigdebug.spark.rdd.definition import Definition, Exchange, Rearranged, Repartition, Source
 from bigdebug.spark.rdd.frozen import Frozen
 from bigdebug.spark.rdd.recipe import Again, Built, Recipe
+from bigdebug.spark.rdd.sent import identifying, nobody, stopping
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
     from bigdebug.spark.rdd.recorder import Recorder
-
-
-serializers: Any = _serializers
-"""PySpark's, which carry no types."""
 
 
 @dataclass
@@ -112,8 +109,8 @@ class Compiler:
     def _records(self, rdd: Captured, lowering: Any) -> Built:
         if isinstance(lowering, Rearranged) and rdd._definition.operator.form is not Form.CARTESIAN:
             return self._rearranged(rdd, lowering)
-        emission = emit.Records(self._dumps, _batch(rdd.__dict__["_jrdd_deserializer"]))
-        return self._readable(self._ending_at(rdd, emission))
+        emission = emit.Records(self._dumps, batch_of(rdd.__dict__["_jrdd_deserializer"]))
+        return Built.of([self._ending_at(rdd, emission)], arranged.readable)
 
     def _for_action(self, rdd: Captured) -> Built:
         if not getattr(rdd, "_bypass_serializer", False):
@@ -145,7 +142,7 @@ class Compiler:
         # The recipe keeps the functions frozen, and these only their RDD.
         recipe.function = StageFunction(
             stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
-            store=str(self._recorder.store.root), identify=_identify(), report=self._recorder.runs.reports.add,
+            store=str(self._recorder.store.root), identify=identifying(), report=self._recorder.runs.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")),
         )
         function = recipe.running(pieces, emitting)
@@ -155,9 +152,9 @@ class Compiler:
 
         def quietly() -> RDD[Any]:
             again = self.again(stage_id)
-            return _piped(again.base, replace(again.function, identify=_nobody), keeps)
+            return arranged.piped(again.base, replace(again.function, identify=nobody()), keeps)
 
-        return Built(_piped(base.rdd, function, keeps), (*base.recipes, recipe), base.adopted, quietly)
+        return Built(arranged.piped(base.rdd, function, keeps), (*base.recipes, recipe), base.adopted, quietly)
 
     def _beginning(self, chain: Chain) -> tuple[Built, readers.Reader, bool]:
         """What a chain reads, how, and whether a merge comes first."""
@@ -171,10 +168,6 @@ class Compiler:
         if begins._definition.operator.form is Form.CARTESIAN:
             return self._product(begins), readers.Product(self._loads), False
         return self.records(begins), readers.Direct(), False
-
-    def _readable(self, stage: Built) -> Built:
-        """Frames are pickled batches, with a tag behind or without: PySpark reads them as what they are."""
-        return Built.of([stage], lambda rdds: _pickles(rdds[0]._jrdd, self._recorder.sc))
 
     def _frames(self, rdd: Captured, branch: int, size: int | None) -> Built:
         """The records of a parent as tagged frames of ``size`` records."""
@@ -197,7 +190,7 @@ class Compiler:
         return compiled.exchange
 
     def _bucketed(self, rdd: Captured, lowering: Exchange) -> Built:
-        sc, operator = self._recorder.sc, rdd._definition.operator.id
+        operator = rdd._definition.operator.id
         sent = [
             self._stage(rdd, chain_into(rdd, branch), feeding(rdd, branch), self._bucketing(rdd, branch), operator, branch)
             for branch in range(len(rdd._definition.parents))
@@ -205,18 +198,8 @@ class Compiler:
         if lowering.stays:
             if len(sent) == 1:
                 return sent[0]  # PySpark runs both stages in one worker then, one behind the other
-            aligned = Built.of(sent, lambda rdds: RDD(_united(rdds), sc, serializers.NoOpSerializer()))
-            assert aligned.rdd.getNumPartitions() == lowering.targets, "Spark aligns what has one partitioner"
-            return aligned
-
-        def shuffled(rdds: list[RDD[Any]]) -> RDD[Any]:
-            jvm = sc._jvm
-            assert jvm is not None
-            pairs = jvm.PairwiseRDD(_united(rdds).rdd()).asJavaPairRDD()
-            partitioner = jvm.PythonPartitioner(lowering.targets, id(lowering.partition))
-            return RDD(jvm.PythonRDD.valueOfPair(pairs.partitionBy(partitioner)), sc, serializers.NoOpSerializer())
-
-        return replace(Built.of(sent, shuffled), quietly=None)
+            return Built.of(sent, arranged.aligned(lowering.targets))
+        return replace(Built.of(sent, arranged.shuffled(lowering.targets, lowering.partition)), quietly=None)
 
     def _bucketing(self, rdd: Captured, branch: int) -> Callable[[Mapping[int, Definition]], emit.Emission]:
         def emission(known: Mapping[int, Definition]) -> emit.Emission:
@@ -235,84 +218,24 @@ class Compiler:
     def _dealt(self, rdd: Captured, lowering: Repartition) -> Built:
         emission = emit.Records(self._dumps, lowering.frame, 0)
         sent = self._stage(rdd, chain_into(rdd, 0), feeding(rdd, 0), lambda known: emission, rdd._definition.operator.id)
-
-        def dealt(rdds: list[RDD[Any]]) -> RDD[Any]:
-            return RDD(rdds[0]._jrdd.coalesce(lowering.targets, True), self._recorder.sc, serializers.NoOpSerializer())
-
-        return replace(Built.of([sent], dealt), quietly=None)
+        return replace(Built.of([sent], arranged.dealt(lowering.targets)), quietly=None)
 
     def _rearranged(self, rdd: Captured, lowering: Rearranged) -> Built:
-        sc, definition = self._recorder.sc, rdd._definition
+        definition = rdd._definition
         if definition.operator.form is Form.ZIP:
             sides = [self._frames(rdd, branch, lowering.frame) for branch in (0, 1)]
-            batched = serializers.BatchedSerializer(serializers.CPickleSerializer(), lowering.frame or 1)
-            pairs = serializers.PairDeserializer(batched, batched)
-            return Built.of(sides, lambda rdds: RDD(rdds[0]._jrdd.zip(rdds[1]._jrdd), sc, pairs))
+            return Built.of(sides, arranged.zipped(lowering.frame or 1))
         parents = [self.records(parent) for parent in definition.parents]
         if definition.operator.form is Form.COALESCE:
-            few, deserializer = rdd.getNumPartitions(), parents[0].rdd._jrdd_deserializer
-            return Built.of(parents, lambda rdds: RDD(rdds[0]._jrdd.coalesce(few), sc, deserializer))
+            return Built.of(parents, arranged.coalesced(rdd.getNumPartitions()))
         if len({str(p.rdd._jrdd_deserializer) for p in parents}) > 1:
-            parents = [self._readable(self._frames(rdd, branch, None)) for branch in range(len(parents))]
-        return Built.of(parents, lambda rdds: RDD.union(*rdds) if len(rdds) == 2 else sc.union(rdds))
+            parents = [Built.of([self._frames(rdd, branch, None)], arranged.readable) for branch in range(len(parents))]
+        return Built.of(parents, arranged.united)
 
     def _product(self, rdd: Captured) -> Built:
         # As many records to a pickle as PySpark has there: the pairs of two pickles follow each other.
-        sizes = [_batch(parent.__dict__["_jrdd_deserializer"], 1) for parent in rdd._definition.parents]
-        sides = [self._frames(rdd, branch, size) for branch, size in enumerate(sizes)]
-        deserializer = serializers.CartesianDeserializer(serializers.NoOpSerializer(), serializers.NoOpSerializer())
-        return Built.of(sides, lambda rdds: RDD(rdds[0]._jrdd.cartesian(rdds[1]._jrdd), self._recorder.sc, deserializer))
-
-
-def _piped(base: RDD[Any], function: StageFunction, keeps: bool) -> RDD[Any]:
-    """The frames that a stage makes of ``base``."""
-    made: PipelinedRDD[Any, Any] = PipelinedRDD(base, function, preservesPartitioning=keeps)
-    made._bypass_serializer = True  # they leave as they are
-    return made
-
-
-def _united(rdds: list[RDD[Any]]) -> Any:
-    joined = rdds[0]._jrdd
-    for other in rdds[1:]:
-        joined = joined.union(other._jrdd)
-    return joined
-
-
-def _pickles(jrdd: Any, sc: Any) -> RDD[Any]:
-    return RDD(jrdd, sc, serializers.AutoBatchedSerializer(serializers.CPickleSerializer()))
-
-
-def _batch(serializer: Any, otherwise: int | None = None) -> int | None:
-    """How many records PySpark puts into a batch, -1 for all; None if it goes by their size, ``otherwise`` if it makes none."""
-    if isinstance(serializer, serializers.AutoBatchedSerializer):
-        return None
-    size: int = getattr(serializer, "batchSize", 0)
-    return size or otherwise
-
-
-def _identify() -> Any:
-    def identify() -> Task:
-        context = TaskContext.get()
-        if context is None:
-            return Task(None, 0)
-        lazy = context.getLocalProperty("bigdebug.strategy") == "lazy"
-        return Task(context.getLocalProperty("bigdebug.run"), context.taskAttemptId(), lazy)
-
-    return identify
-
-
-def _nobody() -> Task:
-    return Task(None, 0)
-
-
-def stopping() -> Callable[[str], Exception]:
-    """Makes PySpark's own error for a StopIteration that escapes from a user's function."""
-
-    # Within: workers get a copy of it, and need not import this module.
-    def stopped(message: str) -> Exception:
-        return PySparkRuntimeError(errorClass="STOP_ITERATION_OCCURRED", messageParameters={"exc": message})
-
-    return stopped
+        sizes = [batch_of(parent.__dict__["_jrdd_deserializer"], 1) for parent in rdd._definition.parents]
+        return Built.of([self._frames(rdd, branch, size) for branch, size in enumerate(sizes)], arranged.crossed)
 
 
 def _megabytes(text: str) -> int:

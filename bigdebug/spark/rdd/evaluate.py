@@ -33,9 +33,10 @@ from bigdebug.agents.operations import (
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Form, Operator
 from bigdebug.spark.jobs import answers, progress, running
-from bigdebug.spark.rdd.compiler import serializers, stopping
+from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
+from bigdebug.spark.rdd.sent import stopping
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.questions import Questions

@@ -12,7 +12,7 @@ from pyspark import RDD
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
 from bigdebug.spark.jobs import own_python
-from bigdebug.spark.rdd.compiler import serializers
+from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.predicate import guarded, told
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder

@@ -23,7 +23,7 @@ from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Stage
 from bigdebug.spark.jobs import answers, progress, running
-from bigdebug.spark.rdd.compiler import serializers
+from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
 from bigdebug.spark.rdd.told import Told

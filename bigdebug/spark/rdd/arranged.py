@@ -1,0 +1,98 @@
+"""Arranged: what Spark's JVM makes of RDDs of frames, by shuffles and by putting partitions together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark import RDD
+from pyspark import serializers as _serializers
+from pyspark.core.rdd import PipelinedRDD
+
+from bigdebug.agents.stage import StageFunction
+
+serializers: Any = _serializers
+"""PySpark's, which carry no types."""
+
+Arrange = Callable[[list[RDD[Any]]], RDD[Any]]
+
+
+def piped(base: RDD[Any], function: StageFunction, keeps: bool) -> RDD[Any]:
+    """The frames that a stage makes of ``base``; ``keeps`` says that records stay in their partitions."""
+    made: PipelinedRDD[Any, Any] = PipelinedRDD(base, function, preservesPartitioning=keeps)
+    made._bypass_serializer = True  # they leave as they are
+    return made
+
+
+def readable(rdds: list[RDD[Any]]) -> RDD[Any]:
+    """Frames are pickled batches, with a tag behind or without: PySpark reads them as what they are."""
+    return RDD(rdds[0]._jrdd, rdds[0].ctx, serializers.AutoBatchedSerializer(serializers.CPickleSerializer()))
+
+
+def shuffled(targets: int, partition: Callable[[Any], int]) -> Arrange:
+    """Each frame goes where the frame before it says. Two shuffles by one function are one partitioner to Spark."""
+
+    def arrange(rdds: list[RDD[Any]]) -> RDD[Any]:
+        jvm = rdds[0].ctx._jvm
+        assert jvm is not None
+        pairs = jvm.PairwiseRDD(_joined(rdds).rdd()).asJavaPairRDD()
+        moved = pairs.partitionBy(jvm.PythonPartitioner(targets, id(partition)))
+        return _frames(jvm.PythonRDD.valueOfPair(moved), rdds)
+
+    return arrange
+
+
+def aligned(targets: int) -> Arrange:
+    """The first partitions of all together, the second ones, and so on."""
+
+    def arrange(rdds: list[RDD[Any]]) -> RDD[Any]:
+        made = _frames(_joined(rdds), rdds)
+        assert made.getNumPartitions() == targets, "Spark aligns what has one partitioner"
+        return made
+
+    return arrange
+
+
+def dealt(targets: int) -> Arrange:
+    return lambda rdds: _frames(rdds[0]._jrdd.coalesce(targets, True), rdds)
+
+
+def coalesced(targets: int) -> Arrange:
+    return lambda rdds: RDD(rdds[0]._jrdd.coalesce(targets), rdds[0].ctx, rdds[0]._jrdd_deserializer)
+
+
+def united(rdds: list[RDD[Any]]) -> RDD[Any]:
+    """As PySpark does it, who aligns two RDDs that are partitioned alike."""
+    return RDD.union(*rdds) if len(rdds) == 2 else rdds[0].ctx.union(rdds)
+
+
+def zipped(batch: int) -> Arrange:
+    """Pairs of records, from frames of ``batch`` records on both sides."""
+    batched = serializers.BatchedSerializer(serializers.CPickleSerializer(), batch)
+    pairs = serializers.PairDeserializer(batched, batched)
+    return lambda rdds: RDD(rdds[0]._jrdd.zip(rdds[1]._jrdd), rdds[0].ctx, pairs)
+
+
+def crossed(rdds: list[RDD[Any]]) -> RDD[Any]:
+    """Each frame of the one with each of the other."""
+    pairs = serializers.CartesianDeserializer(serializers.NoOpSerializer(), serializers.NoOpSerializer())
+    return RDD(rdds[0]._jrdd.cartesian(rdds[1]._jrdd), rdds[0].ctx, pairs)
+
+
+def batch_of(serializer: Any, otherwise: int | None = None) -> int | None:
+    """How many records PySpark puts into a batch, -1 for all; None if it goes by their size, ``otherwise`` if it makes none."""
+    if isinstance(serializer, serializers.AutoBatchedSerializer):
+        return None
+    size: int = getattr(serializer, "batchSize", 0)
+    return size or otherwise
+
+
+def _frames(jrdd: Any, rdds: list[RDD[Any]]) -> RDD[Any]:
+    return RDD(jrdd, rdds[0].ctx, serializers.NoOpSerializer())
+
+
+def _joined(rdds: list[RDD[Any]]) -> Any:
+    joined = rdds[0]._jrdd
+    for other in rdds[1:]:
+        joined = joined.union(other._jrdd)
+    return joined
