@@ -17,6 +17,7 @@ from bigdebug.spark.rdd.captures import Captures
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller
 from bigdebug.spark.rdd.runs import Action, Runs
+from bigdebug.spark.streams import Streams
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
@@ -48,6 +49,7 @@ class Recorder:
         self.skipping = False
         self.progress = True
         self.runs = Runs(sc, store)
+        self.streams = Streams(sc)
         self._beside = ThreadPoolExecutor(1, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)

@@ -13,7 +13,7 @@ from bigdebug.errors import SourceChangedError
 from bigdebug.graph import Form, Kind
 from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.definition import Source, definitions
-from bigdebug.spark.rdd.splits import Splits
+from bigdebug.spark.rdd.splits import behind, files, pieces
 from bigdebug.trace.origins import SourceFacts, Stamp
 from bigdebug.trace.textlines import local_path
 
@@ -89,18 +89,18 @@ def facts_of(source: Captured) -> SourceFacts:
     detail = dict(operator.detail)
     kind = detail.get("type", "rdd")
     dataset = operator.dataset or operator.name
-    read = Splits(running(source.ctx), source._plain_jrdd().rdd())
+    streams, rdd = source._recorder.streams, source._plain_jrdd().rdd()
     if kind in ("text", "file"):
-        splits = read.pieces()
+        splits = pieces(streams, rdd)
         if splits:
             hadoop = source.ctx._jsc.hadoopConfiguration()
             plain = bool(detail.get("unicode")) and hadoop.get("textinputformat.record.delimiter") is None
             return _stamped(source, SourceFacts(dataset, kind, splits, plain=plain))
         kind = "rdd"
     if kind == "files":
-        return _stamped(source, SourceFacts(dataset, kind, files=read.files()))
+        return _stamped(source, SourceFacts(dataset, kind, files=files(rdd)))
     if kind == "rdd":
-        return _stamped(source, SourceFacts(dataset, kind), read.behind())
+        return _stamped(source, SourceFacts(dataset, kind), behind(streams, rdd))
     return SourceFacts(dataset, kind, **{k: detail[k] for k in ("length", "batch", "slices") if k in detail})
 
 

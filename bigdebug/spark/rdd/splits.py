@@ -1,7 +1,4 @@
-"""Splits: which files, and which pieces of them, Spark reads for the partitions of an RDD.
-
-Spark's objects are asked by streams of the JVM's own: a call for each of 10,000 splits from here would take seconds.
-"""
+"""Splits: which files, and which pieces of them, Spark reads for the partitions of an RDD."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from bigdebug.spark.streams import Streams
 from bigdebug.trace.origins import Split
 
 _OF_HADOOP = ("HadoopRDD", "WholeTextFileRDD", "BinaryFileRDD")
@@ -21,105 +19,67 @@ _FAR = 500
 """After so many RDDs the search for files behind one ends."""
 
 
-class Splits:
-    """What the partitions of a Java RDD read, asked through the gateway of ``sc``."""
+def pieces(streams: Streams, rdd: Any) -> tuple[Split, ...]:
+    """The piece of a file that each partition of a Java RDD reads, or none if that is not how it reads."""
+    read = _read_by_hadoop(rdd)
+    if read is None:
+        return ()
+    older = read.getClass().getSimpleName() == "HadoopRDD"
+    values = ("inputSplit" if older else "serializableHadoopSplit", "value")
+    partitions = read.partitions()
+    names = streams.texts(streams.mapped(streams.of_array(partitions), *values, "getClass", "getName").distinct())
+    if any(not name.endswith("FileSplit") or "Combine" in name for name in names):
+        return ()
+    texts = streams.texts(streams.of_array(partitions), *values, "toString")
+    return tuple(_split(text) for text in texts)
 
-    def __init__(self, sc: Any, rdd: Any) -> None:
-        self._sc = sc
-        self._jvm = sc._jvm
-        self._rdd = rdd
 
-    def pieces(self) -> tuple[Split, ...]:
-        """The piece of a file that each partition reads, or none if that is not how the RDD reads."""
-        found = self._read_by_hadoop()
-        if found is None:
-            return ()
-        names = self._texts(self._splits(found), "getClass", "getName")
-        if any(not name.endswith("FileSplit") or "Combine" in name for name in names):
-            return ()
-        pieces = [_PIECE.fullmatch(text) for text in self._texts(self._splits(found), "toString")]
-        return tuple(Split(p[1], int(p[2]), int(p[3])) for p in pieces if p is not None)
+def _split(text: str) -> Split:
+    piece = _PIECE.fullmatch(text)
+    assert piece is not None, text
+    return Split(piece[1], int(piece[2]), int(piece[3]))
 
-    def files(self) -> tuple[tuple[str, ...], ...]:
-        """The files that each partition reads where each file is one record."""
-        found = self._read_by_hadoop()
-        if found is None:
-            return ()
-        values = (partition.serializableHadoopSplit().value() for partition in found.partitions())
-        return tuple(tuple(path.toString() for path in value.getPaths()) for value in values)
 
-    def behind(self) -> set[str]:
-        """The files that anything behind the RDD reads, as far as Spark tells: DataFrames and RDDs of files."""
-        found: set[str] = set()
-        for rdd in self._ancestors():
-            name = rdd.getClass().getSimpleName()
-            if name == "FileScanRDD":
-                partitions = self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(rdd.filePartitions())
-                files = self._mapped(partitions.stream(), "files").flatMap(self._function(self._stream_of_array()))
-                found.update(self._texts(files, "toPath", "toString"))
-            elif name.endswith(_OF_HADOOP):
-                mine = Splits(self._sc, rdd)
-                found.update(piece.path for piece in mine.pieces()) if name.endswith("HadoopRDD") else found.update(*mine.files())
-        return found
+def files(rdd: Any) -> tuple[tuple[str, ...], ...]:
+    """The files that each partition of a Java RDD reads where each file is one record."""
+    read = _read_by_hadoop(rdd)
+    if read is None:
+        return ()
+    values = (partition.serializableHadoopSplit().value() for partition in read.partitions())
+    return tuple(tuple(path.toString() for path in value.getPaths()) for value in values)
 
-    def _read_by_hadoop(self) -> Any:
-        """The RDD that reads for this one, partition by partition; None if it is not Hadoop that reads."""
-        rdd = self._rdd
-        while not rdd.getClass().getSimpleName().endswith(_OF_HADOOP):
-            dependencies = rdd.dependencies()
-            if dependencies.size() != 1:
-                return None
-            rdd = dependencies.head().rdd()
-        return rdd
 
-    def _ancestors(self) -> Iterator[Any]:
-        seen, todo = set[int](), [self._rdd]
-        while todo and len(seen) < _FAR:
-            rdd = todo.pop()
-            if rdd.id() not in seen:
-                seen.add(rdd.id())
-                yield rdd
-                dependencies = rdd.dependencies()
-                todo.extend(dependencies.apply(i).rdd() for i in range(dependencies.size()))
+def behind(streams: Streams, rdd: Any) -> set[str]:
+    """The files that anything behind a Java RDD reads, as far as Spark tells: DataFrames and RDDs of files."""
+    found: set[str] = set()
+    for ancestor in _ancestors(rdd):
+        name = ancestor.getClass().getSimpleName()
+        if name == "FileScanRDD":
+            arrays = streams.mapped(streams.of_sequence(ancestor.filePartitions()), "files")
+            found.update(streams.texts(streams.of_arrays(arrays), "toPath", "toString"))
+        elif name.endswith("HadoopRDD"):
+            found.update(piece.path for piece in pieces(streams, ancestor))
+        elif name.endswith(_OF_HADOOP):
+            found.update(*files(ancestor))
+    return found
 
-    def _splits(self, rdd: Any) -> Any:
-        """A Java stream of the splits of an RDD that Hadoop reads."""
-        partitions = self._stream_of_array().invoke(None, self._array("java.lang.Object", rdd.partitions()))
-        older = rdd.getClass().getSimpleName() == "HadoopRDD"
-        return self._mapped(partitions, "inputSplit" if older else "serializableHadoopSplit", "value")
 
-    # ---- streams of the JVM -----------------------------------------------------------------------------------
+def _read_by_hadoop(rdd: Any) -> Any:
+    """The RDD that reads for this one, partition by partition; None if it is not Hadoop that reads."""
+    while not rdd.getClass().getSimpleName().endswith(_OF_HADOOP):
+        dependencies = rdd.dependencies()
+        if dependencies.size() != 1:
+            return None
+        rdd = dependencies.head().rdd()
+    return rdd
 
-    def _texts(self, stream: Any, *methods: str) -> list[str]:
-        """What ``methods``, one on the result of the other, give for each object of a stream."""
-        text = self._mapped(stream, *methods).collect(self._jvm.java.util.stream.Collectors.joining("\0"))
-        return str(text).split("\0") if text else []
 
-    def _mapped(self, stream: Any, *methods: str) -> Any:
-        """Of the classes that a stream may hold, all have to have ``methods``: they are looked up on the first object."""
-        held = stream.toList()
-        for name in methods:
-            if held.isEmpty():
-                break
-            method = held.get(0).getClass().getMethod(name, self._array("java.lang.Class"))
-            held = held.stream().map(self._function(method)).toList()
-        return held.stream()
-
-    def _function(self, method: Any) -> Any:
-        """A Java method as a java.util.function.Function."""
-        invoke = self._jvm.java.lang.invoke
-        handle = invoke.MethodHandles.publicLookup().unreflect(method)
-        return invoke.MethodHandleProxies.asInterfaceInstance(self._class("java.util.function.Function"), handle)
-
-    def _stream_of_array(self) -> Any:
-        objects = self._array("java.lang.Class", self._class("[Ljava.lang.Object;"))
-        return self._class("java.util.Arrays").getMethod("stream", objects)
-
-    def _class(self, name: str) -> Any:
-        return self._jvm.java.lang.Class.forName(name)
-
-    def _array(self, kind: str, *values: Any) -> Any:
-        array = self._sc._gateway.new_array(getattr(self._jvm, kind), len(values))
-        for number, value in enumerate(values):
-            array[number] = value
-        return array
+def _ancestors(rdd: Any) -> Iterator[Any]:
+    seen, todo = set[int](), [rdd]
+    while todo and len(seen) < _FAR:
+        current = todo.pop()
+        if current.id() not in seen:
+            seen.add(current.id())
+            yield current
+            dependencies = current.dependencies()
+            todo.extend(dependencies.apply(i).rdd() for i in range(dependencies.size()))
