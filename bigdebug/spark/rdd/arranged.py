@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyspark import RDD
+from pyspark import RDD, SparkContext
 from pyspark import serializers as _serializers
 from pyspark.core.rdd import PipelinedRDD
 
@@ -63,7 +63,7 @@ def coalesced(targets: int) -> Arrange:
 
 def united(rdds: list[RDD[Any]]) -> RDD[Any]:
     """As PySpark does it, who aligns two RDDs that are partitioned alike."""
-    return RDD.union(*rdds) if len(rdds) == 2 else rdds[0].ctx.union(rdds)
+    return RDD.union(*rdds) if len(rdds) == 2 else SparkContext.union(rdds[0].ctx, rdds)
 
 
 def zipped(batch: int) -> Arrange:

@@ -76,7 +76,7 @@ class Rerun:
         def complain(split: int) -> Exception:
             return RuntimeError(f"bigdebug: {names} gave other records in partition {split} than in the run")
 
-        return PipelinedRDD(again.base, Verified(recompute, expected, complain, edit))
+        return PipelinedRDD(self._base(again), Verified(recompute, expected, complain, edit))
 
     def reading(self, rdd: Captured) -> Stage:
         """A stage that reads ``rdd``, where no stage of the run does."""
@@ -127,7 +127,7 @@ class Rerun:
         function = replace(again.function, stage=name, lazy=False)
         drained = Drained(function, frozenset(partitions), self._told.limits(origin, partitions))
         with self._as_run():
-            self.job("deriving lineage", again.base, drained, dict.fromkeys(partitions, ()))
+            self.job("deriving lineage", self._base(again), drained, dict.fromkeys(partitions, ()))
         trouble = [report.error for report in self._recorder.runs.reports_of(self._run.id) if report.stage == name and report.error]
         store = self._run.lineage.store
         store.forget(self._run.id)
@@ -149,10 +149,14 @@ class Rerun:
         internal = self._told.internal(stage)
         return again.before(internal) if internal else again
 
+    def _base(self, again: Again) -> RDD[Any]:
+        with self._recorder.plain():
+            return again.base
+
     # ---- comparing --------------------------------------------------------------------------------------------
 
     def _computed(self, again: Again, recompute: Recompute) -> tuple[list[Any], dict[int, Known]]:
-        found = self.job("computing records again", again.base, recompute, recompute.wanted)
+        found = self.job("computing records again", self._base(again), recompute, recompute.wanted)
         facts = {seen.partition: seen.known for seen in found if isinstance(seen, Facts)}
         return [answer for answer in found if not isinstance(answer, Facts)], facts
 
@@ -165,7 +169,7 @@ class Rerun:
         fine = replace(stage, id=stage.id + FINE, segments=tuple(segment for segment, _ in again.pieces))
         lineage = self._run.lineage
         found = {}
-        for seen in self.job("comparing with another run", again.base, witness, witness.wanted):
+        for seen in self.job("comparing with another run", self._base(again), witness, witness.wanted):
             kept = lineage.store.block(lineage.runs, stage.id, seen.partition)
             block = Block(fine.id, seen.partition, 0, seen.levels, 0, seen.columns)
             if kept is not None and not kept.stub and not same_lineage(stage, kept, fine, block):
@@ -186,7 +190,7 @@ class Rerun:
         """Run the stage twice more with a digest behind each operator, and name the first that differs."""
         again = self._again(stage).fine()
         watch = Recompute(again.function, -1, {partition: np.empty(0)}, _dumps, watched=True, limits=self._told.limits(stage, [partition]))
-        first, second = (self.job("comparing operators", again.base, watch, {partition: ()})[-1] for _ in range(2))
+        first, second = (self.job("comparing operators", self._base(again), watch, {partition: ()})[-1] for _ in range(2))
         operators = [o for segment, _ in again.pieces for o in segment.operators]
         differing = [o for o, a, b in zip(operators, first.operators, second.operators) if a != b]
         if differing:
