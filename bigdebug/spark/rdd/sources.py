@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,18 +42,18 @@ def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
 
 def measured(subject: Captured) -> dict[int, SourceFacts]:
     """The facts of every source of ``subject`` as of now; asked of Spark once for each source and set of files."""
-    found, stored = {}, _stored_since(subject)
+    found = {}
     for known in definitions(subject):
         if isinstance(known._definition.lowering, Source):
             operator = known._definition.operator
             try:
                 fresh = note_facts(known)
-                fresh = replace(fresh, broken=_outdated(fresh, stored.get(operator.id)))
             except Exception as trouble:  # the job fails of the same, or does not read this source at all
                 reason = f"its files could not be looked at when the job began ({type(trouble).__name__})"
                 fresh = SourceFacts(operator.dataset or operator.name, "rdd", broken=reason)
             found[operator.id] = replace(fresh, dataset=known.given_name or fresh.dataset)
-    return found
+    outdated = "its files have changed since it was cached, and Spark may have read either"
+    return found | {source: replace(found[source], broken=outdated) for source in _outdated(subject, found)}
 
 
 def note_facts(source: Captured) -> SourceFacts:
@@ -64,23 +64,17 @@ def note_facts(source: Captured) -> SourceFacts:
     return fresh
 
 
-def _stored_since(subject: Captured) -> dict[int, int]:
-    """Since when Spark may hold, without capture, what it made of a source on the way to ``subject``: by source, in ns."""
-    found: dict[int, int] = {}
+def _outdated(subject: Captured, sources: Mapping[int, SourceFacts]) -> set[int]:
+    """Sources whose files have changed since Spark may hold, without capture, what was made of them."""
+    changed = {source: max((max(s.modified, s.replaced) for s in facts.stamps), default=0) for source, facts in sources.items()}
+    latest, found = max(changed.values(), default=0), set()
     for known in definitions(subject):
-        since = known.__dict__.get("_stored_since")
-        if since is not None and (isinstance(known._definition.lowering, Source) or known._stored()):
-            for behind in definitions(known):
-                operator = behind._definition.operator.id
-                found[operator] = min(since, found.get(operator, since))
+        since = known.__dict__.get("_stored_since", latest)
+        # Spark is asked only where it matters: a loop may have a cache in each round.
+        if since < latest and (isinstance(known._definition.lowering, Source) or known._stored()):
+            behind = {rdd._definition.operator.id for rdd in definitions(known)}
+            found |= {source for source in behind.intersection(changed) if changed[source] > since}
     return found
-
-
-def _outdated(facts: SourceFacts, since: int | None) -> str:
-    """Why a cache may hold something else than the files do; empty if it does not."""
-    if since is not None and any(max(stamp.modified, stamp.replaced) > since for stamp in facts.stamps):
-        return "its files have changed since it was cached, and Spark may have read either"
-    return ""
 
 
 def facts_of(source: Captured) -> SourceFacts:
