@@ -82,24 +82,27 @@ class SourceFacts:
             # By start: a file that is named twice is read twice, in the same splits.
             splits = enumerate(self.splits)
             earlier = list({s.start: p for p, s in splits if s.path == split.path and s.start < split.start}.values())
-            known = sizes(earlier) if earlier else {}
-            first = sum(known[p] for p in earlier)
+            first = _together(earlier, sizes)
             if self.type == "text":
                 return [Origin(self.dataset, split.path, line=int(p) + first + 1) for p in positions]
             return [Origin(self.dataset, split.path, row=int(p) + first) for p in positions]
-        first = self._first(partition, sizes)
-        return [Origin(self.dataset, index=int(p) + first) for p in positions]
+        dealt = self._dealt(partition)
+        start = _together(list(range(partition)), sizes) if dealt is None else dealt
+        return [Origin(self.dataset, index=int(p) + start) for p in positions]
 
-    def _first(self, partition: int, sizes: Sizes) -> int:
-        """The index of the first record of a partition, as PySpark's parallelize deals records out."""
+    def size(self, partition: int) -> int | None:
+        """The records of a partition, if the way in which PySpark's parallelize deals them out tells."""
+        first, following = self._dealt(partition), self._dealt(partition + 1)
+        return None if first is None or following is None else following - first
+
+    def _dealt(self, partition: int) -> int | None:
+        """The index of the first record of a partition of what parallelize made; None for other sources."""
         if self.type == "range":
             return int(partition * self.length / self.slices)
         if self.type == "collection":
             batches = -(-self.length // self.batch)
             return min(self.length, (partition * batches // self.slices) * self.batch)
-        earlier = list(range(partition))
-        known = sizes(earlier) if earlier else {}
-        return sum(known[p] for p in earlier)
+        return None
 
     def dump(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,6 +113,11 @@ class SourceFacts:
             **data, "splits": tuple(Split(**s) for s in data["splits"]), "stamps": tuple(Stamp(**s) for s in data["stamps"]),
             "files": tuple(map(tuple, data["files"])),
         })
+
+
+def _together(partitions: list[int], sizes: Sizes) -> int:
+    known = sizes(partitions) if partitions else {}
+    return sum(known[p] for p in partitions)
 
 
 def settled(mine: SourceFacts, known: Sequence[SourceFacts]) -> SourceFacts:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bigdebug.errors import SourceChangedError
+from bigdebug.spark.rdd.sources import facts_of
 from tests.spark.reading import read, same, written
 
 TEXT = ("org.apache.hadoop.mapreduce.lib.input.TextInputFormat", "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text")
@@ -270,3 +271,12 @@ def test_a_checkpoint_does_not_make_us_forget(dbg: Any, tmp_path: Path, how: str
         assert [str(origin).rsplit(":", 1)[1] for origin in seventh.getLineage().goBackAll().origins()] == ["8", "18"]
         assert doubled.getLineage().where(lambda x: x == 14).goBackAll().collect() == [6]
         assert doubled.getLineage().where(lambda x: x == 14).replay().collect() == [14]
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 4])
+@pytest.mark.parametrize("number", [0, 1, 7, 1000, 1025, 5000])
+@pytest.mark.parametrize("make", [range, lambda number: list(range(number))])
+def test_sizes_of_a_collection_are_those_that_spark_deals(dbg: Any, make: Any, number: int, partitions: int) -> None:
+    numbers = dbg.context.parallelize(make(number), partitions)
+    facts = facts_of(numbers)
+    assert [facts.size(p) for p in range(partitions)] == numbers.glom().map(len).collect()

@@ -124,6 +124,10 @@ class Questions:
 
     def sizes(self, operator: int, partitions: Collection[int]) -> dict[int, int]:
         """Records of an operator in partitions that the run did not read to their end; counted by a job, once."""
+        facts = self._run.sources.get(operator)
+        if facts is not None:
+            told = {(operator, p): facts.size(p) for p in partitions}
+            self._sizes.update({at: size for at, size in told.items() if size is not None})
         missing = [p for p in partitions if (operator, p) not in self._sizes]
         if missing:
             self.check_sources(operator)
