@@ -6,27 +6,21 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError
-from pyspark import RDD, SparkContext
-from pyspark.core.rdd import PipelinedRDD
-from pyspark.errors import PySparkException
-from pyspark.serializers import CPickleSerializer
 from tqdm import tqdm
 
-from bigdebug.agents.frames import Framed
 from bigdebug.errors import IncompleteLineageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 PATIENCE = 1.0
 """Seconds until there is a bar."""
 
 _EVERY = 0.2
-
-_DESTROYED = "after it was destroyed"
-"""What Spark says of a broadcast variable."""
 
 Bars = Callable[[str], AbstractContextManager[Any]]
 """Shows a bar of tqdm's with a title, for as long as it is entered."""
@@ -61,34 +55,14 @@ def own_python(sc: SparkContext) -> Iterator[None]:
         sc.pythonExec = before
 
 
-def answers(sc: SparkContext, base: RDD[Any], function: Any, partitions: Iterable[int]) -> list[Any]:
-    """What ``function`` gives on partitions of a plain RDD. It crosses as pickles, whichever serializer the context has."""
-    pickles: Any = CPickleSerializer()
-    made: RDD[Any] = PipelinedRDD(base, Framed(function, pickles.dumps))
-    return [answer for frame in SparkContext.runJob(sc, made, _all, sorted(partitions)) for answer in pickles.loads(frame)]
-
-
-def _all(records: Iterable[Any]) -> Iterable[Any]:
-    return records
-
-
 @contextmanager
 def progress(sc: SparkContext, what: str, shown: bool = True) -> Iterator[None]:
     """Within: jobs of this thread are ours, and a bar counts their finished tasks if they take longer than a second.
 
-    Costs two calls of the JVM for the tag that tells these jobs from others. Raises IncompleteLineageError where a job
-    needs a broadcast variable that is no more.
+    Costs two calls of the JVM for the tag that tells these jobs from others.
     """
     with own_python(sc), _counted(sc, what) if shown and shows_bars() else nullcontext():
-        try:
-            yield
-        except (PySparkException, Py4JError) as problem:
-            if _DESTROYED not in str(problem):
-                raise
-            raise IncompleteLineageError(
-                "This question needs a broadcast variable of the program, and that has been destroyed",
-                remedy="Destroy it after the questions, or run the job again under capture; rids are still answered.",
-            ) from problem
+        yield
 
 
 @contextmanager

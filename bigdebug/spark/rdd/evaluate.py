@@ -32,7 +32,8 @@ from bigdebug.agents.operations import (
 )
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Form, Operator
-from bigdebug.spark.jobs import answers, progress, running
+from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
@@ -122,7 +123,7 @@ class Evaluator:
             lines = self._questions.records(operator, places)
             return {p: list(self._wire.frames([lines[p][at] for at in sorted(lines[p])])) for p in wanted}
         sc = running(self._recorder.sc)
-        with self._recorder.plain(), progress(sc, "reading records", self._recorder.progress):
+        with self._recorder.plain(), asking(sc, "reading records", self._recorder.progress):
             records = self._questions.distributed(operator, places)
             try:
                 found = dict(answers(sc, records, Shipped(self._wire), wanted))
@@ -158,7 +159,7 @@ class Evaluator:
                 nodes.append(Node(operator.id, operator.parents, self._operation(rdd, lowering)))
         sc = running(self._recorder.sc)
         evaluation = Evaluation(tuple(nodes), self._wire, _outside, counting)
-        with self._recorder.plain(), progress(sc, "replaying", self._recorder.progress):
+        with self._recorder.plain(), asking(sc, "replaying", self._recorder.progress):
             base: RDD[Any] = SparkContext.parallelize(sc, [], 1)
             found = answers(sc, base, evaluation, [0])
         if found and isinstance(found[0], Declined):

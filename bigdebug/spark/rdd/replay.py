@@ -13,7 +13,7 @@ from bigdebug.agents.recompute import Without
 from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
 from bigdebug.errors import ReplayError
-from bigdebug.spark.jobs import progress
+from bigdebug.spark.asking import asking
 from bigdebug.spark.rdd.comparison import Comparison, compared
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
 from bigdebug.spark.rdd.positional import entries, partitionwise
@@ -89,7 +89,7 @@ class Replay:
 
     def _on_spark(self, action: str, *arguments: Any) -> Any:
         recorder = self._questions.recorder
-        with progress(recorder.sc, "replaying", recorder.progress):
+        with asking(recorder.sc, "replaying", recorder.progress):
             return getattr(self.rdd, action)(*arguments)
 
     def toPandas(self) -> Any:

@@ -22,7 +22,8 @@ from pyspark.core.rdd import PipelinedRDD
 from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Stage
-from bigdebug.spark.jobs import answers, progress, running
+from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
@@ -221,7 +222,7 @@ class Rerun:
     def job(self, what: str, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
         """Run ``function`` over partitions of a plain RDD, with a bar if it takes long."""
         sc = running(self._recorder.sc)
-        with self._recorder.plain(), progress(sc, what, self._recorder.progress):
+        with self._recorder.plain(), asking(sc, what, self._recorder.progress):
             return answers(sc, base, function, partitions)
 
     @contextmanager
