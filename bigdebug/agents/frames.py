@@ -21,7 +21,8 @@ _LONG = struct.Struct("!q")
 
 # cloudpickle gives each class that a function makes an id by chance, and writes it behind the name of what makes it again.
 _MADE = b"_make_skeleton_"
-_CHANCE = re.compile(rb"\x8c\x20[0-9a-f]{32}")
+# It is the last but one of what makes it; None is the last.
+_CHANCE = re.compile(rb"\x8c\x20[0-9a-f]{32}\x94Nt\x94R")
 
 Dumps = Callable[[Any], bytes]
 Loads = Callable[[bytes], Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import threading
+import uuid
 from dataclasses import make_dataclass
 from operator import add
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.accumulators import AccumulatorParam
 
-from bigdebug.errors import ReplayError
+from bigdebug.errors import NondeterminismError, ReplayError
 
 
 class Lists(AccumulatorParam[list[Any]]):
@@ -89,6 +90,17 @@ def test_records_of_classes_that_a_function_makes_are_recognized(dbg: Any) -> No
         points.map(lambda p: (p.a % 2, p)).groupByKey().mapValues(len).collect()
     assert made.getLineage().collect() == [(x, x) for x in range(4)]
     assert [p.a for p in points.getLineage().collect()] == [0, 1, 2, 3]
+
+
+def test_what_looks_like_the_id_of_a_class_is_compared_all_the_same(dbg: Any) -> None:
+    def drawn(x: int) -> Any:
+        return make_dataclass("Point", ["a", "b"])(uuid.uuid4().hex, None)
+
+    points = dbg.context.parallelize(range(4), 2).map(drawn)
+    with dbg.capture("drawn"):
+        points.collect()
+    with pytest.raises(NondeterminismError):
+        points.getLineage().collect()
 
 
 # ---- accumulators ---------------------------------------------------------------------------------------------
