@@ -75,6 +75,9 @@ class Runs:
     def __iter__(self) -> Iterator[Run]:
         return iter([kept.run for kept in self._kept.values()])
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def __contains__(self, run: Run) -> bool:
         return run.id in self._kept and self._kept[run.id].run is run
 
