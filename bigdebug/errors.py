@@ -58,6 +58,10 @@ class NondeterminismError(BigdebugError):
     """A stage whose recomputation disagrees with the run: its records cannot be shown again."""
 
 
+class UntraceableError(BigdebugError):
+    """An operator, or a source, through which lineage cannot be derived; named with its place in the query."""
+
+
 class PredicateError(BigdebugError):
     """A predicate of ``where`` that raised: on which record and line, and what. Its cause is PySpark's own account."""
 

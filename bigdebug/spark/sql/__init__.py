@@ -1,0 +1,1 @@
+"""Lineage of DataFrames and SQL, derived from their plans."""

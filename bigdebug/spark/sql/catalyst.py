@@ -1,0 +1,159 @@
+"""Catalyst: Spark's plans and expressions over the gateway. The one place that knows its classes and their versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from py4j.java_gateway import JavaObject, is_instance_of
+from py4j.protocol import Py4JError
+from pyspark.sql import Column, SparkSession
+from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.classic.dataframe import DataFrame
+
+Node = Any
+"""A logical plan in the JVM."""
+
+Expr = Any
+"""An expression in the JVM."""
+
+
+class Catalyst:
+    """Reads and makes plans for one SparkSession. A call of the JVM takes 0.1 to 0.3 ms; plans are small."""
+
+    def __init__(self, spark: SparkSession, jsession: Any = None) -> None:
+        """``jsession`` is the session in the JVM in which plans run; that of ``spark`` if None."""
+        self.spark = spark
+        self.jvm: Any = spark._jvm
+        self.jsession = spark._jsparkSession if jsession is None else jsession
+        catalyst = self.jvm.org.apache.spark.sql.catalyst
+        self._plans = catalyst.plans.logical
+        self._expressions = catalyst.expressions
+        self._optimizer = catalyst.optimizer
+
+    # ---- collections ------------------------------------------------------------------------------------------
+
+    def items(self, seq: Any) -> list[Any]:
+        """The elements of a Scala Seq."""
+        return [seq.apply(i) for i in range(seq.length())]
+
+    def seq(self, items: Iterable[Any]) -> Any:
+        return self.jvm.PythonUtils.toSeq(list(items))
+
+    def some(self, value: Any) -> Any:
+        return self.jvm.scala.Option.apply(value)
+
+    def is_a(self, value: Any, name: str) -> bool:
+        """Whether a value of the JVM is an instance of a class."""
+        return isinstance(value, JavaObject) and bool(is_instance_of(self.spark.sparkContext._gateway, value, name))
+
+    def is_expression(self, value: Any) -> bool:
+        return self.is_a(value, "org.apache.spark.sql.catalyst.expressions.Expression")
+
+    # ---- plans ------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def plan(frame: Any) -> Node:
+        """The analyzed plan of a DataFrame."""
+        return frame._jdf.queryExecution().analyzed()
+
+    def frame(self, plan: Node) -> DataFrame:
+        """The DataFrame of a plan; its columns are those of the plan, with their ids."""
+        return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(self.jsession, plan), self.spark)
+
+    def children(self, node: Node) -> list[Node]:
+        return self.items(node.children())
+
+    def with_children(self, node: Node, children: Sequence[Node]) -> Node:
+        return node.withNewChildren(self.seq(children))
+
+    def changed(self, node: Node, arguments: Mapping[int, Any]) -> Node:
+        """The node with some arguments of its constructor replaced; their number differs between versions."""
+        array = self.spark.sparkContext._gateway.new_array(self.jvm.java.lang.Object, node.productArity())  # type: ignore[union-attr]
+        for i in range(node.productArity()):
+            array[i] = arguments[i] if i in arguments else node.productElement(i)
+        return node.makeCopy(array)
+
+    def project(self, columns: Iterable[Expr], child: Node) -> Node:
+        return self._plans.Project(self.seq(columns), child)
+
+    def extended(self, child: Node, columns: Iterable[Expr]) -> Node:
+        """All columns of ``child``, and more."""
+        return self.project([*self.items(child.output()), *columns], child)
+
+    def filter(self, condition: Expr, child: Node) -> Node:
+        return self._plans.Filter(condition, child)
+
+    def join(self, left: Node, right: Node, kind: str, condition: Any, hint: Any) -> Node:
+        """``condition`` and ``hint`` as another join has them."""
+        joins = self.jvm.org.apache.spark.sql.catalyst.plans.JoinType
+        return self._plans.Join(left, right, joins.apply(kind), condition, hint)
+
+    def rule(self, name: str) -> Any:
+        """A rule of Spark's optimizer, which is an object."""
+        return getattr(getattr(self._optimizer, f"{name}$"), "MODULE$")
+
+    def has_rule(self, name: str) -> bool:
+        try:
+            self.rule(name)
+        except (Py4JError, TypeError, AttributeError):
+            return False
+        return True
+
+    @cached_property
+    def inline_ctes(self) -> Any:
+        """The rule that puts the plan of a CTE in the place of each reference."""
+        rule = self._optimizer.InlineCTE
+        for arguments in ((True, False, False), (True, False), (True,)):  # 4.3, 4.0 to 4.2, 3.x
+            try:
+                return rule(*arguments)
+            except Py4JError as problem:
+                if "does not exist" not in str(problem):
+                    raise
+        raise AttributeError("InlineCTE takes other arguments than in the versions of Spark that bigdebug knows")
+
+    # ---- expressions ------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def expression(column: Column) -> Expr:
+        """The expression of a column that names nothing unresolved."""
+        return column._jc.expr()  # type: ignore[attr-defined]
+
+    def column(self, expression: Expr) -> Column:
+        return ClassicColumn(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+
+    def alias(self, expression: Expr, name: str) -> Expr:
+        """A new column of that name."""
+        expressions = self._expressions
+        fresh = getattr(getattr(expressions, "NamedExpression$"), "MODULE$").newExprId()
+        none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
+        return expressions.Alias(expression, name, fresh, self.seq([]), none, self.seq([]))
+
+    def renamed(self, expression: Expr, column: Expr) -> Expr:
+        """``expression`` in the place of a column: under its name and id."""
+        none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
+        return self._expressions.Alias(expression, column.name(), column.exprId(), self.seq([]), none, self.seq([]))
+
+    def is_not_null(self, expression: Expr) -> Expr:
+        return self._expressions.IsNotNull(expression)
+
+    def literal(self, value: Any, kind: str) -> Expr:
+        """A literal of a type, given as Spark writes it: ``bigint``, ``struct<a:int>``."""
+        return self.null(kind) if value is None else self._literals.apply(value)
+
+    def null(self, kind: str) -> Expr:
+        return self._literals.create(None, self.jvm.org.apache.spark.sql.types.DataType.fromDDL(kind))
+
+    def null_of(self, expression: Expr) -> Expr:
+        """NULL of the type of another expression."""
+        return self._literals.create(None, expression.dataType())
+
+    def struct(self, expressions: Sequence[Expr]) -> Expr:
+        """A struct that is never NULL itself, of fields ``_0``, ``_1``, ..."""
+        named = [part for i, e in enumerate(expressions) for part in (self._literals.apply(f"_{i}"), e)]
+        return self._expressions.CreateNamedStruct(self.seq(named))
+
+    @cached_property
+    def _literals(self) -> Any:
+        return getattr(getattr(self._expressions, "Literal$"), "MODULE$")

@@ -1,0 +1,92 @@
+"""The normal form of a plan: no CTEs, no correlated subqueries, set operations as joins and aggregates.
+
+Spark's own rules do it, so what they make of a query has the query's meaning and, column by column, its ids. Tracing
+procedures are then few: those of joins and aggregates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bigdebug.errors import UntraceableError
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+
+_RULES = (
+    "PullOutGroupingExpressions",
+    "RewriteExceptAll",
+    "RewriteIntersectAll",
+    "ReplaceIntersectWithSemiJoin",
+    "ReplaceExceptWithAntiJoin",
+    "ReplaceDistinctWithAggregate",
+    "ReplaceDeduplicateWithAggregate",
+    "OptimizeOneRowRelationSubquery",
+    "PullupCorrelatedPredicates",
+    "RewritePredicateSubquery",
+    "RewriteCorrelatedScalarSubquery",
+    "RewriteLateralSubquery",
+)
+
+_ROUNDS = 20
+"""Each goes one subquery deeper; nobody nests so many."""
+
+
+def normal(catalyst: Catalyst, plan: Node) -> Node:
+    """The normal form of an analyzed plan. The same columns, by id; the same rows."""
+    return _Normal(catalyst).form(catalyst.inline_ctes.apply(plan))
+
+
+class _Normal:
+    def __init__(self, catalyst: Catalyst) -> None:
+        self._catalyst = catalyst
+        self._rules = [catalyst.rule(name) for name in _RULES]
+
+    def form(self, plan: Node) -> Node:
+        for _ in range(_ROUNDS):
+            before = plan
+            plan = self._inner(plan)
+            for rule in self._rules:
+                plan = rule.apply(plan)
+            if plan.fastEquals(before):
+                return plan
+        raise UntraceableError(
+            "Subqueries are nested too deeply to be traced", remedy="Write the inner ones as views of their own."
+        )
+
+    def _inner(self, plan: Node) -> Node:
+        """With subqueries that ask subqueries in normal form: the rules look at one depth at a time."""
+        if plan.subqueriesAll().isEmpty():
+            return plan
+        children = self._catalyst.children(plan)
+        formed = [self._inner(child) for child in children]
+        if any(new is not old for new, old in zip(formed, children)):
+            plan = self._catalyst.with_children(plan, formed)
+        if all(inner.subqueriesAll().isEmpty() for inner in self._catalyst.items(plan.subqueries())):
+            return plan
+        changed = {}
+        for i in range(plan.productArity()):
+            element = plan.productElement(i)
+            new = self._element(element)
+            if new is not element:
+                changed[i] = new
+        return self._catalyst.changed(plan, changed)
+
+    def _element(self, element: Any) -> Any:
+        """An argument of a node: an expression, a Seq or an Option of some, or something else."""
+        c = self._catalyst
+        if c.is_expression(element):
+            return self._expression(element)
+        if c.is_a(element, "scala.Option") and element.isDefined() and c.is_expression(element.get()):
+            return c.some(self._expression(element.get()))
+        if c.is_a(element, "scala.collection.immutable.Seq") and element.nonEmpty() and c.is_expression(element.head()):
+            return c.seq([self._expression(e) for e in c.items(element)])
+        return element
+
+    def _expression(self, expression: Expr) -> Expr:
+        c = self._catalyst
+        children = c.children(expression)
+        formed = [self._expression(child) for child in children]
+        if any(new is not old for new, old in zip(formed, children)):
+            expression = c.with_children(expression, formed)
+        if c.is_a(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"):
+            return expression.withNewPlan(self.form(expression.plan()))
+        return expression

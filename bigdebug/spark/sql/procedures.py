@@ -1,0 +1,221 @@
+"""Tracing procedures: how each logical operator carries the names of the records it was made from (Cui & Widom, Perm).
+
+The records of a *level* have names: rids at a source; at an aggregate the values of its group; elsewhere the names of the
+records below that make one up. Between two levels a plan is extended so that names ride along, a column for each level below.
+
+Two ways to extend it: with *witnesses*, each row stands for one way in which a record came about, so a semi join gives a row
+for each match; with *identities*, rows stay those of the query, and the names that ride along say which is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bigdebug.errors import UntraceableError
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.reading import PlanOperator
+
+BOUNDARIES = {"Aggregate", "Limit", "Window"}
+"""Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
+
+
+class Name(NamedTuple):
+    """The column that names records of a level; NULL where none took part."""
+
+    level: int
+    column: Expr
+
+
+class Extended(NamedTuple):
+    """A plan that has the columns of an operator, and names."""
+
+    plan: Node
+    names: tuple[Name, ...]
+
+
+@dataclass(frozen=True)
+class Association:
+    """How records of a level were made: a plan with a row for each witness, ``key`` says of which record.
+
+    ``parts`` are the columns that ``key`` is a struct of: conditions on them reach the sources.
+    """
+
+    plan: Node
+    parts: tuple[Expr, ...]
+    names: tuple[Name, ...]
+
+
+class Procedures:
+    """The procedures for one query. ``levels`` are the operators at which records are named, boundaries and others."""
+
+    def __init__(self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Collection[int]) -> None:
+        self._catalyst = catalyst
+        self._leaves = leaves
+        self._levels = levels
+
+    # ---- levels -----------------------------------------------------------------------------------------------
+
+    def exposed(self, operator: PlanOperator) -> tuple[Node, Expr]:
+        """The plan of a level with its rows as they are and a column that names them."""
+        c = self._catalyst
+        if operator.id in self._leaves:
+            return self._leaves[operator.id].named(c)
+        if operator.name == "Aggregate":
+            name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
+            return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
+        extended = self._within(operator, witnesses=False)
+        name = c.alias(c.struct([n.column for n in extended.names]), f"__bigdebug_{operator.id}")
+        return c.extended(extended.plan, [name]), name.toAttribute()
+
+    def association(self, operator: PlanOperator) -> Association:
+        """How the records of a level that is no source were made of those of the levels below."""
+        if operator.name == "Aggregate":
+            extended = self._with_subqueries(operator, self.extend(operator.inputs[0], witnesses=True))
+            return Association(extended.plan, tuple(self._group(operator)), extended.names)
+        parts = self.parts(operator)
+        extended = self._with_subqueries(operator, self._within(operator, witnesses=True))
+        known = {name.level: name.column for name in extended.names}
+        return Association(extended.plan, tuple(known[level] for level in parts), extended.names)
+
+    def parts(self, operator: PlanOperator) -> tuple[int, ...]:
+        """The levels whose names make up the name of a record at this level, which is no source and no aggregate."""
+        return tuple(n.level for n in self._within(operator, witnesses=False).names)
+
+    def _group(self, operator: PlanOperator) -> list[Expr]:
+        return self._catalyst.items(operator.node.groupingExpressions()) or [self._catalyst.literal(True, "boolean")]
+
+    # ---- within a level ---------------------------------------------------------------------------------------
+
+    def extend(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        """The plan of an operator with the names of the levels right below it, or its own if it is one."""
+        if operator.id in self._levels or operator.id in self._leaves:
+            plan, name = self.exposed(operator)
+            return Extended(plan, (Name(operator.id, name),))
+        return self._within(operator, witnesses)
+
+    def _within(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        procedure = _PROCEDURES.get(operator.name)
+        if procedure is None:
+            raise UntraceableError(
+                f"{operator} cannot be traced: {operator.node.simpleString(10)}",
+                remedy="Trace the DataFrames before and after it on their own.",
+            )
+        extended = procedure(self, operator, witnesses)
+        return self._with_subqueries(operator, extended) if witnesses else extended
+
+    def _with_subqueries(self, operator: PlanOperator, extended: Extended) -> Extended:
+        """All rows of an operator depend on the one row that a scalar subquery in its expressions gives."""
+        asked = [s for s in operator.subqueries if s.id not in {n.level for n in extended.names}]
+        if not asked:
+            return extended
+        c = self._catalyst
+        marks = [c.alias(c.literal(True, "boolean"), f"__bigdebug_{s.id}") for s in asked]
+        names = [Name(s.id, mark.toAttribute()) for s, mark in zip(asked, marks)]
+        return Extended(c.extended(extended.plan, marks), (*extended.names, *names))
+
+    # ---- operators --------------------------------------------------------------------------------------------
+
+    def _constant(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        return Extended(operator.node, ())
+
+    def _same(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        below = self.extend(operator.inputs[0], witnesses)
+        return below._replace(plan=self._catalyst.with_children(operator.node, [below.plan]))
+
+    def _limit(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        below = self.extend(operator.inputs[0], witnesses)
+        if witnesses:  # which rows there are, the names above say
+            return below
+        plan = below.plan
+        for node in reversed(operator.limits):
+            plan = self._catalyst.with_children(node, [plan])
+        return below._replace(plan=plan)
+
+    def _project(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        below = self.extend(operator.inputs[0], witnesses)
+        columns = [*self._catalyst.items(operator.node.projectList()), *(n.column for n in below.names)]
+        return below._replace(plan=self._catalyst.project(columns, below.plan))
+
+    def _expand(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        c, node = self._catalyst, operator.node
+        below = self.extend(operator.inputs[0], witnesses)
+        columns = c.seq([n.column for n in below.names])
+        projections = [row.concat(columns) for row in c.items(node.projections())]
+        plan = c.changed(node, {0: c.seq(projections), 1: node.output().concat(columns), 2: below.plan})
+        return below._replace(plan=plan)
+
+    def _union(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        c = self._catalyst
+        branches = [self.extend(child, witnesses) for child in operator.inputs]
+        plans, names = [], []
+        for i, branch in enumerate(branches):
+            columns = []
+            for j, other in enumerate(branches):
+                for name in other.names:
+                    column = name.column if i == j else c.null_of(name.column)
+                    columns.append(c.alias(column, f"__bigdebug_{name.level}"))
+            if i == 0:
+                levels = [name.level for other in branches for name in other.names]
+                names = [Name(level, column.toAttribute().withNullability(True)) for level, column in zip(levels, columns)]
+            plans.append(c.project([*c.items(operator.inputs[i].node.output()), *columns], branch.plan))
+        return Extended(c.with_children(operator.node, plans), tuple(names))
+
+    def _join(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        c, node = self._catalyst, operator.node
+        left = self.extend(operator.inputs[0], witnesses)
+        kind = node.joinType().toString()
+        if kind == "LeftAnti" or (not witnesses and kind == "LeftSemi"):
+            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
+        if kind.startswith("ExistenceJoin"):
+            return self._existence(operator, left, witnesses)
+        right = self.extend(operator.inputs[1], witnesses)
+        names = (*left.names, *right.names)
+        if kind != "LeftSemi":
+            return Extended(c.with_children(node, [left.plan, right.plan]), names)
+        matched = c.join(left.plan, right.plan, "inner", node.condition(), node.hint())
+        columns = [*c.items(operator.inputs[0].node.output()), *(n.column for n in names)]
+        return Extended(c.project(columns, matched), names)
+
+    def _existence(self, operator: PlanOperator, left: Extended, witnesses: bool) -> Extended:
+        c, node = self._catalyst, operator.node
+        if not witnesses:
+            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
+        right = self.extend(operator.inputs[1], witnesses)
+        mark = c.alias(c.literal(True, "boolean"), "__bigdebug_matched")
+        matched = c.join(left.plan, c.extended(right.plan, [mark]), "leftouter", node.condition(), node.hint())
+        exists = c.renamed(c.is_not_null(mark.toAttribute()), node.joinType().exists())
+        columns = [*c.items(operator.inputs[0].node.output()), exists, *(n.column for n in (*left.names, *right.names))]
+        return Extended(c.project(columns, matched), (*left.names, *right.names))
+
+
+_Procedure = Callable[[Procedures, PlanOperator, bool], Extended]
+
+_PROCEDURES: dict[str, _Procedure] = {
+    "Project": Procedures._project,
+    "Filter": Procedures._same,
+    "Sort": Procedures._same,
+    "ResolvedHint": Procedures._same,
+    "Generate": Procedures._same,
+    "Repartition": Procedures._same,
+    "RepartitionByExpression": Procedures._same,
+    "RebalancePartitions": Procedures._same,
+    "Limit": Procedures._limit,
+    "Join": Procedures._join,
+    "Union": Procedures._union,
+    "Expand": Procedures._expand,
+    "OneRowRelation": Procedures._constant,
+    "EmptyRelation": Procedures._constant,
+}
+
+
+def levels_of(root: PlanOperator, others: Sequence[int] = ()) -> frozenset[int]:
+    """The operators of a query at which records are named: boundaries, the result, the results of subqueries, others."""
+    found = {root.id, *others}
+    for operator in root:
+        found.update(s.id for s in operator.subqueries)
+        if operator.name in BOUNDARIES:
+            found.add(operator.id)
+    return frozenset(found)

@@ -1,0 +1,111 @@
+"""Reading a plan: the operators of a query, each with its node, as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from bigdebug.graph import Form, Kind, Operator, OperatorGraph
+from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.normal import normal
+
+_NAMES = {"LogicalRelation": "Relation", "GlobalLimit": "Limit", "LocalLimit": "Limit", "Offset": "Limit"}
+
+_TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics"}
+"""Nodes that give what they get, and are left out: CollectMetrics would count the rows of our questions as the user's."""
+
+_KINDS = {
+    "Filter": (Kind.FILTER, Form.KEPT), "Limit": (Kind.FILTER, Form.KEPT), "Aggregate": (Kind.AGGREGATOR, Form.CODES),
+    "Join": (Kind.JOIN, Form.JOIN), "Sort": (Kind.KEY_PRESERVING, Form.SORT), "Union": (Kind.DISPATCHER, Form.UNION),
+    "Window": (Kind.AGGREGATOR, Form.CODES), "Project": (Kind.KEY_PRESERVING, Form.ONE_TO_ONE),
+    "Generate": (Kind.DISPATCHER, Form.OFFSETS), "Expand": (Kind.DISPATCHER, Form.OFFSETS),
+    "Repartition": (Kind.KEY_PRESERVING, Form.SHUFFLE), "RepartitionByExpression": (Kind.KEY_PRESERVING, Form.SHUFFLE),
+    "RebalancePartitions": (Kind.KEY_PRESERVING, Form.SHUFFLE),
+}
+
+
+@dataclass(eq=False)
+class PlanOperator:
+    """An operator of a query: its node in the JVM, its inputs, and the subqueries that its expressions ask.
+
+    ``dataset`` names a source: a view or table, else the last part of a path. ``limits`` are the nodes of a limit, the
+    outermost first.
+    """
+
+    id: int
+    name: str
+    node: Node
+    inputs: tuple[PlanOperator, ...] = ()
+    subqueries: tuple[PlanOperator, ...] = ()
+    dataset: str | None = None
+    limits: tuple[Node, ...] = field(default=(), repr=False)
+
+    def __iter__(self) -> Iterator[PlanOperator]:
+        """All operators from the sources on, this one last."""
+        for child in (*self.inputs, *self.subqueries):
+            yield from child
+        yield self
+
+    @property
+    def parents(self) -> tuple[PlanOperator, ...]:
+        """What it reads: its inputs, then its subqueries."""
+        return (*self.inputs, *self.subqueries)
+
+    def __str__(self) -> str:
+        return f"{self.name}#{self.id}" + (f" {self.dataset}" if self.dataset else "")
+
+
+def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
+    """The operators of an analyzed plan in normal form. Costs some calls of the JVM for each node, no job."""
+    return _Reader(catalyst).read(normal(catalyst, plan))
+
+
+class _Reader:
+    def __init__(self, catalyst: Catalyst) -> None:
+        self._catalyst = catalyst
+        self._ids = count(1)
+
+    def read(self, node: Node, called: str | None = None) -> PlanOperator:
+        """``called`` is the innermost name above ``node``, if nothing but names, projections and filters stand between."""
+        limits = []
+        while (name := node.nodeName()) in _TRANSPARENT or (_NAMES.get(name) == "Limit"):
+            if name in _TRANSPARENT:
+                if limits and name in ("SubqueryAlias", "View"):
+                    break
+                called = node.identifier().name() if name == "SubqueryAlias" else called
+            else:
+                limits.append(node)
+            node = self._catalyst.children(node)[0]
+        if limits:
+            return self._limit(limits, self.read(node, called))
+        children = self._catalyst.children(node)
+        inputs = tuple(self.read(child, called if name in ("Project", "Filter") else None) for child in children)
+        if any(read.node is not child for read, child in zip(inputs, children)):
+            node = self._catalyst.with_children(node, [read.node for read in inputs])
+        subqueries = tuple(self.read(normal(self._catalyst, plan)) for plan in self._catalyst.items(node.subqueries()))
+        return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, None if children else called)
+
+
+    def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:
+        plan = below.node
+        for node in reversed(limits):
+            plan = self._catalyst.with_children(node, [plan])
+        return PlanOperator(next(self._ids), "Limit", plan, (below,), limits=tuple(limits))
+
+
+def graph_of(root: PlanOperator, names: dict[int, str]) -> OperatorGraph:
+    """The operators as plain data; ``names`` are those of the sources."""
+    operators = []
+    for operator in root:
+        kind, form = _KINDS.get(operator.name, (Kind.BLACK_BOX, Form.PAIRED) if operator.inputs else (Kind.SOURCE, Form.SOURCE))
+        operators.append(Operator(
+            operator.id, operator.name, kind, form, tuple(p.id for p in operator.parents), 1, dataset=names.get(operator.id),
+            detail={"does": _shown(operator.node)},
+        ))
+    return OperatorGraph(operators, [root.id])
+
+
+def _shown(node: Any) -> str:
+    return str(node.simpleString(25))
