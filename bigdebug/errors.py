@@ -34,6 +34,10 @@ class UnknownOperatorError(BigdebugError):
     """An operator, or a source, that is not part of the run that is asked."""
 
 
+class UnknownColumnError(BigdebugError):
+    """A column that the rows which are asked about do not have."""
+
+
 class StoreError(BigdebugError):
     """The lineage store cannot be read or written."""
 

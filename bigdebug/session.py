@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.spark.attachment import check_session, install, plain_context, running_session, uninstall
+from bigdebug.spark.attachment import DataFrame, check_session, install, plain_context, running_session, uninstall
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
+from bigdebug.spark.sql import lineage_frame
+from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.recorder import FrameRecorder
+from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
 from bigdebug.trace.table import Table
 
-STRATEGIES = ("auto", "inject", "lazy")
+STRATEGIES = ("auto", "inject", "defer", "lazy")
 
 _sessions: dict[Any, DebugSession] = {}
 """By SparkSession; the latest of each, attached or not."""
@@ -46,7 +50,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
             remedy="Name the store when you attach first, or dbg.detach() before.",
         )
     if not known.attached:
-        install(spark, known.context)
+        install(spark, known.context, known._frames)
         known.attached = True
     return known
 
@@ -109,6 +113,7 @@ class DebugSession:
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
         self.attached = False
         self._recorder = self.context._bigdebug
+        self._frames = FrameRecorder(spark, self._recorder)
 
     @property
     def store(self) -> Path:
@@ -144,7 +149,7 @@ class DebugSession:
     @property
     def runs(self) -> tuple[Run, ...]:
         """Captured runs, oldest first."""
-        return tuple(self._recorder.runs)
+        return tuple(sorted([*self._recorder.runs, *self._frames.runs], key=lambda run: int(run.id[1:])))
 
     @contextmanager
     def capture(self, name: str | None = None, strategy: str = "auto") -> Iterator[Capture]:
@@ -183,24 +188,31 @@ class DebugSession:
         The RDDs stay; an action under capture makes a new run. Traces of a forgotten run raise NotCapturedError.
         """
         for run in self.runs if runs is None else _each(runs):
-            self._recorder.forget(run)
+            self._frames.forget(run) if isinstance(run, FrameRun) else self._recorder.forget(run)
 
     @staticmethod
     def traceable(what: Any) -> bool:
         """True if ``lineage`` takes such a thing: an RDD with lineage, a run, what ``capture`` gave, or a trace."""
-        return isinstance(what, (Captured, Capture, LineageRDD, Run))
+        return isinstance(what, (Captured, Capture, LineageRDD, LineageFrame, Run, DataFrame))
 
-    def lineage(self, what: Any) -> LineageRDD:
-        """The trace over all records of an RDD, or over the records that a run's action was called on."""
-        if isinstance(what, LineageRDD):
+    def lineage(self, what: Any) -> Any:
+        """The trace over all records of an RDD or rows of a DataFrame, or over what a run's action was called on.
+
+        A LineageRDD or a LineageFrame. A DataFrame of which no action was captured is traced as it is now.
+        """
+        if isinstance(what, LineageRDD | LineageFrame):
             return what
+        if isinstance(what, DataFrame):
+            return lineage_frame.lineage_of(self._frames.asked(what))
         if isinstance(what, Captured):
             return lineage_of(what)
         run = what.runs[-1] if isinstance(what, Capture) and what.runs else what
+        if isinstance(run, FrameRun) and run in self._frames.runs:
+            return lineage_frame.lineage_of(run)
         if isinstance(run, Run) and run in self._recorder.runs:
             return trace_of(self._recorder, run, run.subject)
         raise NotCapturedError(
-            "Lineage is known for RDDs of dbg.context and for runs of this session", value=what,
+            "Lineage is known for DataFrames, RDDs of dbg.context and runs of this session", value=what,
             remedy="Make the RDD with dbg.context (or the sc that %load_ext bigdebug put in place).",
         )
 

@@ -2,7 +2,7 @@
 
 ``spark.sparkContext`` and ``SparkContext.getOrCreate()`` give the LineageContext, which shares its state with the
 context it stands for; ``df.rdd`` gives a captured RDD; and workers for the plain context run the Python that those of
-the LineageContext do. Sessions without bigdebug see none of it.
+the LineageContext do. Actions of DataFrames pass by the session's recorder. Sessions without bigdebug see none of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
+from bigdebug.spark.sql import actions
+from bigdebug.spark.sql.recorder import FrameRecorder
 
 # A property in PySpark 4.0, a cached_property in 4.3.
 _plain_rdd: Any = DataFrame.__dict__["rdd"]
@@ -47,8 +49,10 @@ def check_session(spark: Any) -> None:
         raise ValueError(f"this SparkSession has been stopped; {again} makes a new one")
 
 
-def install(spark: SparkSession, context: LineageContext) -> None:
+def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder) -> None:
     spark._sc = context
+    vars(spark)[actions.RECORDER] = frames
+    actions.install()
     plain = plain_context(context)
     vars(plain).setdefault(_PYTHON, plain.pythonExec)
     plain.pythonExec = context.pythonExec
@@ -60,9 +64,11 @@ def install(spark: SparkSession, context: LineageContext) -> None:
 def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
     """``last`` says that no other session is attached."""
     spark._sc = plain_context(context)
+    vars(spark).pop(actions.RECORDER, None)
     if SparkContext._active_spark_context is context:
         SparkContext._active_spark_context = plain_context(context)
     if last:
+        actions.uninstall()
         plain = plain_context(context)
         plain.pythonExec = vars(plain).pop(_PYTHON, plain.pythonExec)
         DataFrame.rdd = _plain_rdd  # type: ignore[method-assign]

@@ -8,9 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD, SparkContext
-from pyspark.traceback_utils import SCCallSiteSync
 
-from bigdebug.spark.rdd.definition import caller
+from bigdebug.spark.callers import called_by_user
 from bigdebug.spark.rdd.recorded import PLAIN, Recorded
 
 if TYPE_CHECKING:
@@ -62,17 +61,8 @@ def _followed(records: Iterator[Any], finish: Callable[[str], None]) -> Iterator
         finish(status)
 
 
-class _CallSite(SCCallSiteSync):
-    """Names the user's line in Spark's UI, where PySpark would take this file for the user's."""
-
-    def __init__(self, sc: SparkContext, name: str) -> None:
-        self._context = sc
-        self._call_site = f"{name} at {caller()[0] or 'unknown'}"
-
-
 def _called_by_user(recorder: Recorder, name: str) -> AbstractContextManager[Any]:
-    inner = recorder.defining or SCCallSiteSync._spark_stack_depth or recorder.sc._jsc is None
-    return nullcontext() if inner else _CallSite(recorder.sc, name)
+    return nullcontext() if recorder.defining else called_by_user(recorder.sc, name)
 
 
 def _action(name: str) -> Any:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from linecache import getline
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pyspark import RDD
 
 from bigdebug.agents.segments import Step
-from bigdebug.graph import CallSite, Form, Operator
+from bigdebug.graph import Form, Operator
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -125,23 +122,3 @@ def groups_of(rdd: Captured, jrdd: Any) -> list[list[int]]:
     if jrdd.id() not in known:
         known[jrdd.id()] = [list(partition.parentsIndices()) for partition in jrdd.rdd().partitions()]
     return known[jrdd.id()]
-
-
-_LIBRARY = ("pyspark", "bigdebug", "contextlib", "functools")
-
-
-def _of_library(module: str) -> bool:
-    return module.split(".", 1)[0] in _LIBRARY
-
-
-def caller() -> tuple[CallSite | None, str]:
-    """The nearest line of the user's program on the stack, and the name of the library method that it called."""
-    frame: FrameType | None = sys._getframe(1)
-    method = ""
-    while frame is not None and _of_library(frame.f_globals.get("__name__", "")):
-        method = frame.f_code.co_name
-        frame = frame.f_back
-    if frame is None:
-        return None, method
-    file, line = frame.f_code.co_filename, frame.f_lineno
-    return CallSite(file, line, getline(file, line).strip()), method

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
-from bigdebug.spark.rdd.captures import Captures
+from bigdebug.spark.callers import caller
+from bigdebug.spark.captures import Captures
 from bigdebug.spark.rdd.compiler import Compiler
-from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering, caller
+from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering
 from bigdebug.spark.rdd.runs import Action, Runs
 from bigdebug.spark.streams import Streams
 from bigdebug.store.directory import LineageStore
@@ -50,7 +51,7 @@ class Recorder:
         self.progress = True
         self.runs = Runs(sc, store)
         self.streams = Streams(sc)
-        self._beside = ThreadPoolExecutor(1, "bigdebug")
+        self.beside = ThreadPoolExecutor(1, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)
@@ -139,6 +140,9 @@ class Recorder:
                 action.uncompiled.add(rdd)
                 return rdd._plain_jrdd()
 
+    def next_run_id(self) -> str:
+        return f"r{next(self._run_ids)}"
+
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"
 
@@ -192,8 +196,8 @@ class Recorder:
         if capture is None:
             return None
         # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
-        facts = self._beside.submit(self._measure, subject)
-        action = Action(f"r{next(self._run_ids)}", name, subject, capture, facts)
+        facts = self.beside.submit(self._measure, subject)
+        action = Action(self.next_run_id(), name, subject, capture, facts)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
         self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)

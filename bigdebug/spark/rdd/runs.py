@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Operator, OperatorGraph
-from bigdebug.spark.rdd.captures import OpenCapture
+from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.rdd.compiler import Compiled
 from bigdebug.spark.rdd.definition import definitions, resolved
 from bigdebug.spark.rdd.recipe import Recipe

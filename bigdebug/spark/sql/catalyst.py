@@ -65,6 +65,22 @@ class Catalyst:
     def children(self, node: Node) -> list[Node]:
         return self.items(node.children())
 
+    def leaves(self, plan: Node) -> list[Node]:
+        """The sources of a plan, and of the subqueries in it."""
+        plans = [plan, *self.items(plan.subqueriesAll())]
+        return [leaf for each in plans for leaf in self.items(each.collectLeaves())]
+
+    def files(self, leaf: Node) -> list[str]:
+        """The URIs of the files that a relation reads, in one call."""
+        joined = self.jvm.org.apache.hadoop.util.StringUtils.join("\n", leaf.relation().location().inputFiles())
+        return joined.split("\n") if joined else []
+
+    def splits(self, leaf: Node) -> list[tuple[str, int]]:
+        """The file, and the first byte in it, that each partition of a relation of files reads; each reads one."""
+        scan = self.frame(leaf)._jdf.queryExecution().sparkPlan().collectLeaves().head()
+        parts = [p.files()[0] for p in self.items(scan.inputRDDs().head().filePartitions())]
+        return [(part.urlEncodedPath(), part.start()) for part in parts]
+
     def with_children(self, node: Node, children: Sequence[Node]) -> Node:
         return node.withNewChildren(self.seq(children))
 
@@ -137,6 +153,10 @@ class Catalyst:
 
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)
+
+    def field(self, struct: Expr, at: int) -> Expr:
+        none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
+        return self._expressions.GetStructField(struct, at, none)
 
     def literal(self, value: Any, kind: str) -> Expr:
         """A literal of a type, given as Spark writes it: ``bigint``, ``struct<a:int>``."""

@@ -52,17 +52,21 @@ def _flat(names: pa.StructArray, prefix: str) -> dict[str, pa.Array]:
     return found
 
 
-def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], keys: Any) -> Node:
-    """The rows of ``plan`` of which ``parts`` are one of ``keys``: structs with a field for each part."""
+def merged(names: pa.Array, more: pa.Array) -> pa.Array:
+    """The names of both, each once."""
+    return distinct(pa.chunked_array([names, more]))
+
+
+def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Sequence[pa.Array]) -> Node:
+    """The rows of ``plan`` in which ``parts`` are a row of ``fields``, an array for each part."""
     frame = catalyst.frame(plan)
     columns = [catalyst.column(part) for part in parts]
-    fields = keys.flatten()
     kinds = [part.dataType().sql() for part in parts]
     for column, field, kind in zip(columns, fields, kinds):
         if _plain(field.type) and len(values := field.unique()) <= _LISTED:
             frame = frame.filter(_listed(column, values, kind))
-    if len(parts) > 1 or not _plain(fields[0].type) or len(keys) > _LISTED:
-        if len(keys) <= _SPELLED and all(_plain(field.type) for field in fields):
+    if len(parts) > 1 or not _plain(fields[0].type) or len(fields[0]) > _LISTED:
+        if len(fields[0]) <= _SPELLED and all(_plain(field.type) for field in fields):
             rows = [[column.eqNullSafe(_literal(v, kind)) for column, v, kind in zip(columns, row, kinds)] for row in _rows(fields)]
             frame = frame.filter(reduce(or_, [reduce(and_, row) for row in rows]))
         else:

@@ -1,33 +1,45 @@
-"""Questions about one query: which records of a level were made of which below it, and the other way around."""
+"""Questions about one query: its operators, its sources, and the steps between them; read from the plan when first asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from concurrent.futures import Future
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
+from pyspark.sql import DataFrame
 
+from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import OperatorGraph
 from bigdebug.spark.sql.catalyst import Catalyst, Node
-from bigdebug.spark.sql.keys import distinct, restricted
+from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.leaves import Leaf, leaf_of
-from bigdebug.spark.sql.procedures import Association, Procedures, levels_of
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
-
-Found = Mapping[int, Any]
-"""Names of records, by level: an Arrow array of rids at a source, of structs elsewhere."""
+from bigdebug.spark.sql.steps import Steps
 
 
 class Questions:
-    """Answers from the plan of a query; reads it when first asked."""
+    """What can be asked about the query of one run, under the conditions under which it ran."""
 
-    def __init__(self, catalyst: Catalyst, plan: Node) -> None:
-        self.catalyst = catalyst
+    def __init__(self, spark: Any, plan: Node, conditions: Future[Conditions]) -> None:
+        self._spark = spark
         self._plan = plan
-        self._associations: dict[int, Association] = {}
+        self._conditions = conditions
+        self._steps: dict[frozenset[int], Steps] = {}
 
-    # ---- the query --------------------------------------------------------------------------------------------
+    @cached_property
+    def catalyst(self) -> Catalyst:
+        """Plans in the session of then."""
+        return Catalyst(self._spark, self._conditions.result().jsession)
+
+    @cached_property
+    def users(self) -> Catalyst:
+        """Plans in the user's own session: for DataFrames that are given away."""
+        return Catalyst(self._spark)
+
+    def check(self) -> None:
+        """Raise SourceChangedError if a file is not what it was when the query read it."""
+        self._conditions.result().check(self.catalyst)
 
     @cached_property
     def root(self) -> PlanOperator:
@@ -36,6 +48,23 @@ class Questions:
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:
         return {operator.id: operator for operator in self.root}
+
+    def operator(self, given: Any) -> int:
+        """The id of an operator, given as a DataFrame, an operator of the graph, or its id."""
+        if isinstance(given, DataFrame):
+            plan = read(self.catalyst, Catalyst.plan(given)).node
+            for operator in reversed(list(self.root)):
+                if operator.node.sameResult(plan):
+                    return operator.id
+            raise UnknownOperatorError(
+                "The query was not made of this DataFrame", value=given, remedy="Give one that it was made of, or an operator of run.graph.",
+            )
+        number = getattr(given, "id", given)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise UnknownOperatorError(
+                "This is not an operator", value=given, remedy="Give a DataFrame that the query was made of, or an operator of run.graph.",
+            )
+        return self.graph[number].id
 
     @cached_property
     def leaves(self) -> dict[int, Leaf]:
@@ -50,41 +79,10 @@ class Questions:
     def graph(self) -> OperatorGraph:
         return graph_of(self.root, {i: leaf.dataset for i, leaf in self.leaves.items()})
 
-    @cached_property
-    def levels(self) -> frozenset[int]:
-        return levels_of(self.root)
-
-    @cached_property
-    def subqueries(self) -> frozenset[int]:
-        """The results of scalar subqueries: one row each."""
-        return frozenset(s.id for operator in self.root for s in operator.subqueries)
-
-    @cached_property
-    def procedures(self) -> Procedures:
-        return Procedures(self.catalyst, self.leaves, self.levels)
-
-    # ---- steps ------------------------------------------------------------------------------------------------
-
-    def chosen(self, level: int, predicate: Any) -> Any:
-        """The names of a level's records that satisfy a condition on its columns; of all, if None."""
-        plan, name = self.procedures.exposed(self.operators[level])
-        frame = self.catalyst.frame(plan)
-        if predicate is not None:
-            frame = frame.filter(predicate)
-        return distinct(frame.select(self.catalyst.column(name).alias("name")).toArrow()["name"])
-
-    def association(self, level: int) -> Association:
-        if level not in self._associations:
-            self._associations[level] = self.procedures.association(self.operators[level])
-        return self._associations[level]
-
-    def back(self, level: int, names: Any) -> Found:
-        """The records of the levels right below that those of ``level`` were made of."""
-        known = self.association(level)
-        plan = known.plan if names is None or level in self.subqueries else restricted(self.catalyst, known.plan, known.parts, names)
-        return self._names(plan, known)
-
-    def _names(self, plan: Node, known: Association) -> Found:
-        columns = [self.catalyst.column(name.column).alias(f"n{i}") for i, name in enumerate(known.names)]
-        table: pa.Table = self.catalyst.frame(plan).select(*columns).toArrow()
-        return {name.level: distinct(table[f"n{i}"]) for i, name in enumerate(known.names)}
+    def steps(self, others: Iterable[int] = ()) -> Steps:
+        """The steps that stop at boundaries and at ``others``."""
+        self.check()
+        stops = frozenset(others)
+        if stops not in self._steps:
+            self._steps[stops] = Steps(self.catalyst, self.root, self.leaves, sorted(stops))
+        return self._steps[stops]

@@ -1,0 +1,58 @@
+"""Actions: the methods of PySpark's DataFrames and writers that run a query, told to the recorder of their session."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from pyspark.sql import DataFrameWriter, DataFrameWriterV2
+from pyspark.sql.classic.dataframe import DataFrame
+
+from bigdebug.spark.callers import called_by_user
+
+RECORDER = "_bigdebug_frames"
+"""Where a SparkSession keeps its recorder while bigdebug is attached to it."""
+
+_FRAMES = (
+    "collect", "count", "head", "first", "take", "tail", "isEmpty", "show", "toPandas", "toArrow", "toLocalIterator",
+)
+_WRITERS: tuple[tuple[type, tuple[str, ...]], ...] = (
+    (DataFrameWriter, ("save", "saveAsTable", "insertInto", "json", "parquet", "text", "csv", "orc", "xml", "jdbc")),
+    (DataFrameWriterV2, ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")),
+)
+
+_plain: dict[tuple[type, str], Any] = {}
+"""PySpark's own methods, while ours stand in their place."""
+
+
+def install() -> None:
+    """From here on the actions of all sessions pass by; those without a recorder run as they are."""
+    for kind, names in ((DataFrame, _FRAMES), *_WRITERS):
+        for name in names:
+            if (kind, name) not in _plain and name in vars(kind):
+                _plain[kind, name] = vars(kind)[name]
+                setattr(kind, name, _told(name, vars(kind)[name], kind is DataFrame))
+
+
+def uninstall() -> None:
+    for (kind, name), method in _plain.items():
+        setattr(kind, name, method)
+    _plain.clear()
+
+
+def _told(name: str, method: Any, of_frame: bool) -> Any:
+    @functools.wraps(method)
+    def action(self: Any, *args: Any, **kwargs: Any) -> Any:
+        frame = self if of_frame else self._df
+        recorder = vars(frame.sparkSession).get(RECORDER)
+        if recorder is None:
+            return method(self, *args, **kwargs)
+        with (
+            called_by_user(recorder.spark.sparkContext, name),
+            recorder.acting(name if of_frame else f"write.{name}", frame) as tell,
+        ):
+            result = method(self, *args, **kwargs)
+            tell(result)
+            return result
+
+    return action

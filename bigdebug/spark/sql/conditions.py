@@ -1,0 +1,59 @@
+"""Conditions: the settings under which a query was executed, and the files it read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from bigdebug.errors import SourceChangedError
+from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.trace.origins import Stamp
+
+_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a query was executed under: a session in the JVM with the settings of then, and stamps of the files it read."""
+
+    jsession: Any
+    stamps: Mapping[str, Stamp]
+
+    def check(self, catalyst: Catalyst) -> None:
+        """Raise SourceChangedError if a file is not what it was."""
+        for path, stamp in _now(catalyst, self.stamps).items():
+            if stamp != self.stamps[path]:
+                what = "is gone" if stamp is None else "has changed"
+                raise SourceChangedError(f"{path} {what} since the query read it", remedy="Run the query again under capture.")
+
+
+def stamps_of(catalyst: Catalyst, plan: Node) -> dict[str, Stamp]:
+    """The stamps of all files below a plan, by URI. A file that is not there has none."""
+    files: set[str] = set()
+    for leaf in catalyst.leaves(plan):
+        if leaf.nodeName() == "LogicalRelation" and catalyst.is_a(leaf.relation(), _FILES):
+            files.update(catalyst.files(leaf))
+    return {path: stamp for path, stamp in _now(catalyst, sorted(files)).items() if stamp is not None}
+
+
+def _now(catalyst: Catalyst, files: Iterable[str]) -> dict[str, Stamp | None]:
+    """The stamps of files as they are now; None for one that is gone."""
+    return {uri: _local(uri) if urlsplit(uri).scheme == "file" else _remote(catalyst, uri) for uri in files}
+
+
+def _local(uri: str) -> Stamp | None:
+    try:
+        return Stamp.of(uri, unquote(urlsplit(uri).path))
+    except OSError:
+        return None
+
+
+def _remote(catalyst: Catalyst, uri: str) -> Stamp | None:
+    path: Any = catalyst.jvm.org.apache.hadoop.fs.Path(catalyst.jvm.java.net.URI(uri))
+    files = path.getFileSystem(catalyst.jsession.sessionState().newHadoopConf())
+    if not files.exists(path):
+        return None
+    status = files.getFileStatus(path)
+    return Stamp(uri, status.getLen(), status.getModificationTime() * 1_000_000)

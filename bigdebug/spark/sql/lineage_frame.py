@@ -1,0 +1,292 @@
+"""LineageFrame: a trace over the rows of a DataFrame's query, and a DataFrame of the rows it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pyspark.sql import Column, DataFrame, Row
+
+from bigdebug.errors import UnknownOperatorError
+from bigdebug.graph import Operator
+from bigdebug.model import Origin
+from bigdebug.spark.sql.matching import matching
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.steps import Found, Names, Steps
+from bigdebug.trace.shown import counted, shown
+from bigdebug.trace.table import Table
+from bigdebug.trace.trace import whole
+
+_RID = "__bigdebug_rid"
+
+
+class LineageFrame:
+    """Rows at operators of a query, and where they came from or went to (Smoke 2.1). Lazy: steps cost nothing.
+
+    A row of a source is named by its rid. ``others`` are operators inside a segment at which this trace may stand.
+    """
+
+    def __init__(
+        self, run: FrameRun, operators: Iterable[int], standing: Callable[[], Found], others: frozenset[int] = frozenset(),
+    ) -> None:
+        self.run = run
+        self.operators = tuple(sorted(operators))
+        self._others = others
+        self._find: Callable[[], Found] | None = standing
+        self._standing: Found = {}
+
+    # ---- where it stands --------------------------------------------------------------------------------------
+
+    @property
+    def standing(self) -> Found:
+        """The names of the rows, by operator; None for all rows of one. Found on first use."""
+        if self._find is not None:
+            self._standing = self._find()
+            self._find = None
+        return self._standing
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the sources that a backward trace from here can reach."""
+        graph = self.run.graph
+        reachable = {u for operator in self.operators for u in graph.upstream(operator)}
+        return tuple(name for source, name in self.run.input_names().items() if source in reachable)
+
+    def rids(self) -> npt.NDArray[np.int64]:
+        """The record ids at the sources that the trace stands at, ascending; one source after the other."""
+        found = [np.sort(self._names(operator).to_numpy(zero_copy_only=False)) for operator in self._sources("rids()")]
+        return np.concatenate(found).astype(np.int64) if found else np.empty(0, np.int64)
+
+    def count(self) -> int:
+        """How many rows the trace names. A source that stands for several occurrences counts each row once."""
+        return sum(len(self._names(operator)) for operator in self.operators)
+
+    def _names(self, operator: int) -> Names:
+        names = self.standing[operator]
+        if names is None:
+            steps = self._steps
+            names = steps.names(*steps.rows(operator, None))
+        return names
+
+    @property
+    def _steps(self) -> Steps:
+        return self.run.questions.steps(self._others)
+
+    # ---- narrowing --------------------------------------------------------------------------------------------
+
+    def where(self, condition: Column | str | Row | Mapping[str, Any] | Callable[[Row], Any]) -> LineageFrame:
+        """The rows for which ``condition`` holds: a Column, SQL, a function of a Row, or a Row itself (those equal to it)."""
+        operator = self._only("where()")
+
+        def find() -> Found:
+            steps, catalyst = self._steps, self.run.questions.catalyst
+            plan, name = steps.rows(operator, self.standing[operator])
+            return {operator: matching(catalyst, plan, name, self._columns(operator), condition, steps.names)}
+
+        return self._to([operator], find)
+
+    def __getitem__(self, name: str) -> LineageFrame:
+        """The part of the trace that stands at one input. A source that the query reads several times is one name."""
+        names = self.run.input_names()
+        every = [s for s, dataset in self.run.datasets().items() if dataset == name]
+        here = [s for s in every or [s for s, known in names.items() if known == name] if s in self.operators]
+        if not here:
+            near = get_close_matches(str(name), names.values(), 3) or sorted(names.values())
+            raise UnknownOperatorError(
+                "The trace does not stand at an input of this name", value=name, remedy=f"It knows {', '.join(near)}.",
+            )
+        return self._to(here, lambda: {s: self.standing[s] for s in here if s in self.standing})
+
+    __iter__ = None
+
+    # ---- steps ------------------------------------------------------------------------------------------------
+
+    def goBackAll(self) -> LineageFrame:  # noqa: N802 (Titian's name)
+        """All source rows that contributed."""
+        return self._walk(frozenset(self.run.questions.leaves), ahead=False)
+
+    def goNextAll(self) -> LineageFrame:  # noqa: N802
+        """All rows of the result that these had a part in."""
+        return self._walk(frozenset([self.run.subject]), ahead=True)
+
+    def goBack(self, n: int = 1) -> LineageFrame:  # noqa: N802
+        """Back by ``n`` boundaries: aggregates, windows, limits, and sources."""
+        return self._step(n, ahead=False)
+
+    def goNext(self, n: int = 1) -> LineageFrame:  # noqa: N802
+        """Ahead by ``n`` boundaries."""
+        return self._step(n, ahead=True)
+
+    def back_to(self, operator: Any) -> LineageFrame:
+        """Back to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id."""
+        return self._to_one(operator, ahead=False)
+
+    def forward_to(self, operator: Any) -> LineageFrame:
+        """Ahead to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id."""
+        return self._to_one(operator, ahead=True)
+
+    def _to_one(self, operator: Any, ahead: bool) -> LineageFrame:
+        goal = self.run.questions.operator(operator)
+        return self._walk(frozenset([goal]), ahead, self._others | {goal})
+
+    def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None) -> LineageFrame:
+        graph = self.run.graph
+        ways = {u for o in self.operators for u in (graph.downstream(o) if ahead else graph.upstream(o))}
+        reached = sorted(goals & ways)
+        if not reached:
+            here = ", ".join(str(graph[o]) for o in self.operators)
+            raise UnknownOperatorError(
+                f"No way leads {'ahead' if ahead else 'back'} from {here} to {', '.join(str(graph[g]) for g in sorted(goals))}",
+                remedy="Trace from an operator of the same branch of the query.",
+            )
+        stops = self._others if others is None else others
+
+        def find() -> Found:
+            return self.run.questions.steps(stops).walk(self.standing, goals, ahead)
+
+        return LineageFrame(self.run, reached, find, stops)
+
+    def _step(self, n: int, ahead: bool) -> LineageFrame:
+        n = whole(n, "a trace goes by a whole number of steps")
+        if n < 1:
+            raise ValueError(f"a trace goes by at least one step, not {n}; goNext() is the way ahead and goBack() back")
+        steps = self._steps
+        reached = set(self.operators)
+        for _ in range(n):
+            reached = {other for level in reached for other in steps.next_to(level, ahead)}
+
+        def find() -> Found:
+            found = self.standing
+            for _ in range(n):
+                found = steps.step(found, ahead)
+            return found
+
+        return self._to(reached, find)
+
+    def _to(self, operators: Iterable[int], find: Callable[[], Found]) -> LineageFrame:
+        return LineageFrame(self.run, operators, find, self._others)
+
+    # ---- rows -------------------------------------------------------------------------------------------------
+
+    def toDF(self) -> DataFrame:  # noqa: N802 (PySpark's name)
+        """The rows as a DataFrame of the user's session, with the columns of the operator: SQL goes on from there (Smoke 2.1).
+
+        Lazy itself, once the trace has been followed.
+        """
+        operator = self._one_source("toDF()")
+        plan, _ = self._rows(operator)
+        catalyst = self.run.questions.users
+        return catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
+
+    def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802
+        """``toDF()`` under a name for SQL."""
+        self.toDF().createOrReplaceTempView(name)
+
+    def collect(self) -> list[Row]:
+        """The rows."""
+        return self.toDF().collect()
+
+    def take(self, num: int) -> list[Row]:
+        return self.toDF().take(whole(num, "the number of rows to take is a whole one"))
+
+    def toPandas(self) -> Any:  # noqa: N802
+        """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
+        frame, origins = self._located(None)
+        found = frame.toPandas()
+        rids = found.pop(_RID) if _RID in found else None
+        if rids is not None:
+            found.insert(0, "rid", rids)
+            found.insert(1, "origin", [str(origin) for origin in origins(rids.to_numpy())])
+        return found
+
+    def origins(self) -> list[Origin]:
+        """Where the traced rows came from, in the order of ``rids()``; for traces that stand at sources."""
+        leaves = self.run.questions.leaves
+        return [
+            origin for operator in self._sources("origins()")
+            for origin in leaves[operator].origins(self.run.questions.catalyst, np.sort(self._names(operator).to_numpy(zero_copy_only=False)))
+        ]
+
+    def show(self, n: int = 20, truncate: int | bool = 100) -> None:
+        """Print the first ``n`` rows with where they came from, cut to ``truncate`` characters (0 or False: not)."""
+        print(self.table(n).text(100 if truncate is True else int(truncate)))  # noqa: T201 (as PySpark's show does)
+
+    def table(self, n: int = 20) -> Table:
+        """The first ``n`` rows as a table that displays as text and as escaped HTML."""
+        frame, origins = self._located(n)
+        rows = frame.collect()
+        total = self.count()
+        where = " and ".join(str(self.run.graph[o]) for o in self.operators)
+        notes = (f"{counted(total)} at {where}" + (f", the first {len(rows)} shown" if total > len(rows) else ""),)
+        header = list(frame.columns)
+        if not header or header[0] != _RID:
+            return Table(header, [[shown(v) for v in row] for row in rows], notes)
+        names = origins(np.array([row[0] for row in rows], dtype=np.int64))
+        return Table(["origin", *header[1:]], [[str(o), *(shown(v) for v in row[1:])] for o, row in zip(names, rows)], notes)
+
+    def _located(self, n: int | None) -> tuple[DataFrame, Callable[[Any], list[Origin]]]:
+        """The rows, at a source with their rids in front, and what gives the origins of rids."""
+        operator = self._one_source("this")
+        plan, name = self._rows(operator)
+        questions = self.run.questions
+        catalyst = questions.catalyst
+        columns = [catalyst.column(a) for a in catalyst.items(self._columns(operator))]
+        leaf = questions.leaves.get(operator)
+        frame = catalyst.frame(plan)
+        if leaf is None:
+            frame = frame.select(*columns)
+            return (frame if n is None else frame.limit(n)), lambda rids: []
+        frame = frame.select(catalyst.column(name).alias(_RID), *columns).orderBy(_RID)
+        return (frame if n is None else frame.limit(n)), lambda rids: leaf.origins(catalyst, rids)
+
+    def _rows(self, operator: int) -> tuple[Any, Any]:
+        """The plan of the rows, and their names; of all occurrences of a source, if it stands at several."""
+        names = [self.standing[o] for o in self.operators if o in self.standing]
+        return self._steps.rows(operator, self._steps.union(names))
+
+    def _columns(self, operator: int) -> Any:
+        return self.run.questions.operators[operator].node.output()
+
+    def _sources(self, what: str) -> tuple[int, ...]:
+        strange = [o for o in self.operators if o not in self.run.questions.leaves]
+        if strange:
+            raise UnknownOperatorError(
+                f"{what} is for rows of sources, and this trace stands at {self.run.graph[strange[0]]}",
+                remedy="Go back to the sources first: goBackAll().",
+            )
+        return self.operators
+
+    def _one_source(self, what: str) -> int:
+        """The operator to read rows at: the only one, or any occurrence of the only source."""
+        datasets = {self.run.datasets().get(o, o) for o in self.operators}
+        return self.operators[0] if len(datasets) == 1 else self._only(what)
+
+    def _only(self, what: str) -> int:
+        if len(self.operators) != 1:
+            names = [n for s, n in self.run.input_names().items() if s in self.operators]
+            raise UnknownOperatorError(
+                f"{what} needs a trace at one operator and this one stands at {len(self.operators)}",
+                remedy=f"Choose one first: trace[{names[0]!r}]." if names else "Choose one first.",
+            )
+        return self.operators[0]
+
+    def operator(self) -> Operator:
+        """The operator that the trace stands at, if it is one."""
+        return self.run.graph[self._only("operator()")]
+
+    def __repr__(self) -> str:
+        at = ", ".join(str(self.run.graph[o]) for o in self.operators)
+        return f"<trace of run {self.run.name!r} at {at}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        table = self.table()
+        return {"text/plain": table.text(), "text/html": table.html()}
+
+
+def lineage_of(run: FrameRun) -> LineageFrame:
+    """The trace over all rows of a run's result."""
+    return LineageFrame(run, [run.subject], lambda: {run.subject: None})
+

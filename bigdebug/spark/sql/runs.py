@@ -1,0 +1,52 @@
+"""Runs of DataFrames: captured actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from bigdebug.graph import OperatorGraph
+from bigdebug.model import Statistics
+from bigdebug.spark.sql.questions import Questions
+from bigdebug.trace.run import Run
+
+
+class FrameRun(Run):
+    """A captured action of a DataFrame. Its plan is read when something is asked: the action pays for nothing.
+
+    ``rows`` are those that the action gave, if it gave rows of the whole result and not too many.
+    """
+
+    def __init__(
+        self, number: str, name: str, action: str, status: str, frame: Any, questions: Questions,
+        statistics: Statistics, incomplete: Sequence[str] = (), rows: tuple[Any, ...] | None = None,
+    ) -> None:
+        # A frozen dataclass takes no assignment, and graph and subject wait.
+        vars(self).update(
+            id=number, name=name, action=action, status=status, statistics=statistics, incomplete=tuple(incomplete),
+            culprits=(), store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows,
+        )
+
+    frame: Any
+    questions: Questions
+    rows: tuple[Any, ...] | None
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @cached_property
+    def graph(self) -> OperatorGraph:  # type: ignore[override]
+        return self.questions.graph
+
+    @cached_property
+    def subject(self) -> int:  # type: ignore[override]
+        return self.questions.root.id
+
+    def datasets(self) -> dict[int, str]:
+        return {operator: leaf.dataset for operator, leaf in self.questions.leaves.items()}
+
+    def summary(self) -> str:
+        known = self.statistics
+        rows = f", {known.records_out:,} out" if known.records_out >= 0 else ""
+        return f"{self.name}: {self.action} {self.status}{rows}, {known.seconds:.1f} s, lineage derived when asked"

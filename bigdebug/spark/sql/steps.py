@@ -1,0 +1,139 @@
+"""Steps: from records of a level to those right below it that made them, and to those right above that they made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.keys import distinct, merged, restricted
+from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.procedures import Association, Procedures, levels_of
+from bigdebug.spark.sql.reading import PlanOperator
+
+Names = Any
+"""Names of records of one level as an Arrow array: rids at a source, structs elsewhere. None stands for all of them."""
+
+Found = Mapping[int, Names]
+"""Names by level."""
+
+
+class Steps:
+    """The levels of a query and the ways between them. ``others`` are operators to stop at, besides the boundaries."""
+
+    def __init__(
+        self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int] = (),
+    ) -> None:
+        self._catalyst = catalyst
+        self._leaves = leaves
+        self._operators = {operator.id: operator for operator in root}
+        self.levels = levels_of(root, others) | frozenset(leaves)
+        self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
+        self._procedures = Procedures(catalyst, leaves, self.levels)
+        self._associations: dict[int, Association] = {}
+        self.above = {level: _level_above(root, level, self.levels) for level in self.levels}
+
+    # ---- records of a level -----------------------------------------------------------------------------------
+
+    def rows(self, level: int, names: Names) -> tuple[Node, Expr]:
+        """The plan of a level's records with these names, and the column that names them."""
+        plan, name = self._procedures.exposed(self._operators[level])
+        return (plan, name) if names is None else (self._having(plan, level, name, names), name)
+
+    def names(self, plan: Node, name: Expr) -> Names:
+        """The names in a column of a plan, each once."""
+        return distinct(self._catalyst.frame(plan).select(self._catalyst.column(name).alias("name")).toArrow()["name"])
+
+    def _having(self, plan: Node, level: int, name: Expr, names: Names) -> Node:
+        """The rows of a plan in which ``name``, a column that names records of a level, is one of ``names``."""
+        c = self._catalyst
+        if level in self.subqueries:
+            return c.filter(c.is_not_null(name), plan)
+        if not pa.types.is_struct(names.type):
+            return restricted(c, plan, [name], [names])
+        fields = [c.field(name, i) for i in range(names.type.num_fields)]
+        return restricted(c, c.filter(c.is_not_null(name), plan), fields, names.flatten())
+
+    # ---- steps ------------------------------------------------------------------------------------------------
+
+    def next_to(self, level: int, ahead: bool) -> frozenset[int]:
+        """The levels that one step leads to."""
+        above = self.above[level]
+        if ahead:
+            return frozenset([level if above is None else above])
+        return frozenset([level]) if level in self._leaves else frozenset(n for n, a in self.above.items() if a == level)
+
+    @staticmethod
+    def union(names: Sequence[Names]) -> Names:
+        """Of several occurrences of a source."""
+        if any(each is None for each in names):
+            return None
+        return names[0] if len(names) == 1 else distinct(pa.chunked_array(list(names)))
+
+    def back(self, level: int, names: Names) -> Found:
+        """The records of the levels right below that those of ``level`` were made of."""
+        known = self._association(level)
+        plan = known.plan
+        if names is not None and level not in self.subqueries:
+            plan = restricted(self._catalyst, plan, known.parts, names.flatten())
+        columns = [self._catalyst.column(name.column).alias(f"n{i}") for i, name in enumerate(known.names)]
+        table = self._catalyst.frame(plan).select(*columns).toArrow()
+        return {name.level: distinct(table[f"n{i}"]) for i, name in enumerate(known.names)}
+
+    def ahead(self, level: int, names: Names) -> Found:
+        """The records of the level right above that those of ``level`` had a part in."""
+        above = self.above[level]
+        if above is None:
+            return {}
+        known, c = self._association(above), self._catalyst
+        column = next(name.column for name in known.names if name.level == level)
+        plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
+        key = c.alias(c.struct(known.parts), "key")
+        return {above: self.names(c.project([key], plan), key.toAttribute())}
+
+    def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
+        """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
+        todo, found = dict(start), {}
+        while todo:
+            # Backward what stands above first, and the other way around: so all ways into a level are known.
+            level = min(todo) if ahead else max(todo)
+            names = todo.pop(level)
+            if level in goals:
+                found[level] = names
+            else:
+                _merge(todo, self.step({level: names}, ahead))
+        return found
+
+    def step(self, start: Found, ahead: bool) -> Found:
+        """From records to those of the levels next to theirs; what stands at an end of the query stays."""
+        found: dict[int, Names] = {}
+        for level, names in start.items():
+            if self.above[level] is None if ahead else level in self._leaves:
+                _merge(found, {level: names})
+            else:
+                _merge(found, self.ahead(level, names) if ahead else self.back(level, names))
+        return found
+
+    def _association(self, level: int) -> Association:
+        if level not in self._associations:
+            self._associations[level] = self._procedures.association(self._operators[level])
+        return self._associations[level]
+
+
+def _merge(found: dict[int, Names], more: Found) -> None:
+    for level, names in more.items():
+        found[level] = merged(found[level], names) if level in found else names
+
+
+def _level_above(root: PlanOperator, level: int, levels: frozenset[int]) -> int | None:
+    """The level whose records are made of those of ``level``; None above the result."""
+    below, around = level, None
+    for operator in root:  # from the sources on: parents come later
+        if below in {parent.id for parent in operator.parents}:
+            below = operator.id
+            if operator.id in levels:
+                around = operator.id
+                break
+    return around
