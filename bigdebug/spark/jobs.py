@@ -57,12 +57,17 @@ def own_python(sc: SparkContext) -> Iterator[None]:
 
 @contextmanager
 def progress(sc: SparkContext, what: str, shown: bool = True) -> Iterator[None]:
-    """Within: jobs of this thread are ours, and a bar counts their finished tasks if they take longer than a second.
+    """Within: jobs of this thread are ours, with our Python, and have a bar if they take longer than a second."""
+    with own_python(sc), counted(sc, what, shown):
+        yield
+
+
+def counted(sc: SparkContext, what: str, shown: bool = True) -> AbstractContextManager[None]:
+    """Within: a bar counts the finished tasks of this thread's jobs if they take longer than a second.
 
     Costs two calls of the JVM for the tag that tells these jobs from others.
     """
-    with own_python(sc), _counted(sc, what) if shown and shows_bars() else nullcontext():
-        yield
+    return _counted(sc, what) if shown and shows_bars() else nullcontext()
 
 
 @contextmanager

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 from py4j.java_gateway import JavaObject, is_instance_of
 from py4j.protocol import Py4JError
 from pyspark.sql import Column, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
+from pyspark.sql.pandas.conversion import PandasConversionMixin
+
+from bigdebug.spark.jobs import counted
 
 Node = Any
 """A logical plan in the JVM."""
@@ -61,6 +65,12 @@ class Catalyst:
     def frame(self, plan: Node) -> DataFrame:
         """The DataFrame of a plan; its columns are those of the plan, with their ids."""
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(self.jsession, plan), self.spark)
+
+    def table(self, plan: Node, columns: Mapping[str, Expr]) -> pa.Table:
+        """Columns of a plan, computed now. No action of the user's: it is not captured."""
+        frame = self.frame(self.project([self.alias(column, name) for name, column in columns.items()], plan))
+        with counted(self.spark.sparkContext, "following lineage"):
+            return PandasConversionMixin.toArrow(frame)  # type: ignore[arg-type]
 
     def children(self, node: Node) -> list[Node]:
         return self.items(node.children())
@@ -170,9 +180,41 @@ class Catalyst:
         return self._literals.create(None, expression.dataType())
 
     def struct(self, expressions: Sequence[Expr]) -> Expr:
-        """A struct that is never NULL itself, of fields ``_0``, ``_1``, ..."""
-        named = [part for i, e in enumerate(expressions) for part in (self._literals.apply(f"_{i}"), e)]
+        """A struct that is never NULL itself, of fields ``_0``, ``_1``, ... that may be.
+
+        Where an outer join leaves the struct out, PySpark's toArrow would not have fields that may not be NULL.
+        """
+        true = self._literals.apply(True)
+        fields = [e if e.nullable() else self._expressions.If(true, e, self.null_of(e)) for e in expressions]
+        named = [part for i, e in enumerate(fields) for part in (self._literals.apply(f"_{i}"), e)]
         return self._expressions.CreateNamedStruct(self.seq(named))
+
+    # ---- window functions -------------------------------------------------------------------------------------
+
+    def window(self, function: Expr, partition: Sequence[Expr], order: Sequence[Expr], frame: Any) -> Expr:
+        spec = self._expressions.WindowSpecDefinition(self.seq(partition), self.seq(order), frame)
+        return self._expressions.WindowExpression(function, spec)
+
+    def row_number(self) -> Expr:
+        return self._expressions.RowNumber()
+
+    def minimum(self, expression: Expr) -> Expr:
+        return self._expressions.aggregate.Min(expression).toAggregateExpression()
+
+    def maximum(self, expression: Expr) -> Expr:
+        return self._expressions.aggregate.Max(expression).toAggregateExpression()
+
+    def rows_so_far(self) -> Any:
+        """The frame of ranks: all rows up to this one."""
+        return self._expressions.SpecifiedWindowFrame(self._object("RowFrame"), self._object("UnboundedPreceding"), self._object("CurrentRow"))
+
+    def ties(self) -> Any:
+        """The frame of the rows that the order does not tell from this one."""
+        return self._expressions.SpecifiedWindowFrame(self._object("RangeFrame"), self._object("CurrentRow"), self._object("CurrentRow"))
+
+    def _object(self, name: str) -> Any:
+        """An object of the expressions' package."""
+        return getattr(getattr(self._expressions, f"{name}$"), "MODULE$")
 
     @cached_property
     def _literals(self) -> Any:

@@ -7,7 +7,10 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -52,8 +55,18 @@ def _flat(names: pa.StructArray, prefix: str) -> dict[str, pa.Array]:
     return found
 
 
+def places(names: pa.Array, wanted: pa.Array) -> npt.NDArray[np.int64]:
+    """Where in ``names`` those stand that are ``wanted``."""
+    if not pa.types.is_struct(names.type):
+        return np.flatnonzero(pc.is_in(names, value_set=wanted).to_numpy(zero_copy_only=False))
+    known = {repr(value) for value in wanted.to_pylist()}
+    return np.array([i for i, value in enumerate(names.to_pylist()) if repr(value) in known], dtype=np.int64)
+
+
 def merged(names: pa.Array, more: pa.Array) -> pa.Array:
     """The names of both, each once."""
+    if not len(names) or not len(more):
+        return more if len(more) else names
     return distinct(pa.chunked_array([names, more]))
 
 

@@ -15,7 +15,7 @@ from bigdebug.graph import Operator
 from bigdebug.model import Origin
 from bigdebug.spark.sql.matching import matching
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import Found, Names, Steps
+from bigdebug.spark.sql.steps import NOTHING, Found, Names, Steps
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import whole
@@ -64,8 +64,11 @@ class LineageFrame:
         """How many rows the trace names. A source that stands for several occurrences counts each row once."""
         return sum(len(self._names(operator)) for operator in self.operators)
 
+    def _at(self, operator: int) -> Names:
+        return self.standing.get(operator, NOTHING)
+
     def _names(self, operator: int) -> Names:
-        names = self.standing[operator]
+        names = self._at(operator)
         if names is None:
             steps = self._steps
             names = steps.names(*steps.rows(operator, None))
@@ -83,7 +86,7 @@ class LineageFrame:
 
         def find() -> Found:
             steps, catalyst = self._steps, self.run.questions.catalyst
-            plan, name = steps.rows(operator, self.standing[operator])
+            plan, name = steps.rows(operator, self._at(operator))
             return {operator: matching(catalyst, plan, name, self._columns(operator), condition, steps.names)}
 
         return self._to([operator], find)
@@ -98,7 +101,7 @@ class LineageFrame:
             raise UnknownOperatorError(
                 "The trace does not stand at an input of this name", value=name, remedy=f"It knows {', '.join(near)}.",
             )
-        return self._to(here, lambda: {s: self.standing[s] for s in here if s in self.standing})
+        return self._to(here, lambda: {s: self._at(s) for s in here})
 
     __iter__ = None
 
@@ -179,7 +182,10 @@ class LineageFrame:
         operator = self._one_source("toDF()")
         plan, _ = self._rows(operator)
         catalyst = self.run.questions.users
-        return catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
+        frame = catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
+        leaf = self.run.questions.leaves.get(operator)
+        # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
+        return frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
 
     def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802
         """``toDF()`` under a name for SQL."""
@@ -244,8 +250,7 @@ class LineageFrame:
 
     def _rows(self, operator: int) -> tuple[Any, Any]:
         """The plan of the rows, and their names; of all occurrences of a source, if it stands at several."""
-        names = [self.standing[o] for o in self.operators if o in self.standing]
-        return self._steps.rows(operator, self._steps.union(names))
+        return self._steps.rows(operator, self._steps.union([self._at(o) for o in self.operators]))
 
     def _columns(self, operator: int) -> Any:
         return self.run.questions.operators[operator].node.output()

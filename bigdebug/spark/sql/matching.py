@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from decimal import Decimal
 from functools import reduce
 from operator import and_
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from bigdebug.errors import BigdebugError, UnknownColumnError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.trace.shown import shown
+
+_SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
 
 
 def matching(
@@ -23,9 +27,8 @@ def matching(
     """The names of the rows of ``plan`` that match; ``columns`` are those that the user knows."""
     frame = catalyst.frame(plan)
     known = catalyst.items(columns)
-    if isinstance(condition, Row) or isinstance(condition, Mapping):
-        frame = frame.filter(_equal(catalyst, known, condition))
-        return names(catalyst.plan(frame), name)
+    if isinstance(condition, Row | Mapping):
+        return names(catalyst.plan(_equal(catalyst, frame, known, condition)), name)
     if isinstance(condition, (Column, str)):
         try:
             frame = frame.filter(condition)
@@ -42,23 +45,34 @@ def matching(
         return names(catalyst.plan(frame.filter(test(row))), name)
 
 
-def _equal(catalyst: Catalyst, known: list[Expr], row: Any) -> Column:
+def _equal(catalyst: Catalyst, frame: DataFrame, known: list[Expr], row: Any) -> DataFrame:
+    """The rows that have these values: simple ones are written into the query, so that sources can skip; others are joined."""
+    hard = []
+    for column, value in _pairs(known, row):
+        kind = column.dataType().sql()
+        if isinstance(value, _SIMPLE):
+            frame = frame.filter(catalyst.column(column).eqNullSafe(F.lit(value).cast(kind)))
+        else:
+            hard.append((column, value, kind))
+    if hard:
+        schema = ", ".join(f"_{i} {kind}" for i, (_, _, kind) in enumerate(hard))
+        given = catalyst.spark.createDataFrame([tuple(value for _, value, _ in hard)], schema)
+        match = [catalyst.column(column).eqNullSafe(given[f"_{i}"]) for i, (column, _, _) in enumerate(hard)]
+        frame = frame.join(F.broadcast(given), reduce(and_, match), "left_semi")
+    return frame
+
+
+def _pairs(known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:
+    if isinstance(row, Row) and len(row) == len(known) and list(getattr(row, "__fields__", [])) == [a.name() for a in known]:
+        return list(zip(known, row))  # names may repeat
     values = row.asDict() if isinstance(row, Row) and hasattr(row, "__fields__") else row
-    if isinstance(values, Mapping):
-        by_name = {a.name(): a for a in known}
-        strange = [name for name in values if name not in by_name]
-        if strange:
-            raise UnknownColumnError(
-                "The query has no such column", value=strange[0], remedy=f"It has {', '.join(by_name)}.",
-            )
-        pairs = [(by_name[name], value) for name, value in values.items()]
-    elif len(values) == len(known):
-        pairs = list(zip(known, values))
-    else:
-        raise UnknownColumnError(f"The row has {len(values)} values and the query {len(known)} columns", value=row)
-    return reduce(and_, [
-        catalyst.column(a).eqNullSafe(F.lit(value).cast(a.dataType().sql())) for a, value in pairs
-    ], F.lit(True))
+    by_name = {a.name(): a for a in known}
+    if not isinstance(values, Mapping):
+        raise UnknownColumnError(f"A row without names has {len(values)} values", value=row, remedy=f"The columns are {', '.join(by_name)}.")
+    strange = [name for name in values if name not in by_name]
+    if strange:
+        raise UnknownColumnError("The query has no such column", value=strange[0], remedy=f"It has {', '.join(by_name)}.")
+    return [(by_name[name], value) for name, value in values.items()]
 
 
 def _unknown(problem: AnalysisException, condition: Any, names: list[str]) -> BigdebugError:

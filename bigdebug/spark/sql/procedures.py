@@ -28,6 +28,10 @@ class Name(NamedTuple):
     level: int
     column: Expr
 
+    def missing(self) -> Name:
+        """The same where an outer join may leave it out."""
+        return Name(self.level, self.column.withNullability(True))
+
 
 class Extended(NamedTuple):
     """A plan that has the columns of an operator, and names."""
@@ -125,6 +129,9 @@ class Procedures:
         below = self.extend(operator.inputs[0], witnesses)
         return below._replace(plan=self._catalyst.with_children(operator.node, [below.plan]))
 
+    def _window(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        return self.extend(operator.inputs[0], True) if witnesses else self._same(operator, False)
+
     def _limit(self, operator: PlanOperator, witnesses: bool) -> Extended:
         below = self.extend(operator.inputs[0], witnesses)
         if witnesses:  # which rows there are, the names above say
@@ -159,7 +166,7 @@ class Procedures:
                     columns.append(c.alias(column, f"__bigdebug_{name.level}"))
             if i == 0:
                 levels = [name.level for other in branches for name in other.names]
-                names = [Name(level, column.toAttribute().withNullability(True)) for level, column in zip(levels, columns)]
+                names = [Name(level, column.toAttribute()).missing() for level, column in zip(levels, columns)]
             plans.append(c.project([*c.items(operator.inputs[i].node.output()), *columns], branch.plan))
         return Extended(c.with_children(operator.node, plans), tuple(names))
 
@@ -174,6 +181,8 @@ class Procedures:
         right = self.extend(operator.inputs[1], witnesses)
         names = (*left.names, *right.names)
         if kind != "LeftSemi":
+            missing = {"LeftOuter": right.names, "RightOuter": left.names, "FullOuter": names}.get(kind, ())
+            names = tuple(name.missing() if name in missing else name for name in names)
             return Extended(c.with_children(node, [left.plan, right.plan]), names)
         matched = c.join(left.plan, right.plan, "inner", node.condition(), node.hint())
         columns = [*c.items(operator.inputs[0].node.output()), *(n.column for n in names)]
@@ -188,7 +197,7 @@ class Procedures:
         matched = c.join(left.plan, c.extended(right.plan, [mark]), "leftouter", node.condition(), node.hint())
         exists = c.renamed(c.is_not_null(mark.toAttribute()), node.joinType().exists())
         columns = [*c.items(operator.inputs[0].node.output()), exists, *(n.column for n in (*left.names, *right.names))]
-        return Extended(c.project(columns, matched), (*left.names, *right.names))
+        return Extended(c.project(columns, matched), (*left.names, *(name.missing() for name in right.names)))
 
 
 _Procedure = Callable[[Procedures, PlanOperator, bool], Extended]
@@ -203,6 +212,7 @@ _PROCEDURES: dict[str, _Procedure] = {
     "RepartitionByExpression": Procedures._same,
     "RebalancePartitions": Procedures._same,
     "Limit": Procedures._limit,
+    "Window": Procedures._window,
     "Join": Procedures._join,
     "Union": Procedures._union,
     "Expand": Procedures._expand,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -10,11 +11,15 @@ import pyarrow as pa
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import distinct, merged, restricted
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.procedures import Association, Procedures, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
 
 Names = Any
 """Names of records of one level as an Arrow array: rids at a source, structs elsewhere. None stands for all of them."""
+
+NOTHING: Names = pa.array([], pa.int64())
+"""No records, at any level."""
 
 Found = Mapping[int, Names]
 """Names by level."""
@@ -44,11 +49,13 @@ class Steps:
 
     def names(self, plan: Node, name: Expr) -> Names:
         """The names in a column of a plan, each once."""
-        return distinct(self._catalyst.frame(plan).select(self._catalyst.column(name).alias("name")).toArrow()["name"])
+        return distinct(self._catalyst.table(plan, {"name": name})["name"])
 
     def _having(self, plan: Node, level: int, name: Expr, names: Names) -> Node:
         """The rows of a plan in which ``name``, a column that names records of a level, is one of ``names``."""
         c = self._catalyst
+        if not len(names):
+            return c.filter(c.literal(False, "boolean"), plan)
         if level in self.subqueries:
             return c.filter(c.is_not_null(name), plan)
         if not pa.types.is_struct(names.type):
@@ -70,17 +77,18 @@ class Steps:
         """Of several occurrences of a source."""
         if any(each is None for each in names):
             return None
-        return names[0] if len(names) == 1 else distinct(pa.chunked_array(list(names)))
+        return reduce(merged, names, NOTHING)
 
     def back(self, level: int, names: Names) -> Found:
         """The records of the levels right below that those of ``level`` were made of."""
         known = self._association(level)
         plan = known.plan
+        if names is not None and (peers := self._peers(level)) is not None:
+            names = peers.back(names)
         if names is not None and level not in self.subqueries:
             plan = restricted(self._catalyst, plan, known.parts, names.flatten())
-        columns = [self._catalyst.column(name.column).alias(f"n{i}") for i, name in enumerate(known.names)]
-        table = self._catalyst.frame(plan).select(*columns).toArrow()
-        return {name.level: distinct(table[f"n{i}"]) for i, name in enumerate(known.names)}
+        table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
+        return {name.level: distinct(table[f"n{name.level}"]) for name in known.names}
 
     def ahead(self, level: int, names: Names) -> Found:
         """The records of the level right above that those of ``level`` had a part in."""
@@ -90,8 +98,9 @@ class Steps:
         known, c = self._association(above), self._catalyst
         column = next(name.column for name in known.names if name.level == level)
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
-        key = c.alias(c.struct(known.parts), "key")
-        return {above: self.names(c.project([key], plan), key.toAttribute())}
+        found = self.names(plan, c.struct(known.parts))
+        peers = self._peers(above)
+        return {above: found if peers is None else peers.ahead(found)}
 
     def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
         """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
@@ -110,11 +119,19 @@ class Steps:
         """From records to those of the levels next to theirs; what stands at an end of the query stays."""
         found: dict[int, Names] = {}
         for level, names in start.items():
+            if names is not None and not len(names):
+                continue
             if self.above[level] is None if ahead else level in self._leaves:
                 _merge(found, {level: names})
             else:
                 _merge(found, self.ahead(level, names) if ahead else self.back(level, names))
         return found
+
+    def _peers(self, level: int) -> Peers | None:
+        operator = self._operators[level]
+        if operator.name == "Window":
+            return WindowPeers(self._catalyst, operator, self._procedures.extend(operator.inputs[0], witnesses=False))
+        return None
 
     def _association(self, level: int) -> Association:
         if level not in self._associations:

@@ -1,0 +1,182 @@
+"""Peers: the rows of its input that a row depends on besides its own, at a window and at a limit that skips rows.
+
+A window's row depends on the rows of its partition that its frame reads. What the re-execution oracle demands decides how
+many: a frame that counts rows needs all between itself and the row, or the counting would come out otherwise without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bigdebug.errors import NondeterminismError
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.keys import distinct, places, restricted
+from bigdebug.spark.sql.procedures import Extended
+from bigdebug.spark.sql.reading import PlanOperator
+
+_UNIQUE = "Order by more columns, until no two rows are equal in them, or capture with strategy='inject'."
+
+Positions = npt.NDArray[np.int64]
+
+
+class Peers(Protocol):
+    """The input rows that rows of an operator depend on, and the other way around; both are named alike."""
+
+    def back(self, names: Any) -> Any: ...
+
+    def ahead(self, names: Any) -> Any: ...
+
+
+class _Reach(NamedTuple):
+    """Of a window function: for each row the first and last position that it reads, from 1; whether ties can move them."""
+
+    first: Positions
+    last: Positions
+    by_rows: bool
+
+
+class WindowPeers:
+    """The peers of rows of a window operator. ``rows`` is its input with names that tell its rows apart."""
+
+    def __init__(self, catalyst: Catalyst, operator: PlanOperator, rows: Extended) -> None:
+        self._catalyst = catalyst
+        self._operator = operator
+        self._rows = rows
+        node = operator.node
+        self._partition: list[Expr] = catalyst.items(node.partitionSpec())
+        self._order: list[Expr] = catalyst.items(node.orderSpec())
+        self._functions = [alias.child() for alias in catalyst.items(node.windowExpressions())]
+
+    def back(self, names: Any) -> Any:
+        """All input rows that rows with these names read, themselves included."""
+        found = []
+        for block, known in self._partitions(names):
+            asked = places(known, names)
+            read = np.zeros(len(known) + 1, dtype=np.int64)
+            for reach in self._reaches(block, asked):
+                np.add.at(read, reach.first[asked] - 1, 1)
+                np.add.at(read, np.maximum(reach.last, reach.first - 1)[asked], -1)
+            mask = np.cumsum(read)[:-1] > 0
+            mask[asked] = True
+            found.append(known.filter(pa.array(mask)))
+        return distinct(pa.chunked_array(found, type=names.type)) if found else names
+
+    def ahead(self, names: Any) -> Any:
+        """All rows that read one of these input rows."""
+        found = []
+        for block, known in self._partitions(names):
+            touched = np.zeros(len(known), dtype=np.int64)
+            touched[places(known, names)] = 1
+            before = np.concatenate([[0], np.cumsum(touched)])
+            mask = touched > 0
+            for reach in self._reaches(block, np.arange(len(known))):
+                last = np.maximum(reach.last, reach.first - 1)
+                mask |= before[last] > before[reach.first - 1]
+            found.append(known.filter(pa.array(mask)))
+        return distinct(pa.chunked_array(found, type=names.type)) if found else names
+
+    # ---- partitions -------------------------------------------------------------------------------------------
+
+    def _partitions(self, names: Any) -> Iterator[tuple[pa.Table, Any]]:
+        """The partitions that the named rows are in, each whole and in the window's order: positions, and names."""
+        c = self._catalyst
+        plan = self._rows.plan
+        parts = [name.column for name in self._rows.names]
+        if self._partition:
+            key = distinct(c.table(restricted(c, plan, parts, names.flatten()), {"key": c.struct(self._partition)})["key"])
+            if not len(key):
+                return
+            plan = restricted(c, plan, self._partition, key.flatten())
+        table = self._measured(plan, parts)
+        whole = [f"p{i}" for i in range(len(self._partition))]
+        for rows in _groups(table, whole):
+            block = table.take(rows)
+            block = block.take(pa.array(np.argsort(_column(block, "pos"), kind="stable"))) if self._order else block
+            yield block, block["name"].combine_chunks()
+
+    def _measured(self, plan: Node, parts: Sequence[Expr]) -> pa.Table:
+        """The rows of a plan with their partition, their position in it, and the positions that frames begin and end at."""
+        c, node = self._catalyst, self._operator.node
+        columns = {f"p{i}": part for i, part in enumerate(self._partition)}
+        columns["name"] = c.struct(parts)
+        if self._order:
+            position = c.alias(c.window(c.row_number(), self._partition, self._order, c.rows_so_far()), "pos")
+            plan = c.changed(node, {0: c.seq([position]), 3: plan})
+            at = position.toAttribute()
+            frames = {"tie": c.ties()} | {f"{i}": f.windowSpec().frameSpecification() for i, f in enumerate(self._functions)}
+            ends = {
+                f"{end}{which}": c.alias(c.window(aggregate, self._partition, self._order, frame), end)
+                for which, frame in frames.items() for end, aggregate in (("first", c.minimum(at)), ("last", c.maximum(at)))
+            }
+            plan = c.changed(node, {0: c.seq(ends.values()), 3: plan})
+            columns |= {"pos": at} | {name: end.toAttribute() for name, end in ends.items()}
+        return c.table(plan, columns)
+
+    # ---- frames -----------------------------------------------------------------------------------------------
+
+    def _reaches(self, block: pa.Table, asked: Positions) -> Iterator[_Reach]:
+        """What each function reads for each row of a partition. Raises NondeterminismError if ``asked`` hangs on ties."""
+        size = block.num_rows
+        everything = _Reach(np.ones(size, np.int64), np.full(size, size), False)
+        for i, function in enumerate(self._functions):
+            if not self._order:
+                yield everything
+                continue
+            reach = self._reach(function.windowFunction(), function, block, i, everything)
+            if reach.by_rows:
+                self._check_ties(block, reach, asked)
+            yield reach
+
+    def _reach(self, function: Expr, window: Expr, block: pa.Table, i: int, everything: _Reach) -> _Reach:
+        name = function.nodeName()
+        here = _column(block, "pos")
+        if name in ("Rank", "DenseRank"):  # of equals, none counts for another
+            return _Reach(everything.first, _column(block, "firsttie") - 1, False)
+        if name in ("PercentRank", "CumeDist"):
+            return everything
+        if name == "NTile" or (name in ("Lead", "Lag") and function.ignoreNulls()):
+            return everything._replace(by_rows=True)
+        first, last = _column(block, f"first{i}"), _column(block, f"last{i}")
+        none = np.isnan(first) | np.isnan(last)
+        first, last = np.where(none, here, first).astype(np.int64), np.where(none, here - 1, last).astype(np.int64)
+        frame = window.windowSpec().frameSpecification()
+        if frame.frameType().toString().startswith("RangeFrame") or (np.all(first == 1) and np.all(last == block.num_rows)):
+            return _Reach(first, last, False)
+        return _Reach(np.minimum(first, here).astype(np.int64), np.maximum(last, here).astype(np.int64), True)
+
+    def _check_ties(self, block: pa.Table, reach: _Reach, asked: Positions) -> None:
+        """Rows that the order does not tell apart may come in another order next time."""
+        first, last = _column(block, "firsttie"), _column(block, "lasttie")
+        at_start, at_end = reach.first[asked] - 1, reach.last[asked] - 1
+        moved = (first[at_start] < at_start + 1) | (last[at_end] > at_end + 1) | (first[asked] < last[asked])
+        if np.any(moved):
+            raise NondeterminismError(
+                f"{self._operator} counts rows in an order that does not tell all of them apart, so another execution "
+                f"may count otherwise: {self._operator.node.simpleString(5)}", remedy=_UNIQUE,
+            )
+
+
+def _column(block: pa.Table, name: str) -> Any:
+    """Positions as integers; NaN where there is none."""
+    column = block[name].combine_chunks()
+    return column.to_numpy(zero_copy_only=False) if column.null_count else column.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _groups(table: pa.Table, keys: Sequence[str]) -> list[pa.Array]:
+    """The rows of a table by the values of some columns, as arrays of row numbers."""
+    everything = pa.array(range(table.num_rows), pa.int64())
+    if not keys:
+        return [everything] if table.num_rows else []
+    try:
+        found = table.select(list(keys)).append_column("at", everything).group_by(list(keys), use_threads=False)
+        return [pa.array(rows, pa.int64()) for rows in found.aggregate([("at", "list")])["at_list"].to_pylist()]
+    except pa.ArrowNotImplementedError:  # a struct or a list cannot be a key of Arrow's
+        by_value: dict[str, list[int]] = {}
+        for at, row in enumerate(zip(*(table[key].to_pylist() for key in keys))):
+            by_value.setdefault(repr(row), []).append(at)
+        return [pa.array(rows, pa.int64()) for rows in by_value.values()]
