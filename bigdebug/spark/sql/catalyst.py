@@ -52,6 +52,14 @@ class Catalyst:
         """Whether a value of the JVM is an instance of a class."""
         return isinstance(value, JavaObject) and bool(is_instance_of(self.spark.sparkContext._gateway, value, name))
 
+    def asks_clock(self, expression: Expr) -> bool:
+        """Whether a current time, date or user is somewhere in an expression."""
+        return bool(expression.containsPattern(self._current))
+
+    @cached_property
+    def _current(self) -> Any:
+        return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+
     def is_expression(self, value: Any) -> bool:
         return self.is_a(value, "org.apache.spark.sql.catalyst.expressions.Expression")
 

@@ -14,6 +14,7 @@ from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import Operator
 from bigdebug.model import Origin
 from bigdebug.spark.sql.matching import matching
+from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import NOTHING, Found, Names, Steps
 from bigdebug.trace.shown import counted, shown
@@ -31,10 +32,12 @@ class LineageFrame:
 
     def __init__(
         self, run: FrameRun, operators: Iterable[int], standing: Callable[[], Found], others: frozenset[int] = frozenset(),
+        whole_result: bool = False,
     ) -> None:
         self.run = run
         self.operators = tuple(sorted(operators))
         self._others = others
+        self._whole = whole_result
         self._find: Callable[[], Found] | None = standing
         self._standing: Found = {}
 
@@ -86,6 +89,8 @@ class LineageFrame:
 
         def find() -> Found:
             steps, catalyst = self._steps, self.run.questions.catalyst
+            if self._whole and (known := recognized(self.run, steps, condition)) is not None:
+                return {operator: known}
             plan, name = steps.rows(operator, self._at(operator))
             return {operator: matching(catalyst, plan, name, self._columns(operator), condition, steps.names)}
 
@@ -293,5 +298,9 @@ class LineageFrame:
 
 def lineage_of(run: FrameRun) -> LineageFrame:
     """The trace over all rows of a run's result."""
-    return LineageFrame(run, [run.subject], lambda: {run.subject: None})
+    def find() -> Found:
+        run.questions.settle()
+        return {run.subject: None}
+
+    return LineageFrame(run, [run.subject], find, whole_result=True)
 

@@ -59,18 +59,29 @@ class Procedures:
         self._catalyst = catalyst
         self._leaves = leaves
         self._levels = levels
+        self._given: Mapping[int, Extended] = {}
+
+    def given(self, operator: int, extended: Extended) -> Procedures:
+        """The same procedures, for which the plan of one operator is another."""
+        other = Procedures(self._catalyst, self._leaves, self._levels)
+        other._given = {**self._given, operator: extended}
+        return other
 
     # ---- levels -----------------------------------------------------------------------------------------------
 
-    def exposed(self, operator: PlanOperator) -> tuple[Node, Expr]:
-        """The plan of a level with its rows as they are and a column that names them."""
+    def exposed(self, operator: PlanOperator, limited: bool = True) -> tuple[Node, Expr]:
+        """The plan of a level with its rows as they are and a column that names them.
+
+        If not ``limited``, a level that is a limit has all rows of its input.
+        """
         c = self._catalyst
         if operator.id in self._leaves:
             return self._leaves[operator.id].named(c)
         if operator.name == "Aggregate":
             name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
-        extended = self._within(operator, witnesses=False)
+        whole = operator.name == "Limit" and not limited
+        extended = self.extend(operator.inputs[0], witnesses=False) if whole else self._within(operator, witnesses=False)
         name = c.alias(c.struct([n.column for n in extended.names]), f"__bigdebug_{operator.id}")
         return c.extended(extended.plan, [name]), name.toAttribute()
 
@@ -95,6 +106,8 @@ class Procedures:
 
     def extend(self, operator: PlanOperator, witnesses: bool) -> Extended:
         """The plan of an operator with the names of the levels right below it, or its own if it is one."""
+        if operator.id in self._given:
+            return self._given[operator.id]
         if operator.id in self._levels or operator.id in self._leaves:
             plan, name = self.exposed(operator)
             return Extended(plan, (Name(operator.id, name),))

@@ -13,6 +13,7 @@ from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import OperatorGraph
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
+from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.leaves import Leaf, leaf_of
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Steps
@@ -26,6 +27,7 @@ class Questions:
         self._plan = plan
         self._conditions = conditions
         self._steps: dict[frozenset[int], Steps] = {}
+        self._settled: set[int] = set()
 
     @cached_property
     def catalyst(self) -> Catalyst:
@@ -79,10 +81,33 @@ class Questions:
     def graph(self) -> OperatorGraph:
         return graph_of(self.root, {i: leaf.dataset for i, leaf in self.leaves.items()})
 
+    @cached_property
+    def unsettled(self) -> frozenset[int]:
+        """The ids of the columns that depend on the order in which rows arrive. Raises NondeterminismError for worse."""
+        return check_expressions(self.catalyst, self.root)
+
     def steps(self, others: Iterable[int] = ()) -> Steps:
-        """The steps that stop at boundaries and at ``others``."""
+        """The steps that stop at boundaries and at ``others``.
+
+        Raises SourceChangedError or NondeterminismError if the query would not give what it gave; whether a limit at its
+        end is settled, ``settle`` finds out.
+        """
         self.check()
         stops = frozenset(others)
         if stops not in self._steps:
-            self._steps[stops] = Steps(self.catalyst, self.root, self.leaves, sorted(stops))
+            _ = self.unsettled
+            steps = self._steps[stops] = Steps(self.catalyst, self.root, self.leaves, sorted(stops))
+            for operator in self.root:
+                if operator.name == "Limit" and operator is not self.root:
+                    self._settle(steps, operator)
         return self._steps[stops]
+
+    def settle(self) -> None:
+        """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""
+        if self.root.name == "Limit":
+            self._settle(self.steps(), self.root)
+
+    def _settle(self, steps: Steps, limit: PlanOperator) -> None:
+        if limit.id not in self._settled:
+            steps.check_limit(limit)
+            self._settled.add(limit.id)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import distinct, merged, restricted
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.procedures import Association, Procedures, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
@@ -62,6 +63,15 @@ class Steps:
             return restricted(c, plan, [name], [names])
         fields = [c.field(name, i) for i in range(names.type.num_fields)]
         return restricted(c, c.filter(c.is_not_null(name), plan), fields, names.flatten())
+
+    def unlimited(self, level: int) -> tuple[Node, Expr]:
+        """As ``rows`` of all records; if the level is a limit, of those that it left out too."""
+        operator = self._operators[level]
+        return self._procedures.exposed(operator, limited=False)
+
+    def check_limit(self, operator: PlanOperator) -> None:
+        """Raise NondeterminismError if another execution might keep other rows."""
+        Limit(self._catalyst, self._procedures, operator).check()
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
@@ -131,6 +141,8 @@ class Steps:
         operator = self._operators[level]
         if operator.name == "Window":
             return WindowPeers(self._catalyst, operator, self._procedures.extend(operator.inputs[0], witnesses=False))
+        if operator.name == "Limit" and (limit := Limit(self._catalyst, self._procedures, operator)).cut.skip:
+            return limit
         return None
 
     def _association(self, level: int) -> Association:

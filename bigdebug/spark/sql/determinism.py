@@ -1,0 +1,92 @@
+"""Determinism: whether a query computes the same records each time it is executed, as far as its plan tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bigdebug.errors import NondeterminismError
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.reading import PlanOperator
+
+_CLOCKS = {"CurrentTimestamp", "CurrentDate", "CurrentTime", "Now", "LocalTimestamp", "CurrentBatchTimestamp"}
+"""Expressions that Spark takes for deterministic, since they are constants within one execution."""
+
+_INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
+
+_DECIDING = {"Filter", "Join", "Sort", "Window", "Generate", "Expand"}
+
+
+def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> frozenset[int]:
+    """Raise NondeterminismError for what draws or asks a clock, and for decisions by what the order of arrival made.
+
+    Gives the ids of the columns that depend on that order.
+
+    A list, or the first of a group, that another execution gives in another order is no harm as long as nothing hangs on it:
+    the group's rows are the same.
+    """
+    unsettled: set[int] = set()
+    operators = list(operators)
+    suspect = any(not operator.node.deterministic() or catalyst.asks_clock(operator.node) for operator in operators[-1:])
+    for operator in operators:
+        node = operator.node
+        if operator.name == "Sample":
+            raise NondeterminismError(
+                f"{operator} draws by the position of each row, and positions differ between executions", remedy=_INJECT,
+            )
+        if not operator.inputs or not suspect:
+            continue
+        expressions = catalyst.items(node.expressions())
+        arrival = False
+        for expression in _strange(catalyst, expressions):
+            if not catalyst.is_a(expression, "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction"):
+                raise NondeterminismError(
+                    f"{operator} computes {expression.sql()}, which another execution would compute otherwise", remedy=_INJECT,
+                )
+            arrival = True
+        if operator.name in _DECIDING or operator.name == "Aggregate":
+            asked = catalyst.items(node.groupingExpressions()) if operator.name == "Aggregate" else expressions
+            _check_decisions(catalyst, operator, asked, unsettled)
+        _spread(catalyst, operator, arrival, unsettled)
+    return frozenset(unsettled)
+
+
+def _strange(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr]:
+    """The innermost expressions that are not the same each time."""
+    for expression in expressions:
+        if expression.nodeName() in _CLOCKS:
+            yield expression
+        elif not expression.deterministic() or catalyst.asks_clock(expression):
+            inner = catalyst.children(expression)
+            found = list(_strange(catalyst, inner))
+            if found:
+                yield from found
+            elif not expression.deterministic() and not catalyst.is_a(expression, _PLAN):
+                yield expression
+
+
+_PLAN = "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"
+"""Its own operators are read, and checked, by themselves."""
+
+
+def _check_decisions(catalyst: Catalyst, operator: PlanOperator, expressions: Iterable[Expr], unsettled: set[int]) -> None:
+    if not unsettled:
+        return
+    for expression in expressions:
+        for attribute in catalyst.items(expression.references().toSeq()):
+            if attribute.exprId().id() in unsettled:
+                raise NondeterminismError(
+                    f"{operator} decides by {attribute.name()}, which depends on the order in which rows arrived", remedy=_INJECT,
+                )
+
+
+def _spread(catalyst: Catalyst, operator: PlanOperator, arrival: bool, unsettled: set[int]) -> None:
+    """Mark the columns of an operator that depend on the order of arrival."""
+    if not arrival and not unsettled:
+        return
+    made = {"Aggregate": "aggregateExpressions", "Project": "projectList", "Window": "windowExpressions"}.get(operator.name)
+    if made is None:
+        return
+    for column in catalyst.items(getattr(operator.node, made)()):
+        taken = any(a.exprId().id() in unsettled for a in catalyst.items(column.references().toSeq()))
+        if taken or (arrival and not column.deterministic()):
+            unsettled.add(column.exprId().id())

@@ -1,0 +1,101 @@
+"""Limits: which rows a limit keeps, whether that is the same at each execution, and what the skipped rows have to do with it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from bigdebug.errors import NondeterminismError
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.keys import merged, places
+from bigdebug.spark.sql.procedures import Extended, Name, Procedures
+from bigdebug.spark.sql.reading import PlanOperator
+
+_ORDERED = {"Project", "Filter", "ResolvedHint"}
+"""Operators that leave the order of their input as it is."""
+
+
+class Cut(NamedTuple):
+    """The rows from ``skip`` to before ``end``; ``end`` is None if all that follow are kept."""
+
+    skip: int
+    end: int | None
+
+
+class Limit:
+    """A limit of a query, with or without an offset."""
+
+    def __init__(self, catalyst: Catalyst, procedures: Procedures, operator: PlanOperator) -> None:
+        self._catalyst = catalyst
+        self._procedures = procedures
+        self._operator = operator
+        self.cut = _cut(operator)
+
+    def check(self) -> None:
+        """Raise NondeterminismError if another execution might keep other rows. One job, over one row more than the limit."""
+        skip, end = self.cut
+        if end is None and not skip:
+            return
+        rows = self._head((skip if end is None else end) + 1)
+        keys = [repr(row) for row in zip(*(rows[name].to_pylist() for name in rows.column_names if name != "name"))]
+        keys = keys or [""] * rows.num_rows
+        for at in (skip, end):
+            if at and at < rows.num_rows and keys[at - 1] == keys[at]:
+                told = "between rows that its order does not tell apart" if keys[at] else "rows that come in no order"
+                raise NondeterminismError(
+                    f"{self._operator} cuts {told}, so another execution may keep others: {self._operator.node.simpleString(5)}",
+                    remedy="Order by more columns, until no two rows are equal in them, or capture with strategy='inject'.",
+                )
+
+    # ---- the peers of rows behind an offset ---------------------------------------------------------------------
+
+    def back(self, names: Any) -> Any:
+        """Without the skipped rows, others would be skipped."""
+        return merged(names, self._skipped())
+
+    def ahead(self, names: Any) -> Any:
+        touched = places(names, self._skipped())
+        if not len(touched):
+            return names
+        plan, name = self._procedures.exposed(self._operator)
+        return merged(names.take(pa.array(np.setdiff1d(np.arange(len(names)), touched))), self._catalyst.table(plan, {"n": name})["n"].combine_chunks())
+
+    def _skipped(self) -> Any:
+        return self._head(self.cut.skip)["name"].combine_chunks()
+
+    def _head(self, count: int) -> pa.Table:
+        """The first rows of the input: their names, and the values that they are ordered by."""
+        c = self._catalyst
+        extended, keys = self._ordered()
+        names = c.struct([n.column for n in extended.names if n.level >= 0])
+        known = {name.level: name.column for name in extended.names}
+        columns = {f"k{i}": known[-1 - i] for i in range(keys)} | {"name": names}
+        return c.table(c.plan(c.frame(extended.plan).limit(count)), columns)
+
+    def _ordered(self) -> tuple[Extended, int]:
+        """The input with its names, and more names for the values of its order: of levels -1, -2, ..."""
+        c, below = self._catalyst, self._operator.inputs[0]
+        sort = below
+        while sort.name in _ORDERED:
+            sort = sort.inputs[0]
+        if sort.name != "Sort" or not getattr(sort.node, "global")():
+            return self._procedures.extend(below, witnesses=False), 0
+        rows = self._procedures.extend(sort.inputs[0], witnesses=False)
+        keys = [c.alias(order.child(), f"__bigdebug_key_{i}") for i, order in enumerate(c.items(sort.node.order()))]
+        plan = c.with_children(sort.node, [c.extended(rows.plan, keys)])
+        names = (*rows.names, *(Name(-1 - i, key.toAttribute()) for i, key in enumerate(keys)))
+        return self._procedures.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)
+
+
+def _cut(operator: PlanOperator) -> Cut:
+    skip, end = 0, None
+    for node in reversed(operator.limits):
+        name = node.nodeName()
+        if name == "Offset":
+            skip += node.offsetExpr().eval(None)
+        elif name == "GlobalLimit":
+            size = skip + node.limitExpr().eval(None)
+            end = size if end is None else min(end, size)
+    return Cut(skip if end is None else min(skip, end), end)

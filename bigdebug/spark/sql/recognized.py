@@ -1,0 +1,141 @@
+"""Recognized rows: those of a captured result that a condition holds for, found again in the query by their values.
+
+The rows that an action gave are the user's; a run keeps references to them. So a condition need not be computed again, a limit
+need not be either, and what the query gives now is compared with what it gave then: if it differs, nothing is answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import isclose, isnan
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, Row
+from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, FloatType, IntegralType, StringType
+
+from bigdebug.errors import NondeterminismError
+from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.sql.keys import distinct, restricted
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.steps import NOTHING, Names, Steps
+from bigdebug.trace.shown import shown
+
+_EXACT = (IntegralType, StringType, BooleanType, DateType, DecimalType)
+_ABOUT = (FloatType, DoubleType)
+
+MOST = 200
+"""Rows that are found by their values; for more, the query is computed as it is."""
+
+
+def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
+    """The names of the result's rows that ``condition`` holds for; None if they have to be found otherwise.
+
+    Raises NondeterminismError if the query does not give these rows, in these numbers, once more.
+    """
+    if run.rows is None:
+        return None
+    chosen = _chosen(run, condition)
+    if chosen is None:
+        return None
+    if not chosen:
+        return NOTHING
+    unsettled = run.questions.unsettled
+    columns = run.questions.catalyst.items(run.questions.root.node.output())
+    fields = [
+        (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
+        if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in unsettled
+    ]
+    exact = [i for i, kind in fields if isinstance(kind, _EXACT)]
+    kept: Counter[tuple[Any, ...]] = Counter(_values(row, fields) for row in run.rows)
+    wanted = {_values(row, fields): row for row in chosen}
+    if not exact or len(wanted) > MOST:
+        return None
+    return _found(run, steps, [columns[i] for i, _ in fields], fields, wanted, kept)
+
+
+def _chosen(run: FrameRun, condition: Any) -> Sequence[Row] | None:
+    rows = run.rows or ()
+    if isinstance(condition, Row):
+        return [row for row in rows if row == condition and getattr(row, "__fields__", None) == getattr(condition, "__fields__", None)] or None
+    if isinstance(condition, Mapping):
+        names = run.frame.columns
+        if not set(condition) <= set(names) or len(set(names)) < len(names):
+            return None
+        return [row for row in rows if all(row[name] == value for name, value in condition.items())]
+    if isinstance(condition, str | Column):
+        return _matching(run, condition)
+    if callable(condition):
+        test = guarded(condition)
+        with told():
+            return [row for row in rows if test(row)]
+    return None
+
+
+def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
+    """The kept rows that a condition of Spark's holds for; None if it speaks of more than their columns."""
+    rows = run.rows or ()
+    names = [f"{name}" for name in run.frame.columns]
+    if len({name.lower() for name in names}) < len(names) or not rows:
+        return None
+    try:
+        kept = run.questions.users.spark.createDataFrame(list(rows), run.frame.schema)
+        return kept.filter(condition).collect()
+    except PySparkException:
+        return None
+
+
+def _found(
+    run: FrameRun, steps: Steps, columns: Sequence[Any], fields: Sequence[tuple[int, Any]],
+    wanted: Mapping[tuple[Any, ...], Row], kept: Mapping[tuple[Any, ...], int],
+) -> Names:
+    catalyst = run.questions.catalyst
+    plan, name = steps.unlimited(run.subject)
+    exact = [j for j, (_, kind) in enumerate(fields) if isinstance(kind, _EXACT)]
+    values = list(wanted)
+    arrays = [pa.array([value[j] for value in values], type=_arrow(fields[j][1])) for j in exact]
+    plan = restricted(catalyst, plan, [columns[j] for j in exact], arrays)
+    table = catalyst.table(plan, {"name": name} | {f"c{j}": column for j, column in enumerate(columns)})
+    given = list(zip(*(table[f"c{j}"].to_pylist() for j in range(len(columns)))))
+    found: Counter[tuple[Any, ...]] = Counter()
+    at = []
+    for i, row in enumerate(given):
+        known = row if row in wanted else next((value for value in values if _alike(value, row)), None)
+        if known is not None:
+            found[known] += 1
+            at.append(i)
+    for value, row in wanted.items():
+        if found[value] != kept[value]:
+            raise NondeterminismError(
+                f"The run gave the row {shown(row)} {_times(kept[value])}, and the query gives it {_times(found[value])} now",
+                remedy="Its order or its functions do not settle the result: capture the action with strategy='inject'.",
+            )
+    return distinct(table["name"].combine_chunks().take(pa.array(at, pa.int64())))
+
+
+def _values(row: Any, fields: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:
+    return tuple(row[i] for i, _ in fields)
+
+
+def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Sums of floating point come out a little otherwise in another order."""
+    return all(a == b or _about(a, b) for a, b in zip(one, other))
+
+
+def _about(one: Any, other: Any) -> bool:
+    if not isinstance(one, float) or not isinstance(other, float):
+        return False
+    return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (isnan(one) and isnan(other))
+
+
+def _arrow(kind: Any) -> Any:
+    if isinstance(kind, DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    return {"boolean": pa.bool_(), "date": pa.date32(), "string": pa.string()}.get(kind.typeName(), pa.int64())
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
