@@ -60,12 +60,20 @@ class LineageFrame:
 
     def rids(self) -> npt.NDArray[np.int64]:
         """The record ids at the sources that the trace stands at, ascending; one source after the other."""
-        found = [np.sort(self._names(operator).to_numpy(zero_copy_only=False)) for operator in self._sources("rids()")]
-        return np.concatenate(found).astype(np.int64) if found else np.empty(0, np.int64)
+        self._check_sources("rids()")
+        found = [_rids(names) for names in self._by_source()]
+        return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def count(self) -> int:
         """How many rows the trace names. A source that stands for several occurrences counts each row once."""
-        return sum(len(self._names(operator)) for operator in self.operators)
+        return sum(len(names) for names in self._by_source())
+
+    def _by_source(self) -> list[Names]:
+        """The names at each operator; of a source that the query reads several times, together."""
+        together: dict[Any, list[Names]] = {}
+        for operator in self.operators:
+            together.setdefault(self.run.datasets().get(operator, operator), []).append(self._names(operator))
+        return [Steps.union(names) for names in together.values()]
 
     def _at(self, operator: int) -> Names:
         return self.standing.get(operator, NOTHING)
@@ -114,7 +122,8 @@ class LineageFrame:
 
     def goBackAll(self) -> LineageFrame:  # noqa: N802 (Titian's name)
         """All source rows that contributed."""
-        return self._walk(frozenset(self.run.questions.leaves), ahead=False)
+        questions = self.run.questions
+        return self._walk(frozenset(questions.leaves), False, find=lambda: questions.sources(self.standing, self._others))
 
     def goNextAll(self) -> LineageFrame:  # noqa: N802
         """All rows of the result that these had a part in."""
@@ -140,7 +149,9 @@ class LineageFrame:
         goal = self.run.questions.operator(operator)
         return self._walk(frozenset([goal]), ahead, self._others | {goal})
 
-    def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None) -> LineageFrame:
+    def _walk(
+        self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None, find: Callable[[], Found] | None = None,
+    ) -> LineageFrame:
         graph = self.run.graph
         ways = {u for o in self.operators for u in (graph.downstream(o) if ahead else graph.upstream(o))}
         reached = sorted(goals & ways)
@@ -152,10 +163,10 @@ class LineageFrame:
             )
         stops = self._others if others is None else others
 
-        def find() -> Found:
+        def walked() -> Found:
             return self.run.questions.steps(stops).walk(self.standing, goals, ahead)
 
-        return LineageFrame(self.run, reached, find, stops)
+        return LineageFrame(self.run, reached, find or walked, stops)
 
     def _step(self, n: int, ahead: bool) -> LineageFrame:
         n = whole(n, "a trace goes by a whole number of steps")
@@ -215,10 +226,12 @@ class LineageFrame:
 
     def origins(self) -> list[Origin]:
         """Where the traced rows came from, in the order of ``rids()``; for traces that stand at sources."""
-        leaves = self.run.questions.leaves
+        self._check_sources("origins()")
+        questions, datasets = self.run.questions, self.run.datasets()
+        sources = list({datasets[operator]: operator for operator in reversed(self.operators)}.values())[::-1]
         return [
-            origin for operator in self._sources("origins()")
-            for origin in leaves[operator].origins(self.run.questions.catalyst, np.sort(self._names(operator).to_numpy(zero_copy_only=False)))
+            origin for operator, names in zip(sources, self._by_source())
+            for origin in questions.leaves[operator].origins(questions.catalyst, _rids(names))
         ]
 
     def show(self, n: int = 20, truncate: int | bool = 100) -> None:
@@ -260,14 +273,13 @@ class LineageFrame:
     def _columns(self, operator: int) -> Any:
         return self.run.questions.operators[operator].node.output()
 
-    def _sources(self, what: str) -> tuple[int, ...]:
+    def _check_sources(self, what: str) -> None:
         strange = [o for o in self.operators if o not in self.run.questions.leaves]
         if strange:
             raise UnknownOperatorError(
                 f"{what} is for rows of sources, and this trace stands at {self.run.graph[strange[0]]}",
                 remedy="Go back to the sources first: goBackAll().",
             )
-        return self.operators
 
     def _one_source(self, what: str) -> int:
         """The operator to read rows at: the only one, or any occurrence of the only source."""
@@ -294,6 +306,10 @@ class LineageFrame:
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         table = self.table()
         return {"text/plain": table.text(), "text/html": table.html()}
+
+
+def _rids(names: Names) -> npt.NDArray[np.int64]:
+    return np.sort(names.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
 def lineage_of(run: FrameRun) -> LineageFrame:

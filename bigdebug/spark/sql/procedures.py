@@ -60,11 +60,18 @@ class Procedures:
         self._leaves = leaves
         self._levels = levels
         self._given: Mapping[int, Extended] = {}
+        self._removed: int | None = None
 
     def given(self, operator: int, extended: Extended) -> Procedures:
         """The same procedures, for which the plan of one operator is another."""
         other = Procedures(self._catalyst, self._leaves, self._levels)
         other._given = {**self._given, operator: extended}
+        return other
+
+    def with_removed(self, join: int) -> Procedures:
+        """The same procedures, for which an anti join gives the rows that it removes, with those that remove them."""
+        other = Procedures(self._catalyst, self._leaves, self._levels)
+        other._removed = join
         return other
 
     # ---- levels -----------------------------------------------------------------------------------------------
@@ -187,6 +194,8 @@ class Procedures:
         c, node = self._catalyst, operator.node
         left = self.extend(operator.inputs[0], witnesses)
         kind = node.joinType().toString()
+        if operator.id == self._removed:
+            kind = "LeftSemi"
         if kind == "LeftAnti" or (not witnesses and kind == "LeftSemi"):
             return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
         if kind.startswith("ExistenceJoin"):

@@ -11,12 +11,13 @@ from pyspark.sql import DataFrame
 
 from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import OperatorGraph
+from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.leaves import Leaf, leaf_of
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
-from bigdebug.spark.sql.steps import Steps
+from bigdebug.spark.sql.steps import Found, Steps
 
 
 class Questions:
@@ -101,6 +102,12 @@ class Questions:
                 if operator.name == "Limit" and operator is not self.root:
                     self._settle(steps, operator)
         return self._steps[stops]
+
+    def sources(self, start: Found, others: frozenset[int]) -> Found:
+        """The source records that records of some levels were made of, and what a query that reads a relation twice needs besides."""
+        steps = self.steps(others)
+        visited, found = steps.traced(start)
+        return Absences(self.catalyst, self.root, self.leaves, steps.procedures, steps).completed(visited, found)
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""

@@ -51,8 +51,8 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
     exact = [i for i, kind in fields if isinstance(kind, _EXACT)]
     kept: Counter[tuple[Any, ...]] = Counter(_values(row, fields) for row in run.rows)
     wanted = {_values(row, fields): row for row in chosen}
-    if not exact or len(wanted) > MOST:
-        return None
+    if not exact or len(wanted) > MOST or sum(kept[value] for value in wanted) != len(chosen):
+        return None  # too many, or other columns tell them from rows that were not chosen
     return _found(run, steps, [columns[i] for i, _ in fields], fields, wanted, kept)
 
 

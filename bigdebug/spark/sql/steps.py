@@ -37,15 +37,20 @@ class Steps:
         self._operators = {operator.id: operator for operator in root}
         self.levels = levels_of(root, others) | frozenset(leaves)
         self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
-        self._procedures = Procedures(catalyst, leaves, self.levels)
+        self.procedures = Procedures(catalyst, leaves, self.levels)
         self._associations: dict[int, Association] = {}
-        self.above = {level: _level_above(root, level, self.levels) for level in self.levels}
+        self._root = root
+        self.above = {level: self.segment(level) for level in self.levels}
+
+    def segment(self, operator: int) -> int | None:
+        """The level whose records are made of those of an operator; None above the result."""
+        return _level_above(self._root, operator, self.levels)
 
     # ---- records of a level -----------------------------------------------------------------------------------
 
     def rows(self, level: int, names: Names) -> tuple[Node, Expr]:
         """The plan of a level's records with these names, and the column that names them."""
-        plan, name = self._procedures.exposed(self._operators[level])
+        plan, name = self.procedures.exposed(self._operators[level])
         return (plan, name) if names is None else (self._having(plan, level, name, names), name)
 
     def names(self, plan: Node, name: Expr) -> Names:
@@ -67,11 +72,11 @@ class Steps:
     def unlimited(self, level: int) -> tuple[Node, Expr]:
         """As ``rows`` of all records; if the level is a limit, of those that it left out too."""
         operator = self._operators[level]
-        return self._procedures.exposed(operator, limited=False)
+        return self.procedures.exposed(operator, limited=False)
 
     def check_limit(self, operator: PlanOperator) -> None:
         """Raise NondeterminismError if another execution might keep other rows."""
-        Limit(self._catalyst, self._procedures, operator).check()
+        Limit(self._catalyst, self.procedures, operator).check()
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
@@ -114,7 +119,15 @@ class Steps:
 
     def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
         """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
+        return self._walk(start, goals, ahead)[1]
+
+    def traced(self, start: Found) -> tuple[Found, Found]:
+        """Back to the sources: the names at all levels on the way, and at the sources."""
+        return self._walk(start, frozenset(self._leaves), ahead=False)
+
+    def _walk(self, start: Found, goals: frozenset[int], ahead: bool) -> tuple[Found, Found]:
         todo, found = dict(start), {}
+        visited = dict(start)
         while todo:
             # Backward what stands above first, and the other way around: so all ways into a level are known.
             level = min(todo) if ahead else max(todo)
@@ -122,8 +135,10 @@ class Steps:
             if level in goals:
                 found[level] = names
             else:
-                _merge(todo, self.step({level: names}, ahead))
-        return found
+                more = self.step({level: names}, ahead)
+                _merge(todo, more)
+                _merge(visited, more)
+        return visited, found
 
     def step(self, start: Found, ahead: bool) -> Found:
         """From records to those of the levels next to theirs; what stands at an end of the query stays."""
@@ -140,14 +155,14 @@ class Steps:
     def _peers(self, level: int) -> Peers | None:
         operator = self._operators[level]
         if operator.name == "Window":
-            return WindowPeers(self._catalyst, operator, self._procedures.extend(operator.inputs[0], witnesses=False))
-        if operator.name == "Limit" and (limit := Limit(self._catalyst, self._procedures, operator)).cut.skip:
+            return WindowPeers(self._catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))
+        if operator.name == "Limit" and (limit := Limit(self._catalyst, self.procedures, operator)).cut.skip:
             return limit
         return None
 
     def _association(self, level: int) -> Association:
         if level not in self._associations:
-            self._associations[level] = self._procedures.association(self._operators[level])
+            self._associations[level] = self.procedures.association(self._operators[level])
         return self._associations[level]
 
 
@@ -156,9 +171,8 @@ def _merge(found: dict[int, Names], more: Found) -> None:
         found[level] = merged(found[level], names) if level in found else names
 
 
-def _level_above(root: PlanOperator, level: int, levels: frozenset[int]) -> int | None:
-    """The level whose records are made of those of ``level``; None above the result."""
-    below, around = level, None
+def _level_above(root: PlanOperator, operator_id: int, levels: frozenset[int]) -> int | None:
+    below, around = operator_id, None
     for operator in root:  # from the sources on: parents come later
         if below in {parent.id for parent in operator.parents}:
             below = operator.id

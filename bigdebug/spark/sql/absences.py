@@ -1,0 +1,82 @@
+"""Absences: rows that an anti join left out, and must go on leaving out when sources are replaced by a lineage.
+
+A relation that a query reads twice is one name to the user. Replaced by its lineage, it brings to one place rows that belong to
+the other, and what removed them there has to be in the lineage as well. Where a relation is read once, nothing is added.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.keys import distinct, merged, places, restricted
+from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.procedures import Procedures
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.steps import NOTHING, Found, Names, Steps
+
+
+class Absences:
+    """The anti joins of a query through which rows of a relation that is read twice may come back."""
+
+    def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], procedures: Procedures, steps: Steps) -> None:
+        self._catalyst = catalyst
+        self._operators = {operator.id: operator for operator in root}
+        self._leaves = leaves
+        self._procedures = procedures
+        self._steps = steps
+        often = Counter(leaf.dataset for leaf in leaves.values())
+        self._joins = [
+            operator for operator in root
+            if operator.name == "Join" and operator.node.joinType().toString() == "LeftAnti"
+            and any(o.id in leaves and often[leaves[o.id].dataset] > 1 for o in operator.inputs[0])
+        ]
+
+    def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
+        """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
+        visited, found = dict(visited), dict(found)
+        while True:
+            before = sum(len(names) for names in found.values())
+            for join, level in self._aggregates(visited):
+                visited_more, more = self._steps.traced(self._removing(join, level, visited, found))
+                for known, extra in ((visited, visited_more), (found, more)):
+                    for at, names in extra.items():
+                        known[at] = merged(known[at], names) if known.get(at) is not None else names
+            if sum(len(names) for names in found.values()) == before:
+                return found
+
+    def _aggregates(self, visited: Mapping[int, Names]) -> Iterator[tuple[PlanOperator, int]]:
+        """The joins whose rows are aggregated next: only there do more rows change one that was there."""
+        for join in self._joins:
+            level = self._steps.segment(join.id)
+            if level in visited and self._operators[level].name == "Aggregate":
+                yield join, level
+
+    def _removing(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:
+        """The names of right rows that removed left rows which the lineage holds, from the groups that were traced."""
+        known = self._procedures.with_removed(join.id).association(self._operators[level])
+        groups = visited[level]
+        plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, groups.flatten())
+        table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
+        right = {operator.id for operator in join.inputs[1]}
+        mask = np.ones(table.num_rows, dtype=bool)
+        for name in known.names:
+            column = table[f"n{name.level}"].combine_chunks()
+            if name.level not in right:
+                held = np.zeros(table.num_rows, dtype=bool)
+                held[places(column, self._held(name.level, visited, found))] = True
+                mask &= held | column.is_null().to_numpy(zero_copy_only=False)
+        kept = table.filter(pa.array(mask))
+        return {name.level: distinct(kept[f"n{name.level}"]) for name in known.names if name.level in right}
+
+    def _held(self, level: int, visited: Mapping[int, Names], found: Found) -> Names:
+        """What the lineage holds of a source, at whichever place; or of another level."""
+        if level not in self._leaves:
+            return visited.get(level, NOTHING)
+        dataset = self._leaves[level].dataset
+        return reduce(merged, [names for at, names in found.items() if self._leaves[at].dataset == dataset], NOTHING)
