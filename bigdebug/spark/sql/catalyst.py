@@ -56,6 +56,11 @@ class Catalyst:
         """Whether a current time, date or user is somewhere in an expression."""
         return bool(expression.containsPattern(self._current))
 
+    def runs_code(self, plan: Node) -> bool:
+        """Whether a function of the user is somewhere in a plan."""
+        patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+        return bool(plan.containsPattern(patterns.PYTHON_UDF()) or plan.containsPattern(patterns.SCALA_UDF()))
+
     @cached_property
     def _current(self) -> Any:
         return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()

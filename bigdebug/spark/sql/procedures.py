@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.reading import PlanOperator
+
+Spelling = tuple[Any, ...]
+"""The parts of a name: columns, parts of another name, or True where the one row of an aggregate needs none."""
 
 BOUNDARIES = {"Aggregate", "Limit", "Window"}
 """Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
@@ -50,6 +53,10 @@ class Association:
     plan: Node
     parts: tuple[Expr, ...]
     names: tuple[Name, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        return tuple(name.level for name in self.names)
 
 
 class Procedures:
@@ -103,8 +110,39 @@ class Procedures:
         return Association(extended.plan, tuple(known[level] for level in parts), extended.names)
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
-        """The levels whose names make up the name of a record at this level, which is no source and no aggregate."""
+        """The levels whose names make up the name of a record at this level; none at an aggregate."""
+        if operator.name == "Aggregate":
+            return ()
         return tuple(n.level for n in self._within(operator, witnesses=False).names)
+
+    def spelled(self, operator: PlanOperator) -> Spelling | None:
+        """How the name of a row is written in its own columns; None if it is not, or not in them alone."""
+        if operator.name == "Aggregate":
+            if operator.node.groupingExpressions().isEmpty():
+                return (True,)
+            return self._rewritten(tuple(self._group(operator)), operator.node.aggregateExpressions())
+        if operator.name not in ("Limit", "Sort", "Project", "Filter"):
+            return None
+        below = self.spelled(operator.inputs[0])
+        if below is not None and operator.name == "Project":
+            below = self._rewritten(below, operator.node.projectList())
+        return below if below is None or operator.id not in self._levels else (below,)
+
+    def _rewritten(self, spelling: Spelling, columns: Any) -> Spelling | None:
+        """A spelling in the columns that a list of expressions makes of its own."""
+        made = {}
+        for column in self._catalyst.items(columns):
+            given = column.child() if column.nodeName() == "Alias" else column
+            if given.nodeName() == "AttributeReference":
+                made.setdefault(given.exprId().id(), column.toAttribute())
+
+        def written(part: Any) -> Any:
+            if isinstance(part, tuple):
+                return tuple(written(inner) for inner in part)
+            return part if part is True else made.get(part.exprId().id()) if part.nodeName() == "AttributeReference" else None
+
+        found = written(spelling)
+        return None if _lacks(found) else found
 
     def _group(self, operator: PlanOperator) -> list[Expr]:
         return self._catalyst.items(operator.node.groupingExpressions()) or [self._catalyst.literal(True, "boolean")]
@@ -241,6 +279,10 @@ _PROCEDURES: dict[str, _Procedure] = {
     "OneRowRelation": Procedures._constant,
     "EmptyRelation": Procedures._constant,
 }
+
+
+def _lacks(part: Any) -> bool:
+    return any(map(_lacks, part)) if isinstance(part, tuple) else part is None
 
 
 def levels_of(root: PlanOperator, others: Sequence[int] = ()) -> frozenset[int]:

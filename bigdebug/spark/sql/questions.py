@@ -16,7 +16,7 @@ from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.leaves import Leaf, leaf_of
-from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
+from bigdebug.spark.sql.reading import OPAQUE, PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 
 
@@ -86,6 +86,11 @@ class Questions:
     def unsettled(self) -> frozenset[int]:
         """The ids of the columns that depend on the order in which rows arrive. Raises NondeterminismError for worse."""
         return check_expressions(self.catalyst, self.root)
+
+    @cached_property
+    def settled_by_plan(self) -> bool:
+        """Whether the plan alone says that each execution gives the same: no function of a user's, no order of rows."""
+        return not self.catalyst.runs_code(self.root.node) and all(o.name not in ("Window", *OPAQUE) for o in self.root)
 
     def steps(self, others: Iterable[int] = ()) -> Steps:
         """The steps that stop at boundaries and at ``others``.

@@ -16,6 +16,11 @@ _NAMES = {"LogicalRelation": "Relation", "GlobalLimit": "Limit", "LocalLimit": "
 _TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics"}
 """Nodes that give what they get, and are left out: CollectMetrics would count the rows of our questions as the user's."""
 
+OPAQUE = {
+    "MapInPandas", "MapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",
+}
+"""Functions of the user over many rows at once."""
+
 _KINDS = {
     "Filter": (Kind.FILTER, Form.KEPT), "Limit": (Kind.FILTER, Form.KEPT), "Aggregate": (Kind.AGGREGATOR, Form.CODES),
     "Join": (Kind.JOIN, Form.JOIN), "Sort": (Kind.KEY_PRESERVING, Form.SORT), "Union": (Kind.DISPATCHER, Form.UNION),

@@ -19,6 +19,7 @@ from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, Fl
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.keys import distinct, restricted
+from bigdebug.spark.sql.procedures import Spelling
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import NOTHING, Names, Steps
 from bigdebug.trace.shown import shown
@@ -42,18 +43,36 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
         return None
     if not chosen:
         return NOTHING
-    unsettled = run.questions.unsettled
     columns = run.questions.catalyst.items(run.questions.root.node.output())
     fields = [
         (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
-        if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in unsettled
+        if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
     ]
+    if (spelling := steps.procedures.spelled(run.questions.root)) is not None and run.questions.settled_by_plan:
+        if (names := _spelled(spelling, chosen, [c.exprId().id() for c in columns], dict(fields))) is not None:
+            return names
     exact = [i for i, kind in fields if isinstance(kind, _EXACT)]
     kept: Counter[tuple[Any, ...]] = Counter(_values(row, fields) for row in run.rows)
     wanted = {_values(row, fields): row for row in chosen}
     if not exact or len(wanted) > MOST or sum(kept[value] for value in wanted) != len(chosen):
         return None  # too many, or other columns tell them from rows that were not chosen
     return _found(run, steps, [columns[i] for i, _ in fields], fields, wanted, kept)
+
+
+def _spelled(spelling: Spelling, rows: Sequence[Row], columns: Sequence[int], kinds: Mapping[int, Any]) -> Names | None:
+    """The names of rows as their columns spell them; None if a column is of a type that does not tell exactly."""
+
+    def written(part: Any) -> Any:
+        if part is True:
+            return pa.array([True] * len(rows))
+        if isinstance(part, tuple):
+            fields = [written(inner) for inner in part]
+            return None if any(field is None for field in fields) else pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
+        at = columns.index(part.exprId().id())
+        return pa.array([row[at] for row in rows], _arrow(kinds[at])) if isinstance(kinds.get(at), _EXACT) else None
+
+    names = written(spelling)
+    return None if names is None else distinct(names)
 
 
 def _chosen(run: FrameRun, condition: Any) -> Sequence[Row] | None:

@@ -29,8 +29,12 @@ _PINNED = {
     "spark.sql.files.openCostInBytes": str(128 << 20),
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.sources.bucketing.enabled": "false",
-    "spark.sql.leafNodeDefaultParallelism": "1",
+    # Traced rows are few: where each partition of one side is small, it need not be sorted.
+    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 << 20),
 }
+
+_PARTITION = 32 << 20
+"""Bytes of input for which a question's shuffles have one more partition; many empty ones cost more than the question."""
 
 
 class Program(Protocol):
@@ -55,7 +59,7 @@ class FrameRecorder:
         self.runs: list[FrameRun] = []
         self._program = program
         self._state = _ThreadState()
-        self._sessions: dict[int, Any] = {}
+        self._sessions: dict[tuple[int, int], Any] = {}
 
     @contextmanager
     def acting(self, name: str, frame: Any) -> Iterator[Callable[[Any], None]]:
@@ -118,16 +122,18 @@ class FrameRecorder:
         return Questions(self.spark, Catalyst.plan(frame), conditions)
 
     def _conditions(self, frame: Any) -> Conditions:
-        catalyst = Catalyst(self.spark)
-        return Conditions(self._session(), stamps_of(catalyst, Catalyst.plan(frame)))
+        stamps = stamps_of(Catalyst(self.spark), Catalyst.plan(frame))
+        return Conditions(self._session(sum(stamp.size for stamp in stamps.values())), stamps)
 
-    def _session(self) -> Any:
-        """A session with the settings of now and those that trace queries pin. Costs some ms; sessions are shared."""
+    def _session(self, size: int) -> Any:
+        """A session with the settings of now and those for questions about so many bytes. Costs some ms; sessions are shared."""
         jsession = self.spark._jsparkSession
-        settings = jsession.sessionState().conf().settings().hashCode()
+        usual = int(jsession.conf().get("spark.sql.shuffle.partitions"))
+        partitions = min(usual, max(2 * self.spark.sparkContext.defaultParallelism, -(-size // _PARTITION)))
+        settings = jsession.sessionState().conf().settings().hashCode(), partitions
         if settings not in self._sessions:
             clone = jsession.cloneSession()
-            for name, value in _PINNED.items():
+            for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
                 clone.conf().set(name, value)
             self._sessions[settings] = clone
         return self._sessions[settings]

@@ -101,6 +101,8 @@ class Steps:
         if names is not None and (peers := self._peers(level)) is not None:
             names = peers.back(names)
         if names is not None and level not in self.subqueries:
+            if known.levels == self.procedures.parts(self._operators[level]):  # a record's name says it all
+                return {at: distinct(field) for at, field in zip(known.levels, names.flatten())}
             plan = restricted(self._catalyst, plan, known.parts, names.flatten())
         table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
         return {name.level: distinct(table[f"n{name.level}"]) for name in known.names}
