@@ -1,0 +1,235 @@
+"""The laws of DESIGN section 6 over random SQL, on real Spark."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, event, given, note, settings
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+
+from bigdebug.errors import NondeterminismError, UntraceableError
+from bigdebug.spark.sql.lineage_frame import LineageFrame
+from tests.laws.sql_programs import SCHEMAS, Query, Table, exact_programs, meaning, queries, sql_of
+
+MANY = int(os.environ.get("LAW_EXAMPLES", "24"))
+FEW = settings(max_examples=MANY, deadline=None, suppress_health_check=[*HealthCheck])
+SOME = settings(FEW, max_examples=MANY * 2 // 3)
+
+_numbers = count()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For the tables that are kept in files; each gets a folder of its own."""
+    return tmp_path_factory.mktemp("tables")
+
+
+def multiset(rows: Any) -> Counter[str]:
+    return Counter(map(repr, rows))
+
+
+class World:
+    """The tables of one query as views, and what the query gives without capture."""
+
+    def __init__(self, spark: Any, folder: Path, query: Query) -> None:
+        note(f"{query.sql}\n" + "\n".join(map(repr, query.tables)))
+        self.spark = spark
+        self.sql = query.sql
+        self.bases = {table.name: table.frame(spark, folder / str(next(_numbers))) for table in query.tables}
+        self.restore()
+
+    def restore(self) -> None:
+        for name, frame in self.bases.items():
+            frame.createOrReplaceTempView(name)
+
+    def plain(self) -> list[Any]:
+        """The rows; rejects the example if Spark does not run it."""
+        try:
+            rows: list[Any] = self.spark.sql(self.sql).collect()
+        except PySparkException as problem:
+            event(f"Spark refuses: {problem.getCondition()}")
+            assume(False)
+        return rows
+
+    @contextmanager
+    def replaced(self, lineage: LineageFrame | None) -> Iterator[None]:
+        """Every table is what the lineage holds of it."""
+        inputs = () if lineage is None else lineage.inputs
+        for name, frame in {
+            name: lineage[name].toDF() if name in inputs else base.limit(0) for name, base in self.bases.items()
+        }.items():
+            frame.createOrReplaceTempView(name)
+        try:
+            yield
+        finally:
+            self.restore()
+
+
+@contextmanager
+def refusable() -> Iterator[None]:
+    """What may be refused, is: the rest of the example is passed over."""
+    try:
+        yield
+    except (NondeterminismError, UntraceableError) as refused:
+        event(f"refused: {type(refused).__name__}")
+        note(f"refused: {refused}")
+        assume(False)
+
+
+def captured(dbg: Any, world: World) -> tuple[Any, list[Any]]:
+    frame = world.spark.sql(world.sql)
+    with dbg.capture("law") as run:
+        rows = frame.collect()
+    assert run.incomplete == ()
+    return frame, rows
+
+
+def sources(trace: LineageFrame) -> tuple[int, ...]:
+    return tuple(trace.run.questions.leaves)
+
+
+def back(dbg: Any, frame: Any, row: Any) -> LineageFrame | None:
+    """The lineage of a row; None if the query reads nothing."""
+    trace = dbg.lineage(frame).where(row)
+    return trace.goBackAll() if sources(trace) else None
+
+
+@FEW
+@given(queries())
+def test_1_transparency(dbg: Any, spark: Any, folder: Path, query: Query) -> None:
+    """Captured or not: the same rows under the same schema."""
+    world = World(spark, folder, query)
+    expected = world.plain()
+    frame, rows = captured(dbg, world)
+    assert multiset(rows) == multiset(expected)
+    assert frame.schema == spark.sql(query.sql).schema
+    with refusable():
+        trace = dbg.lineage(frame)
+        assert multiset(trace.collect()) == multiset(expected)
+
+
+@FEW
+@given(queries(), st.randoms(use_true_random=False))
+def test_3_sufficiency(dbg: Any, spark: Any, folder: Path, query: Query, random: Any) -> None:
+    """Run on the lineage of a row alone, the query gives it again."""
+    world = World(spark, folder, query)
+    assume(world.plain())
+    frame, rows = captured(dbg, world)
+    for row in random.sample(sorted(set(rows), key=repr), min(2, len(set(rows)))):
+        with refusable():
+            lineage = back(dbg, frame, row)
+        with world.replaced(lineage):
+            held = {name: world.spark.table(name).collect() for name in world.bases}
+            again = world.spark.sql(query.sql).collect()
+        note(f"{row} was computed from {held}, which give {again}")
+        assert row in again
+
+
+@SOME
+@given(queries(), st.randoms(use_true_random=False))
+def test_2_duality(dbg: Any, spark: Any, folder: Path, query: Query, random: Any) -> None:
+    """A row is ahead of a source's row if and only if that one is behind it.
+
+    What an anti join removed is behind a row where a relation is read twice, and it had no part in it going ahead.
+    """
+    world = World(spark, folder, query)
+    assume(world.plain())
+    frame, rows = captured(dbg, world)
+    row = random.choice(sorted(set(rows), key=repr))
+    with refusable():
+        trace = dbg.lineage(frame).where(row)
+        behind = trace.run.questions.steps().traced(trace.standing)[1]
+        lineage = trace.goBackAll() if sources(trace) else None
+    if lineage is None:
+        return
+    for name in lineage.inputs:
+        with refusable():
+            assert len(lineage[name].collect()) == lineage[name].count()
+    names = list(trace.run.datasets().values())
+    for source in random.sample(sources(trace), min(2, len(sources(trace)))):
+        every = set(LineageFrame(trace.run, [source], lambda source=source: {source: None}).rids().tolist())
+        mine = set(rids(behind.get(source)))
+        whole = set(rids(lineage.standing.get(source)))
+        assert mine <= whole <= every
+        if len(set(names)) == len(names):
+            assert mine == whole
+        for rid in [*random.sample(sorted(mine), min(1, len(mine))), *random.sample(sorted(every - mine), min(1, len(every - mine)))]:
+            at = LineageFrame(trace.run, [source], lambda source=source, rid=rid: {source: pa.array([rid], pa.int64())})
+            with refusable():
+                ahead = at.goNextAll().collect()
+            note(f"row {rid} of {trace.run.graph[source]} is{'' if rid in mine else ' not'} behind {row}; ahead of it are {ahead}")
+            assert (row in ahead) == (rid in mine)
+
+
+def rids(names: Any) -> list[int]:
+    return [] if names is None else names.to_pylist()
+
+
+@FEW
+@given(exact_programs(), st.randoms(use_true_random=False))
+def test_4_precision(dbg: Any, spark: Any, folder: Path, program: Any, random: Any) -> None:
+    """The lineage of a row of filters, inner joins and groups is exactly what was combined, no superset."""
+    step, made = program
+    world = World(spark, folder, Query(sql_of(step), made))
+    given_rows: dict[str, Table] = {table.name: table for table in made}
+    expected = meaning(step, given_rows)
+    frame, rows = captured(dbg, world)
+    assert Counter(map(tuple, rows)) == Counter(row for row, _ in expected)
+    for row in random.sample(sorted(set(rows), key=repr), min(3, len(set(rows)))):
+        want = frozenset().union(*(lineage for values, lineage in expected if values == tuple(row)))
+        lineage = back(dbg, frame, row)
+        assert lineage is not None
+        got = {(name, repr(tuple(r)), n) for name in lineage.inputs for r, n in Counter(lineage[name].collect()).items()}
+        behind = Counter((name, given_rows[name].rows[i]) for name, i in want)
+        note(f"{row}: got {sorted(got)}, want {sorted(behind.items(), key=repr)}")
+        assert got == {(name, repr(r), n) for (name, r), n in behind.items()}
+
+
+_SETTINGS = [
+    {"spark.sql.adaptive.enabled": adaptive, "spark.sql.ansi.enabled": ansi}
+    for adaptive, ansi in (("true", "true"), ("false", "true"), ("true", "false"))
+]
+
+
+@contextmanager
+def under(spark: Any, options: dict[str, str]) -> Iterator[None]:
+    before = {name: spark.conf.get(name) for name in options}
+    for name, value in options.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
+@SOME
+@given(queries(), st.randoms(use_true_random=False))
+def test_6_stability_whatever_spark_is_set_to(dbg: Any, spark: Any, folder: Path, query: Query, random: Any) -> None:
+    """Adaptive execution and ANSI mode on or off: the same lineage."""
+    world = World(spark, folder, query)
+    expected = world.plain()
+    assume(expected)
+    row = random.choice(sorted(set(expected), key=repr))
+    found = []
+    for options in _SETTINGS:
+        with under(spark, options):
+            frame, rows = captured(dbg, world)
+            assert multiset(rows) == multiset(expected)
+            with refusable():
+                lineage = back(dbg, frame, row)
+                found.append({} if lineage is None else {name: lineage[name].rids().tolist() for name in lineage.inputs})
+    note(f"{row}: {found}")
+    assert all(each == found[0] for each in found)
+
+
+assert set(SCHEMAS) == {"t", "u", "v", "w"}
