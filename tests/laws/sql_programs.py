@@ -62,11 +62,11 @@ def _write(path: Path, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     pq.write_table(pa.table(columns), path)
 
 
-SMALL = st.none() | st.integers(0, 4)
-TEXT = st.none() | st.sampled_from(["p", "q", "pq"])
+SMALL = st.sampled_from([1, 2, 0, 3, 1, 2, 4, None])
+TEXT = st.sampled_from(["p", "q", "pq", "p", None])
 VALUES = {
     "t": st.tuples(SMALL, SMALL, TEXT), "u": st.tuples(SMALL, TEXT),
-    "v": st.tuples(SMALL, st.none() | st.lists(SMALL, max_size=3)), "w": st.tuples(SMALL, SMALL),
+    "v": st.tuples(SMALL, st.lists(SMALL, max_size=3) | st.lists(SMALL, min_size=2, max_size=3) | st.none()), "w": st.tuples(SMALL, SMALL),
 }
 _BIT = st.integers(0, 1)
 
@@ -75,7 +75,7 @@ _BIT = st.integers(0, 1)
 def tables(draw: st.DrawFn, names: Sequence[str] = tuple(SCHEMAS), most: int = 7, files: bool = True) -> tuple[Table, ...]:
     made = []
     for name in names:
-        values = draw(st.lists(VALUES[name], max_size=most))
+        values = draw(st.lists(VALUES[name], min_size=0 if draw(st.integers(0, 7)) == 7 else most // 2, max_size=most))
         rows = [value if name == "w" else (i, *value) for i, value in enumerate(values)]
         kept, number = "memory", 1
         if files and draw(st.integers(0, 5)) == 5:
