@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.spark.attachment import DataFrame, check_session, install, plain_context, running_session, uninstall
+from bigdebug.spark.attachment import check_session, install, is_frame, plain_context, running_session, uninstall
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
@@ -193,7 +193,7 @@ class DebugSession:
     @staticmethod
     def traceable(what: Any) -> bool:
         """True if ``lineage`` takes such a thing: an RDD with lineage, a run, what ``capture`` gave, or a trace."""
-        return isinstance(what, (Captured, Capture, LineageRDD, LineageFrame, Run, DataFrame))
+        return isinstance(what, (Captured, Capture, LineageRDD, LineageFrame, Run)) or is_frame(what)
 
     def lineage(self, what: Any) -> Any:
         """The trace over all records of an RDD or rows of a DataFrame, or over what a run's action was called on.
@@ -202,7 +202,7 @@ class DebugSession:
         """
         if isinstance(what, LineageRDD | LineageFrame):
             return what
-        if isinstance(what, DataFrame):
+        if is_frame(what):
             return lineage_frame.lineage_of(self._frames.asked(what))
         if isinstance(what, Captured):
             return lineage_of(what)

@@ -19,6 +19,8 @@ from bigdebug.spark.jobs import counted
 Node = Any
 """A logical plan in the JVM."""
 
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+
 Expr = Any
 """An expression in the JVM."""
 
@@ -75,7 +77,7 @@ class Catalyst:
         """The analyzed plan of a DataFrame."""
         return frame._jdf.queryExecution().analyzed()
 
-    def frame(self, plan: Node) -> DataFrame:
+    def frame(self, plan: Node) -> Any:
         """The DataFrame of a plan; its columns are those of the plan, with their ids."""
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(self.jsession, plan), self.spark)
 
@@ -144,20 +146,15 @@ class Catalyst:
     def inline_ctes(self) -> Any:
         """The rule that puts the plan of a CTE in the place of each reference."""
         rule = self._optimizer.InlineCTE
-        for arguments in ((True, False, False), (True, False), (True,)):  # 4.3, 4.0 to 4.2, 3.x
-            try:
-                return rule(*arguments)
-            except Py4JError as problem:
-                if "does not exist" not in str(problem):
-                    raise
-        raise AttributeError("InlineCTE takes other arguments than in the versions of Spark that bigdebug knows")
+        takes = len(self.jvm.java.lang.Class.forName(f"{_OPTIMIZER}.InlineCTE").getConstructors()[0].getParameterTypes())
+        return rule(*(True, False, False)[:takes])  # always; the others keep references, and differ between versions
 
     # ---- expressions ------------------------------------------------------------------------------------------
 
     @staticmethod
     def expression(column: Column) -> Expr:
         """The expression of a column that names nothing unresolved."""
-        return column._jc.expr()  # type: ignore[attr-defined]
+        return column._jc.expr()
 
     def column(self, expression: Expr) -> Column:
         return ClassicColumn(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))

@@ -16,7 +16,8 @@ from bigdebug.model import Origin
 from bigdebug.spark.sql.matching import matching
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import NOTHING, Found, Names, Steps
+from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.trace.names import NOTHING, Names
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import whole
@@ -120,20 +121,20 @@ class LineageFrame:
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
-    def goBackAll(self) -> LineageFrame:  # noqa: N802 (Titian's name)
+    def goBackAll(self) -> LineageFrame:
         """All source rows that contributed."""
         questions = self.run.questions
         return self._walk(frozenset(questions.leaves), False, find=lambda: questions.sources(self.standing, self._others))
 
-    def goNextAll(self) -> LineageFrame:  # noqa: N802
+    def goNextAll(self) -> LineageFrame:
         """All rows of the result that these had a part in."""
         return self._walk(frozenset([self.run.subject]), ahead=True)
 
-    def goBack(self, n: int = 1) -> LineageFrame:  # noqa: N802
+    def goBack(self, n: int = 1) -> LineageFrame:
         """Back by ``n`` boundaries: aggregates, windows, limits, and sources."""
         return self._step(n, ahead=False)
 
-    def goNext(self, n: int = 1) -> LineageFrame:  # noqa: N802
+    def goNext(self, n: int = 1) -> LineageFrame:
         """Ahead by ``n`` boundaries."""
         return self._step(n, ahead=True)
 
@@ -190,7 +191,7 @@ class LineageFrame:
 
     # ---- rows -------------------------------------------------------------------------------------------------
 
-    def toDF(self) -> DataFrame:  # noqa: N802 (PySpark's name)
+    def toDF(self) -> DataFrame:
         """The rows as a DataFrame of the user's session, with the columns of the operator: SQL goes on from there (Smoke 2.1).
 
         Lazy itself, once the trace has been followed.
@@ -203,7 +204,7 @@ class LineageFrame:
         # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
         return frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
 
-    def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802
+    def createOrReplaceTempView(self, name: str) -> None:
         """``toDF()`` under a name for SQL."""
         self.toDF().createOrReplaceTempView(name)
 
@@ -214,7 +215,7 @@ class LineageFrame:
     def take(self, num: int) -> list[Row]:
         return self.toDF().take(whole(num, "the number of rows to take is a whole one"))
 
-    def toPandas(self) -> Any:  # noqa: N802
+    def toPandas(self) -> Any:
         """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
         frame, origins = self._located(None)
         found = frame.toPandas()

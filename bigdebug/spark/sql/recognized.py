@@ -18,10 +18,11 @@ from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, Fl
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
-from bigdebug.spark.sql.keys import distinct, restricted
+from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.procedures import Spelling
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import NOTHING, Names, Steps
+from bigdebug.spark.sql.steps import Steps
+from bigdebug.trace.names import NOTHING, Names, distinct
 from bigdebug.trace.shown import shown
 
 _EXACT = (IntegralType, StringType, BooleanType, DateType, DecimalType)
@@ -48,9 +49,9 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
         (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
         if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
     ]
-    if (spelling := steps.procedures.spelled(run.questions.root)) is not None and run.questions.settled_by_plan:
-        if (names := _spelled(spelling, chosen, [c.exprId().id() for c in columns], dict(fields))) is not None:
-            return names
+    spelling = steps.spelling if run.questions.settled_by_plan else None
+    if spelling is not None and (names := _spelled(spelling, chosen, [c.exprId().id() for c in columns], dict(fields))) is not None:
+        return names
     exact = [i for i, kind in fields if isinstance(kind, _EXACT)]
     kept: Counter[tuple[Any, ...]] = Counter(_values(row, fields) for row in run.rows)
     wanted = {_values(row, fields): row for row in chosen}
