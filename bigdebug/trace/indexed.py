@@ -118,4 +118,5 @@ def _ranges(first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> npt.ND
     if not total:
         return np.empty(0, dtype=np.int64)
     starts = np.repeat(first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return np.arange(total) + starts
+    numbers: npt.NDArray[np.int64] = np.arange(total) + starts
+    return numbers

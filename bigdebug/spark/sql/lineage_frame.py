@@ -202,7 +202,8 @@ class LineageFrame:
         frame = catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
         leaf = self.run.questions.leaves.get(operator)
         # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
-        return frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
+        made: DataFrame = frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
+        return made
 
     def createOrReplaceTempView(self, name: str) -> None:
         """``toDF()`` under a name for SQL."""
@@ -218,7 +219,7 @@ class LineageFrame:
     def toPandas(self) -> Any:
         """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
         frame, origins = self._located(None)
-        found = frame.toPandas()
+        found: Any = frame.toPandas()
         rids = found.pop(_RID) if _RID in found else None
         if rids is not None:
             found.insert(0, "rid", rids)
@@ -310,7 +311,9 @@ class LineageFrame:
 
 
 def _rids(names: Names) -> npt.NDArray[np.int64]:
-    return np.sort(names.to_numpy(zero_copy_only=False).astype(np.int64))
+    """Ascending. Those of an index mostly are, and may be millions."""
+    rids: npt.NDArray[np.int64] = names.to_numpy(zero_copy_only=False)
+    return rids if np.all(rids[1:] > rids[:-1]) else np.sort(rids)
 
 
 def lineage_of(run: FrameRun) -> LineageFrame:

@@ -17,6 +17,9 @@ from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import NOTHING, Names, distinct, merged
 
+_FEW = 10_000
+"""Names for which an index leaves out what nothing above was made of; for more it takes all, rather than compare."""
+
 Found = Mapping[int, Names]
 """Names by level."""
 
@@ -125,16 +128,29 @@ class Steps:
         found = self.names(plan, c.struct(known.parts))
         return {above: found if peers is None else peers.ahead(found)}
 
-    def index(self, level: int) -> None:
-        """Keep the whole association of a level in arrays; questions about it need no job then (Smoke 3.2, Defer)."""
-        if level in self.indexes or level in self._leaves:
-            return
-        known = self._association(level)
+    def index(self, level: int, names: Names, records: Names | None = None) -> Found:
+        """Keep the association of a level in arrays; questions about it need no job then (Smoke 3.2, Defer).
+
+        ``names`` are those of its records that anything above was made of, all if None; ``records`` all that there are, if
+        they are known. Gives the names of the records below that are used.
+        """
+        if level not in self.indexes:
+            known = self._association(level)
+            if records is not None and known.levels == self.procedures.parts(self._operators[level]):
+                self.indexes[level] = Indexed(records, dict(zip(known.levels, records.flatten())))
+            else:
+                self.indexes[level] = self._indexed(level, known, names)
+        return {} if level in self._leaves else self.indexes[level].back(None)
+
+    def _indexed(self, level: int, known: Association, names: Names) -> Indexed:
+        plan = known.plan
+        if names is not None and level not in self.subqueries and len(names) <= _FEW and self._peers(level) is None:
+            plan = restricted(self._catalyst, plan, known.parts, names.flatten())
         columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
-        table = self._catalyst.table(known.plan, columns).combine_chunks()
+        table = self._catalyst.table(plan, columns).combine_chunks()
         fields = [_whole(table[f"k{i}"]) for i in range(len(known.parts))]
         keys = pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
-        self.indexes[level] = Indexed(keys, {name.level: _whole(table[f"n{name.level}"]) for name in known.names})
+        return Indexed(keys, {name.level: _whole(table[f"n{name.level}"]) for name in known.names})
 
     def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
         """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
