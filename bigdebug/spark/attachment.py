@@ -49,6 +49,11 @@ def check_session(spark: Any) -> None:
         raise ValueError(f"this SparkSession has been stopped; {again} makes a new one")
 
 
+def is_frame(what: Any) -> bool:
+    """Whether it is a DataFrame, of whichever session."""
+    return isinstance(what, DataFrame)
+
+
 def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder) -> None:
     spark._sc = context
     vars(spark)[actions.RECORDER] = frames

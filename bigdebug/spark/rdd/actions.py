@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pyspark import RDD, SparkContext
+from pyspark import RDD
 
 from bigdebug.spark.callers import called_by_user
 from bigdebug.spark.rdd.recorded import PLAIN, Recorded

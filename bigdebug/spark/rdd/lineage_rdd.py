@@ -12,8 +12,8 @@ from pyspark import RDD
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
 from bigdebug.spark.jobs import own_python
-from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.places import Places

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.keys import distinct, merged, places, restricted
+from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.procedures import Procedures
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.steps import NOTHING, Found, Names, Steps
+from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
 
 
 class Absences:
@@ -54,7 +55,7 @@ class Absences:
         """The joins whose rows are aggregated next: only there do more rows change one that was there."""
         for join in self._joins:
             level = self._steps.segment(join.id)
-            if level in visited and self._operators[level].name == "Aggregate":
+            if level is not None and level in visited and self._operators[level].name == "Aggregate":
                 yield join, level
 
     def _removing(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from py4j.java_gateway import JavaObject, is_instance_of
 from py4j.protocol import Py4JError
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
@@ -19,6 +19,11 @@ from bigdebug.spark.jobs import counted
 Node = Any
 """A logical plan in the JVM."""
 
+_COLUMN: Any = ClassicColumn
+"""Its __new__ is declared to give PySpark's abstract one."""
+
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+
 Expr = Any
 """An expression in the JVM."""
 
@@ -26,10 +31,10 @@ Expr = Any
 class Catalyst:
     """Reads and makes plans for one SparkSession. A call of the JVM takes 0.1 to 0.3 ms; plans are small."""
 
-    def __init__(self, spark: SparkSession, jsession: Any = None) -> None:
+    def __init__(self, spark: Any, jsession: Any = None) -> None:
         """``jsession`` is the session in the JVM in which plans run; that of ``spark`` if None."""
         self.spark = spark
-        self.jvm: Any = spark._jvm
+        self.jvm = spark._jvm
         self.jsession = spark._jsparkSession if jsession is None else jsession
         catalyst = self.jvm.org.apache.spark.sql.catalyst
         self._plans = catalyst.plans.logical
@@ -75,7 +80,7 @@ class Catalyst:
         """The analyzed plan of a DataFrame."""
         return frame._jdf.queryExecution().analyzed()
 
-    def frame(self, plan: Node) -> DataFrame:
+    def frame(self, plan: Node) -> Any:
         """The DataFrame of a plan; its columns are those of the plan, with their ids."""
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(self.jsession, plan), self.spark)
 
@@ -83,7 +88,7 @@ class Catalyst:
         """Columns of a plan, computed now. No action of the user's: it is not captured."""
         frame = self.frame(self.project([self.alias(column, name) for name, column in columns.items()], plan))
         with counted(self.spark.sparkContext, "following lineage"):
-            return PandasConversionMixin.toArrow(frame)  # type: ignore[arg-type]
+            return PandasConversionMixin.toArrow(frame)
 
     def children(self, node: Node) -> list[Node]:
         return self.items(node.children())
@@ -109,7 +114,7 @@ class Catalyst:
 
     def changed(self, node: Node, arguments: Mapping[int, Any]) -> Node:
         """The node with some arguments of its constructor replaced; their number differs between versions."""
-        array = self.spark.sparkContext._gateway.new_array(self.jvm.java.lang.Object, node.productArity())  # type: ignore[union-attr]
+        array = self.spark.sparkContext._gateway.new_array(self.jvm.java.lang.Object, node.productArity())
         for i in range(node.productArity()):
             array[i] = arguments[i] if i in arguments else node.productElement(i)
         return node.makeCopy(array)
@@ -144,23 +149,19 @@ class Catalyst:
     def inline_ctes(self) -> Any:
         """The rule that puts the plan of a CTE in the place of each reference."""
         rule = self._optimizer.InlineCTE
-        for arguments in ((True, False, False), (True, False), (True,)):  # 4.3, 4.0 to 4.2, 3.x
-            try:
-                return rule(*arguments)
-            except Py4JError as problem:
-                if "does not exist" not in str(problem):
-                    raise
-        raise AttributeError("InlineCTE takes other arguments than in the versions of Spark that bigdebug knows")
+        takes = len(self.jvm.java.lang.Class.forName(f"{_OPTIMIZER}.InlineCTE").getConstructors()[0].getParameterTypes())
+        return rule(*(True, False, False)[:takes])  # always; the others keep references, and differ between versions
 
     # ---- expressions ------------------------------------------------------------------------------------------
 
     @staticmethod
     def expression(column: Column) -> Expr:
         """The expression of a column that names nothing unresolved."""
-        return column._jc.expr()  # type: ignore[attr-defined]
+        return column._jc.expr()
 
     def column(self, expression: Expr) -> Column:
-        return ClassicColumn(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+        found: Column = _COLUMN(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))
+        return found
 
     def alias(self, expression: Expr, name: str) -> Expr:
         """A new column of that name."""

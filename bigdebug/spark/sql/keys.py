@@ -1,4 +1,4 @@
-"""Keys: the names of chosen records at a level, in the driver, and the condition that finds their rows again."""
+"""Keys: the condition that finds the rows of chosen names again."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -21,53 +18,6 @@ _SPELLED = 50
 
 _LISTED = 10_000
 """Up to so many values of a column are listed, for the sources to skip what cannot match."""
-
-
-def distinct(names: pa.Array) -> pa.Array:
-    """The names without NULL and without repetition."""
-    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-    names = names.drop_null()
-    if not pa.types.is_struct(names.type):
-        return names.unique()
-    if not len(names):
-        return names
-    numbered = _flat(names, "k")
-    try:
-        table = pa.table({**numbered, "at": pa.array(range(len(names)))})
-        kept = table.group_by(list(numbered), use_threads=False).aggregate([("at", "min")])["at_min"]
-    except pa.ArrowNotImplementedError:  # a list or a map cannot be a key of Arrow's
-        first: dict[str, int] = {}
-        for at, value in enumerate(names.to_pylist()):
-            first.setdefault(repr(value), at)
-        kept = pa.array(list(first.values()))
-    return names.take(kept.sort())
-
-
-def _flat(names: pa.StructArray, prefix: str) -> dict[str, pa.Array]:
-    """Columns that tell the structs apart."""
-    found: dict[str, pa.Array] = {}
-    for i, field in enumerate(names.flatten()):
-        if pa.types.is_struct(field.type):
-            found[f"{prefix}_{i}"] = field.is_valid()
-            found.update(_flat(field, f"{prefix}_{i}"))
-        else:
-            found[f"{prefix}_{i}"] = field
-    return found
-
-
-def places(names: pa.Array, wanted: pa.Array) -> npt.NDArray[np.int64]:
-    """Where in ``names`` those stand that are ``wanted``."""
-    if not pa.types.is_struct(names.type):
-        return np.flatnonzero(pc.is_in(names, value_set=wanted).to_numpy(zero_copy_only=False))
-    known = {repr(value) for value in wanted.to_pylist()}
-    return np.array([i for i, value in enumerate(names.to_pylist()) if repr(value) in known], dtype=np.int64)
-
-
-def merged(names: pa.Array, more: pa.Array) -> pa.Array:
-    """The names of both, each once."""
-    if not len(names) or not len(more):
-        return more if len(more) else names
-    return distinct(pa.chunked_array([names, more]))
 
 
 def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Sequence[pa.Array]) -> Node:

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.keys import merged, places
 from bigdebug.spark.sql.procedures import Extended, Name, Procedures
 from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.trace.names import merged, places
 
 _ORDERED = {"Project", "Filter", "ResolvedHint"}
 """Operators that leave the order of their input as it is."""

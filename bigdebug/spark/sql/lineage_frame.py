@@ -16,7 +16,8 @@ from bigdebug.model import Origin
 from bigdebug.spark.sql.matching import matching
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import NOTHING, Found, Names, Steps
+from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.trace.names import NOTHING, Names
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import whole
@@ -120,20 +121,20 @@ class LineageFrame:
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
-    def goBackAll(self) -> LineageFrame:  # noqa: N802 (Titian's name)
+    def goBackAll(self) -> LineageFrame:
         """All source rows that contributed."""
         questions = self.run.questions
         return self._walk(frozenset(questions.leaves), False, find=lambda: questions.sources(self.standing, self._others))
 
-    def goNextAll(self) -> LineageFrame:  # noqa: N802
+    def goNextAll(self) -> LineageFrame:
         """All rows of the result that these had a part in."""
         return self._walk(frozenset([self.run.subject]), ahead=True)
 
-    def goBack(self, n: int = 1) -> LineageFrame:  # noqa: N802
+    def goBack(self, n: int = 1) -> LineageFrame:
         """Back by ``n`` boundaries: aggregates, windows, limits, and sources."""
         return self._step(n, ahead=False)
 
-    def goNext(self, n: int = 1) -> LineageFrame:  # noqa: N802
+    def goNext(self, n: int = 1) -> LineageFrame:
         """Ahead by ``n`` boundaries."""
         return self._step(n, ahead=True)
 
@@ -190,7 +191,7 @@ class LineageFrame:
 
     # ---- rows -------------------------------------------------------------------------------------------------
 
-    def toDF(self) -> DataFrame:  # noqa: N802 (PySpark's name)
+    def toDF(self) -> DataFrame:
         """The rows as a DataFrame of the user's session, with the columns of the operator: SQL goes on from there (Smoke 2.1).
 
         Lazy itself, once the trace has been followed.
@@ -201,9 +202,10 @@ class LineageFrame:
         frame = catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
         leaf = self.run.questions.leaves.get(operator)
         # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
-        return frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
+        made: DataFrame = frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
+        return made
 
-    def createOrReplaceTempView(self, name: str) -> None:  # noqa: N802
+    def createOrReplaceTempView(self, name: str) -> None:
         """``toDF()`` under a name for SQL."""
         self.toDF().createOrReplaceTempView(name)
 
@@ -214,10 +216,10 @@ class LineageFrame:
     def take(self, num: int) -> list[Row]:
         return self.toDF().take(whole(num, "the number of rows to take is a whole one"))
 
-    def toPandas(self) -> Any:  # noqa: N802
+    def toPandas(self) -> Any:
         """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
         frame, origins = self._located(None)
-        found = frame.toPandas()
+        found: Any = frame.toPandas()
         rids = found.pop(_RID) if _RID in found else None
         if rids is not None:
             found.insert(0, "rid", rids)
@@ -309,7 +311,9 @@ class LineageFrame:
 
 
 def _rids(names: Names) -> npt.NDArray[np.int64]:
-    return np.sort(names.to_numpy(zero_copy_only=False).astype(np.int64))
+    """Ascending. Those of an index mostly are, and may be millions."""
+    rids: npt.NDArray[np.int64] = names.to_numpy(zero_copy_only=False)
+    return rids if np.all(rids[1:] > rids[:-1]) else np.sort(rids)
 
 
 def lineage_of(run: FrameRun) -> LineageFrame:

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.keys import distinct, places, restricted
+from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.procedures import Extended
 from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.trace.names import distinct, places
 
 _UNIQUE = "Order by more columns, until no two rows are equal in them, or capture with strategy='inject'."
 

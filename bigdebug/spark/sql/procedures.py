@@ -130,7 +130,7 @@ class Procedures:
 
     def _rewritten(self, spelling: Spelling, columns: Any) -> Spelling | None:
         """A spelling in the columns that a list of expressions makes of its own."""
-        made = {}
+        made: dict[int, Expr] = {}
         for column in self._catalyst.items(columns):
             given = column.child() if column.nodeName() == "Alias" else column
             if given.nodeName() == "AttributeReference":

@@ -18,6 +18,7 @@ from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.leaves import Leaf, leaf_of
 from bigdebug.spark.sql.reading import OPAQUE, PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.trace.names import Names
 
 
 class Questions:
@@ -107,6 +108,14 @@ class Questions:
                 if operator.name == "Limit" and operator is not self.root:
                     self._settle(steps, operator)
         return self._steps[stops]
+
+    def index(self, records: Names | None) -> None:
+        """Index every level, the result first; ``records`` are the names of its rows, if they are known."""
+        steps = self.steps()
+        used: dict[int, Names] = {self.root.id: None}
+        for level in sorted(steps.levels - set(self.leaves), reverse=True):
+            if level in used:
+                used.update(steps.index(level, used[level], records if level == self.root.id else None))
 
     def sources(self, start: Found, others: frozenset[int]) -> Found:
         """The source records that records of some levels were made of, and what a query that reads a relation twice needs besides."""

@@ -74,7 +74,7 @@ class _Reader:
 
     def read(self, node: Node, called: str | None = None) -> PlanOperator:
         """``called`` is the innermost name above ``node``, if nothing but names, projections and filters stand between."""
-        limits = []
+        limits: list[Node] = []
         while (name := node.nodeName()) in _TRANSPARENT or (_NAMES.get(name) == "Limit"):
             if name in _TRANSPARENT:
                 if limits and name in ("SubqueryAlias", "View"):

@@ -18,10 +18,11 @@ from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, Fl
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
-from bigdebug.spark.sql.keys import distinct, restricted
+from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.procedures import Spelling
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import NOTHING, Names, Steps
+from bigdebug.spark.sql.steps import Steps
+from bigdebug.trace.names import NOTHING, Names, distinct
 from bigdebug.trace.shown import shown
 
 _EXACT = (IntegralType, StringType, BooleanType, DateType, DecimalType)
@@ -43,20 +44,41 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
         return None
     if not chosen:
         return NOTHING
-    columns = run.questions.catalyst.items(run.questions.root.node.output())
-    fields = [
-        (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
-        if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
-    ]
-    if (spelling := steps.procedures.spelled(run.questions.root)) is not None and run.questions.settled_by_plan:
-        if (names := _spelled(spelling, chosen, [c.exprId().id() for c in columns], dict(fields))) is not None:
-            return names
+    columns, fields = _comparable(run)
+    if (names := _written(run, steps, chosen)) is not None:
+        return names
     exact = [i for i, kind in fields if isinstance(kind, _EXACT)]
     kept: Counter[tuple[Any, ...]] = Counter(_values(row, fields) for row in run.rows)
     wanted = {_values(row, fields): row for row in chosen}
     if not exact or len(wanted) > MOST or sum(kept[value] for value in wanted) != len(chosen):
         return None  # too many, or other columns tell them from rows that were not chosen
     return _found(run, steps, [columns[i] for i, _ in fields], fields, wanted, kept)
+
+
+def result_names(run: FrameRun) -> Names | None:
+    """The names of all rows of the result, if the run kept them and they spell their names."""
+    return None if run.rows is None else _written(run, run.questions.steps(), run.rows)
+
+
+def index(run: FrameRun) -> None:
+    """Index the whole lineage of a run."""
+    run.questions.index(result_names(run))
+
+
+def _comparable(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
+    """The columns of the result, and positions and types of those that are the same each time and can be compared."""
+    columns = run.questions.catalyst.items(run.questions.root.node.output())
+    return columns, [
+        (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
+        if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
+    ]
+
+
+def _written(run: FrameRun, steps: Steps, rows: Sequence[Row]) -> Names | None:
+    if not run.questions.settled_by_plan or (spelling := steps.spelling) is None or not rows:
+        return None
+    columns, fields = _comparable(run)
+    return _spelled(spelling, rows, [column.exprId().id() for column in columns], dict(fields))
 
 
 def _spelled(spelling: Spelling, rows: Sequence[Row], columns: Sequence[int], kinds: Mapping[int, Any]) -> Names | None:
@@ -101,7 +123,8 @@ def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
         return None
     try:
         kept = run.questions.users.spark.createDataFrame(list(rows), run.frame.schema)
-        return kept.filter(condition).collect()
+        found: list[Row] = kept.filter(condition).collect()
+        return found
     except PySparkException:
         return None
 

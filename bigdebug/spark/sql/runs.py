@@ -36,11 +36,11 @@ class FrameRun(Run):
     __hash__ = object.__hash__
 
     @cached_property
-    def graph(self) -> OperatorGraph:  # type: ignore[override]
+    def graph(self) -> OperatorGraph:
         return self.questions.graph
 
     @cached_property
-    def subject(self) -> int:  # type: ignore[override]
+    def subject(self) -> int:
         return self.questions.root.id
 
     def datasets(self) -> dict[int, str]:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from typing import Any
+from functools import cached_property, reduce
 
 import pyarrow as pa
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.keys import distinct, merged, restricted
+from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.peers import Peers, WindowPeers
-from bigdebug.spark.sql.procedures import Association, Procedures, levels_of
+from bigdebug.spark.sql.procedures import Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.trace.indexed import Indexed
+from bigdebug.trace.names import NOTHING, Names, distinct, merged
 
-Names = Any
-"""Names of records of one level as an Arrow array: rids at a source, structs elsewhere. None stands for all of them."""
-
-NOTHING: Names = pa.array([], pa.int64())
-"""No records, at any level."""
+_FEW = 10_000
+"""Names for which an index leaves out what nothing above was made of; for more it takes all, rather than compare."""
 
 Found = Mapping[int, Names]
 """Names by level."""
@@ -39,6 +37,7 @@ class Steps:
         self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
         self.procedures = Procedures(catalyst, leaves, self.levels)
         self._associations: dict[int, Association] = {}
+        self.indexes: dict[int, Indexed] = {}
         self._root = root
         self.above = {level: self.segment(level) for level in self.levels}
 
@@ -74,6 +73,11 @@ class Steps:
         operator = self._operators[level]
         return self.procedures.exposed(operator, limited=False)
 
+    @cached_property
+    def spelling(self) -> Spelling | None:
+        """How the names of the result's rows are written in its own columns, if they are."""
+        return self.procedures.spelled(self._root)
+
     def check_limit(self, operator: PlanOperator) -> None:
         """Raise NondeterminismError if another execution might keep other rows."""
         Limit(self._catalyst, self.procedures, operator).check()
@@ -96,10 +100,12 @@ class Steps:
 
     def back(self, level: int, names: Names) -> Found:
         """The records of the levels right below that those of ``level`` were made of."""
-        known = self._association(level)
-        plan = known.plan
         if names is not None and (peers := self._peers(level)) is not None:
             names = peers.back(names)
+        if level in self.indexes:
+            return self.indexes[level].back(None if level in self.subqueries else names)
+        known = self._association(level)
+        plan = known.plan
         if names is not None and level not in self.subqueries:
             if known.levels == self.procedures.parts(self._operators[level]):  # a record's name says it all
                 return {at: distinct(field) for at, field in zip(known.levels, names.flatten())}
@@ -112,12 +118,39 @@ class Steps:
         above = self.above[level]
         if above is None:
             return {}
+        peers = self._peers(above)
+        if above in self.indexes:
+            found = self.indexes[above].ahead(level, None if level in self.subqueries else names)
+            return {above: found if peers is None else peers.ahead(found)}
         known, c = self._association(above), self._catalyst
         column = next(name.column for name in known.names if name.level == level)
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
         found = self.names(plan, c.struct(known.parts))
-        peers = self._peers(above)
         return {above: found if peers is None else peers.ahead(found)}
+
+    def index(self, level: int, names: Names, records: Names | None = None) -> Found:
+        """Keep the association of a level in arrays; questions about it need no job then (Smoke 3.2, Defer).
+
+        ``names`` are those of its records that anything above was made of, all if None; ``records`` all that there are, if
+        they are known. Gives the names of the records below that are used.
+        """
+        if level not in self.indexes:
+            known = self._association(level)
+            if records is not None and known.levels == self.procedures.parts(self._operators[level]):
+                self.indexes[level] = Indexed(records, dict(zip(known.levels, records.flatten())))
+            else:
+                self.indexes[level] = self._indexed(level, known, names)
+        return {} if level in self._leaves else self.indexes[level].back(None)
+
+    def _indexed(self, level: int, known: Association, names: Names) -> Indexed:
+        plan = known.plan
+        if names is not None and level not in self.subqueries and len(names) <= _FEW and self._peers(level) is None:
+            plan = restricted(self._catalyst, plan, known.parts, names.flatten())
+        columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
+        table = self._catalyst.table(plan, columns).combine_chunks()
+        fields = [_whole(table[f"k{i}"]) for i in range(len(known.parts))]
+        keys = pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
+        return Indexed(keys, {name.level: _whole(table[f"n{name.level}"]) for name in known.names})
 
     def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
         """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
@@ -166,6 +199,10 @@ class Steps:
         if level not in self._associations:
             self._associations[level] = self.procedures.association(self._operators[level])
         return self._associations[level]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _merge(found: dict[int, Names], more: Found) -> None:
