@@ -174,9 +174,9 @@ class _Maker:
         made: Relation = self.one(kinds)(depth - 1)
         return made
 
-    def source(self, depth: int) -> tuple[str, Scope, Relation]:
+    def source(self, depth: int, given: Relation | None = None) -> tuple[str, Scope, Relation]:
         """What to write behind FROM, and the columns that are known by it."""
-        relation = self.relation(depth)
+        relation = given or self.relation(depth)
         text, scope = self.named(relation)
         return text, scope, relation
 
@@ -209,8 +209,8 @@ class _Maker:
     def where(self, scope: Scope, depth: int) -> str:
         return f" where {self.predicate(scope, 1, depth)}" if self.maybe(2) else ""
 
-    def joined(self, depth: int) -> Relation:
-        (left, mine, one), (right, theirs, other) = self.source(depth), self.source(depth)
+    def joined(self, depth: int, given: Relation | None = None) -> Relation:
+        (left, mine, one), (right, theirs, other) = self.source(depth, given), self.source(depth)
         if self.maybe(4):
             other = one
             right, theirs = self.named(one)
@@ -370,7 +370,8 @@ class _Maker:
         inner = self.block(max(depth, 1))
         name = self.fresh("cte")
         self._ctes.append(Relation(name, inner.columns, inner.unique, named=True))
-        outer = self.joined(0) if self.maybe(1) else self.block(max(depth, 1))
+        # Spark loses its way among CTEs that nothing refers to, so one side of the join is this one.
+        outer = self.joined(depth, self._ctes[-1])
         self._ctes.pop()
         return outer._replace(body=f"with {name} as ({inner.query}) {outer.body}")
 
