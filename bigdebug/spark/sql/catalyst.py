@@ -61,6 +61,11 @@ class Catalyst:
         """Whether a current time, date or user is somewhere in an expression."""
         return bool(expression.containsPattern(self._current))
 
+    @staticmethod
+    def samples(plan: Node) -> bool:
+        """Whether a plan takes a sample somewhere: no pattern of Spark's says so."""
+        return "Sample" in plan.toString() and any(line.lstrip(" :+-").startswith("Sample ") for line in plan.toString().split("\n"))
+
     def runs_code(self, plan: Node) -> bool:
         """Whether a function of the user is somewhere in a plan."""
         patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
@@ -153,11 +158,6 @@ class Catalyst:
         return rule(*(True, False, False)[:takes])  # always; the others keep references, and differ between versions
 
     # ---- expressions ------------------------------------------------------------------------------------------
-
-    @staticmethod
-    def expression(column: Column) -> Expr:
-        """The expression of a column that names nothing unresolved."""
-        return column._jc.expr()
 
     def column(self, expression: Expr) -> Column:
         found: Column = _COLUMN(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))

@@ -89,6 +89,8 @@ class Procedures:
         If not ``limited``, a level that is a limit has all rows of its input.
         """
         c = self._catalyst
+        if operator.kept is not None:
+            return operator.kept
         if operator.id in self._leaves:
             return self._leaves[operator.id].named(c)
         if operator.name == "Aggregate":
@@ -165,7 +167,8 @@ class Procedures:
                 f"{operator} cannot be traced: {operator.node.simpleString(10)}",
                 remedy="Trace the DataFrames before and after it on their own.",
             )
-        extended = procedure(self, operator, witnesses)
+        # What was drawn is not drawn again: the names of kept rows say which there are.
+        extended = self.extend(operator.inputs[0], witnesses) if operator.kept is not None else procedure(self, operator, witnesses)
         return self._with_subqueries(operator, extended) if witnesses else extended
 
     def _with_subqueries(self, operator: PlanOperator, extended: Extended) -> Extended:
@@ -235,7 +238,7 @@ class Procedures:
         if operator.id == self._removed:
             kind = "LeftSemi"
         if kind == "LeftAnti" or (not witnesses and kind == "LeftSemi"):
-            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
+            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].plan(c)]))
         if kind.startswith("ExistenceJoin"):
             return self._existence(operator, left, witnesses)
         right = self.extend(operator.inputs[1], witnesses)
@@ -251,7 +254,7 @@ class Procedures:
     def _existence(self, operator: PlanOperator, left: Extended, witnesses: bool) -> Extended:
         c, node = self._catalyst, operator.node
         if not witnesses:
-            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
+            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].plan(c)]))
         right = self.extend(operator.inputs[1], witnesses)
         mark = c.alias(c.literal(True, "boolean"), "__bigdebug_matched")
         matched = c.join(left.plan, c.extended(right.plan, [mark]), "leftouter", node.condition(), node.hint())
@@ -266,6 +269,7 @@ _PROCEDURES: dict[str, _Procedure] = {
     "Project": Procedures._project,
     "Filter": Procedures._same,
     "Sort": Procedures._same,
+    "Sample": Procedures._same,
     "ResolvedHint": Procedures._same,
     "Generate": Procedures._same,
     "Repartition": Procedures._same,
@@ -290,6 +294,6 @@ def levels_of(root: PlanOperator, others: Sequence[int] = ()) -> frozenset[int]:
     found = {root.id, *others}
     for operator in root:
         found.update(s.id for s in operator.subqueries)
-        if operator.name in BOUNDARIES:
+        if operator.name in BOUNDARIES or operator.kept is not None:
             found.add(operator.id)
     return frozenset(found)

@@ -189,6 +189,8 @@ class Steps:
 
     def _peers(self, level: int) -> Peers | None:
         operator = self._operators[level]
+        if operator.kept is not None:
+            return None
         if operator.name == "Window":
             return WindowPeers(self._catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))
         if operator.name == "Limit" and (limit := Limit(self._catalyst, self.procedures, operator)).cut.skip:
