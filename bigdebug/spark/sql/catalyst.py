@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -138,6 +138,10 @@ class Catalyst:
         """``condition`` and ``hint`` as another join has them."""
         joins = self.jvm.org.apache.spark.sql.catalyst.plans.JoinType
         return self._plans.Join(left, right, joins.apply(kind), condition, hint)
+
+    def union(self, plans: Sequence[Node]) -> Node:
+        """All rows of all plans; columns by position, with the ids of the first plan's."""
+        return self.plan(reduce(lambda one, other: one.unionAll(other), [self.frame(plan) for plan in plans]))
 
     def rule(self, name: str) -> Any:
         """A rule of Spark's optimizer, which is an object."""

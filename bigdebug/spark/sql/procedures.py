@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.reading import PlanOperator
 
 Spelling = tuple[Any, ...]
 """The parts of a name: columns, parts of another name, or True where the one row of an aggregate needs none."""
 
-BOUNDARIES = {"Aggregate", "Limit", "Window"}
+BOUNDARIES = {"Aggregate", "Limit", "Window", *GROUPED, *COGROUPED}
 """Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
 
 
@@ -93,6 +94,8 @@ class Procedures:
             return operator.kept
         if operator.id in self._leaves:
             return self._leaves[operator.id].named(c)
+        if operator.name in GROUPED | COGROUPED:
+            return exposed_groups(c, operator)
         if operator.name == "Aggregate":
             name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
@@ -103,6 +106,8 @@ class Procedures:
 
     def association(self, operator: PlanOperator) -> Association:
         """How the records of a level that is no source were made of those of the levels below."""
+        if operator.name in GROUPED | COGROUPED:
+            return self._grouped(operator)
         if operator.name == "Aggregate":
             extended = self._with_subqueries(operator, self.extend(operator.inputs[0], witnesses=True))
             return Association(extended.plan, tuple(self._group(operator)), extended.names)
@@ -113,9 +118,25 @@ class Procedures:
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""
-        if operator.name == "Aggregate":
+        if operator.name in {"Aggregate", *GROUPED, *COGROUPED}:
             return ()
         return tuple(n.level for n in self._within(operator, witnesses=False).names)
+
+    def _grouped(self, operator: PlanOperator) -> Association:
+        """Of a function over groups: all rows of the group, on both sides if there are two."""
+        c = self._catalyst
+        sides = [self.extend(child, witnesses=True) for child in operator.inputs]
+        rows = []
+        for side, extended in enumerate(sides):
+            keys = hashes(c, operator, side)
+            names = [
+                c.alias(n.column if here is extended else c.null_of(n.column), f"__bigdebug_{n.level}") for here in sides for n in here.names
+            ]
+            rows.append(c.project([*keys, *names], extended.plan))
+        plan = rows[0] if len(rows) == 1 else c.union(rows)
+        columns = c.items(plan.output())
+        levels = [n.level for extended in sides for n in extended.names]
+        return Association(plan, tuple(columns[:2]), tuple(Name(level, column) for level, column in zip(levels, columns[2:])))
 
     def spelled(self, operator: PlanOperator) -> Spelling | None:
         """How the name of a row is written in its own columns; None if it is not, or not in them alone."""
