@@ -38,9 +38,14 @@ def named_groups(command: bytes, names: Sequence[str], arrow: bool, sides: int, 
         finally:
             _forget_accumulators()
 
-    if sides == 2:
-        return lambda key, left, right: call(key, left, right)
-    return lambda key, data: call(key, data)
+    # PySpark counts the arguments of a function, to know whether to give it the key.
+    def one(key: Any, data: Any) -> Any:
+        return call(key, data)
+
+    def two(key: Any, left: Any, right: Any) -> Any:
+        return call(key, left, right)
+
+    return two if sides == 2 else one
 
 
 def _unpickled(command: bytes) -> Any:

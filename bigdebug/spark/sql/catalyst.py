@@ -71,6 +71,10 @@ class Catalyst:
         patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
         return bool(plan.containsPattern(patterns.PYTHON_UDF()) or plan.containsPattern(patterns.SCALA_UDF()))
 
+    def asks_plan(self, expression: Expr) -> bool:
+        """Whether a subquery is somewhere in an expression."""
+        return bool(expression.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()))
+
     @cached_property
     def _current(self) -> Any:
         return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
