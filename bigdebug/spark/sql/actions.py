@@ -42,17 +42,16 @@ def uninstall() -> None:
 
 def _told(name: str, method: Any, of_frame: bool) -> Any:
     @functools.wraps(method)
-    def action(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
         frame = self if of_frame else self._df
         recorder = vars(frame.sparkSession).get(RECORDER)
         if recorder is None:
             return method(self, *args, **kwargs)
         with (
             called_by_user(recorder.spark.sparkContext, name),
-            recorder.acting(name if of_frame else f"write.{name}", frame) as tell,
+            recorder.acting(name if of_frame else f"write.{name}", frame, reads=of_frame) as action,
         ):
-            result = method(self, *args, **kwargs)
-            tell(result)
-            return result
+            action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)
+            return action.result
 
-    return action
+    return told

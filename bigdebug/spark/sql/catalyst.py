@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -61,10 +61,19 @@ class Catalyst:
         """Whether a current time, date or user is somewhere in an expression."""
         return bool(expression.containsPattern(self._current))
 
+    @staticmethod
+    def samples(plan: Node) -> bool:
+        """Whether a plan takes a sample somewhere: no pattern of Spark's says so."""
+        return "Sample" in plan.toString() and any(line.lstrip(" :+-").startswith("Sample ") for line in plan.toString().split("\n"))
+
     def runs_code(self, plan: Node) -> bool:
         """Whether a function of the user is somewhere in a plan."""
         patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
         return bool(plan.containsPattern(patterns.PYTHON_UDF()) or plan.containsPattern(patterns.SCALA_UDF()))
+
+    def asks_plan(self, expression: Expr) -> bool:
+        """Whether a subquery is somewhere in an expression."""
+        return bool(expression.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()))
 
     @cached_property
     def _current(self) -> Any:
@@ -134,6 +143,10 @@ class Catalyst:
         joins = self.jvm.org.apache.spark.sql.catalyst.plans.JoinType
         return self._plans.Join(left, right, joins.apply(kind), condition, hint)
 
+    def union(self, plans: Sequence[Node]) -> Node:
+        """All rows of all plans; columns by position, with the ids of the first plan's."""
+        return self.plan(reduce(lambda one, other: one.unionAll(other), [self.frame(plan) for plan in plans]))
+
     def rule(self, name: str) -> Any:
         """A rule of Spark's optimizer, which is an object."""
         return getattr(getattr(self._optimizer, f"{name}$"), "MODULE$")
@@ -153,11 +166,6 @@ class Catalyst:
         return rule(*(True, False, False)[:takes])  # always; the others keep references, and differ between versions
 
     # ---- expressions ------------------------------------------------------------------------------------------
-
-    @staticmethod
-    def expression(column: Column) -> Expr:
-        """The expression of a column that names nothing unresolved."""
-        return column._jc.expr()
 
     def column(self, expression: Expr) -> Column:
         found: Column = _COLUMN(self.jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression))

@@ -29,6 +29,8 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
     suspect = any(not operator.node.deterministic() or catalyst.asks_clock(operator.node) for operator in operators[-1:])
     for operator in operators:
         node = operator.node
+        if operator.kept is not None:
+            continue
         if operator.name == "Sample":
             raise NondeterminismError(
                 f"{operator} draws by the position of each row, and positions differ between executions", remedy=_INJECT,
@@ -38,7 +40,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
         expressions = catalyst.items(node.expressions())
         arrival = False
         for expression in _strange(catalyst, expressions):
-            if not catalyst.is_a(expression, "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction"):
+            if not catalyst.is_a(expression, _AGGREGATE):
                 raise NondeterminismError(
                     f"{operator} computes {expression.sql()}, which another execution would compute otherwise", remedy=_INJECT,
                 )
@@ -48,6 +50,19 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
             _check_decisions(catalyst, operator, asked, unsettled)
         _spread(catalyst, operator, arrival, unsettled)
     return frozenset(unsettled)
+
+
+def drawing(catalyst: Catalyst, root: PlanOperator, limits: bool) -> list[PlanOperator]:
+    """The operators that draw or ask a clock, from the sources on; also all limits, if asked for."""
+    found = []
+    for operator in root:
+        if operator.name == "Sample" or (limits and operator.name == "Limit"):
+            found.append(operator)
+        elif operator.inputs and (not operator.node.deterministic() or catalyst.asks_clock(operator.node)):
+            strange = _strange(catalyst, catalyst.items(operator.node.expressions()))
+            if any(not catalyst.is_a(e, _AGGREGATE) for e in strange):
+                found.append(operator)
+    return found
 
 
 def _strange(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr]:
@@ -63,6 +78,9 @@ def _strange(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr]:
             elif not expression.deterministic() and not catalyst.is_a(expression, _PLAN):
                 yield expression
 
+
+_AGGREGATE = "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction"
+"""Those that are not the same each time depend on the order in which rows arrive."""
 
 _PLAN = "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"
 """Its own operators are read, and checked, by themselves."""

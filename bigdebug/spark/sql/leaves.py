@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
@@ -20,6 +21,11 @@ from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS, POSITION_MASK, Origin, Rids
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.reading import PlanOperator
+
+_RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
+
+_SPELLED = 32
+"""Up to so many files are told apart by an expression, more by a join."""
 
 _SPARK_BITS = 33
 """Of Spark's monotonically increasing ids: the position in a partition."""
@@ -44,7 +50,10 @@ class Leaf:
 
     def named(self, catalyst: Catalyst) -> tuple[Node, Expr]:
         """The leaf with a column of rids, and that column."""
-        plan = catalyst.plan(catalyst.frame(self.node).select("*", self.rid.alias("__bigdebug_rid")))
+        if len(self.files) > 1 and not self.counts:
+            plan = _numbered_files(catalyst, self)
+        else:
+            plan = catalyst.plan(catalyst.frame(self.node).select("*", self.rid.alias(_RID)))
         return plan, plan.output().last()
 
     def origins(self, catalyst: Catalyst, rids: Rids) -> list[Origin]:
@@ -87,6 +96,15 @@ class Leaf:
         return before
 
 
+def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
+    """The sources of a query, by operator."""
+    found = {}
+    for operator in root:
+        if not operator.inputs and (leaf := leaf_of(catalyst, operator)) is not None:
+            found[operator.id] = leaf
+    return found
+
+
 def leaf_of(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
     """The leaf of a source; None if it has no records of its own (SELECT 1). Raises UntraceableError if they cannot be named."""
     maker = _LEAVES.get(operator.name)
@@ -108,25 +126,54 @@ def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     dataset = operator.dataset or _last_part(relation.location().rootPaths().head().toString())
     if relation.fileFormat().getClass().getSimpleName() != "ParquetFileFormat":
         return Leaf(operator.id, dataset, _pinned(catalyst, operator.node), _numbered(), files, counts=True, lines=_is_text(relation))
-    metadata = ClassicColumn(catalyst.frame(operator.node)._jdf.metadataColumn("_metadata"))
-    row = metadata.getField("row_index")
-    rid = row if len(files) < 2 else row + F.shiftleft(_number(metadata.getField("file_path"), files), POSITION_BITS)
-    return Leaf(operator.id, dataset, operator.node, rid, files)
+    row = _metadata(catalyst, operator.node).getField("row_index")
+    files = tuple(sorted(map(_as_metadata, files)))
+    return Leaf(operator.id, dataset, operator.node, row, files)
 
 
-def _number(path: Column, files: Sequence[str]) -> Column:
+def _metadata(catalyst: Catalyst, node: Node) -> Any:
+    """Spark's hidden column about the file that a row was read from."""
+    column: Any = ClassicColumn
+    return column(catalyst.frame(node)._jdf.metadataColumn("_metadata"))
+
+
+def _as_metadata(uri: str) -> str:
+    """The URI of a file as Spark writes it in that column."""
+    return "file:/" + uri.removeprefix("file:///") if uri.startswith("file:///") else uri
+
+
+def _numbered_files(catalyst: Catalyst, leaf: Leaf) -> Node:
+    """The leaf with rids of which the number of the file is a part."""
+    frame = catalyst.frame(leaf.node)
+    metadata = _metadata(catalyst, leaf.node)
+    path, row = metadata.getField("file_path"), metadata.getField("row_index")
+    if len(leaf.files) <= _SPELLED:
+        number = _number(path, list(enumerate(leaf.files)))
+        return catalyst.plan(frame.select("*", _packed(number, row)))
+    numbers = pa.table({_PATH: list(leaf.files), _NUMBER: pa.array(range(len(leaf.files)), pa.int64())})
+    known = catalyst.spark.createDataFrame(numbers)
+    joined = frame.select("*", path.alias(_READ), row.alias(_ROW)).join(F.broadcast(known), F.col(_READ) == F.col(_PATH), "left")
+    number = F.coalesce(F.col(_NUMBER), _unlisted(F.col(_READ)))
+    columns = [catalyst.column(a) for a in catalyst.items(leaf.node.output())]
+    return catalyst.plan(joined.select(*columns, _packed(number, F.col(_ROW))))
+
+
+def _packed(number: Column, row: Column) -> Column:
+    return (row + F.shiftleft(number, POSITION_BITS)).alias(_RID)
+
+
+def _number(path: Column, files: Sequence[tuple[int, str]]) -> Column:
     """The number of a file, found by halving."""
     if len(files) == 1:
-        return F.lit(0).cast("bigint")
-    numbers: list[tuple[int, str]] = list(enumerate(files))
+        number, name = files[0]
+        return F.when(path == name, F.lit(number).cast("bigint")).otherwise(_unlisted(path))
+    middle = len(files) // 2
+    return F.when(path < files[middle][1], _number(path, files[:middle])).otherwise(_number(path, files[middle:]))
 
-    def halve(part: Sequence[tuple[int, str]]) -> Column:
-        if len(part) == 1:
-            return F.lit(part[0][0]).cast("bigint")
-        middle = len(part) // 2
-        return F.when(path < part[middle][1], halve(part[:middle])).otherwise(halve(part[middle:]))
 
-    return halve(numbers)
+def _unlisted(path: Column) -> Column:
+    """Better no answer than a row under the name of another."""
+    return F.raise_error(F.concat(F.lit("bigdebug does not know the file "), path)).cast("bigint")
 
 
 def _pinned(catalyst: Catalyst, node: Node) -> Node:

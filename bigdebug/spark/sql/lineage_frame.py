@@ -10,14 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from pyspark.sql import Column, DataFrame, Row
 
-from bigdebug.errors import UnknownOperatorError
+from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import Origin
+from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.matching import matching
+from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names
+from bigdebug.trace.polynomials import Polynomial, Variable
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import whole
@@ -109,6 +112,8 @@ class LineageFrame:
         """The part of the trace that stands at one input. A source that the query reads several times is one name."""
         names = self.run.input_names()
         every = [s for s, dataset in self.run.datasets().items() if dataset == name]
+        if not every and name not in names.values():  # Spark takes names as they come
+            every = [s for s, dataset in self.run.datasets().items() if dataset.lower() == str(name).lower()]
         here = [s for s in every or [s for s, known in names.items() if known == name] if s in self.operators]
         if not here:
             near = get_close_matches(str(name), names.values(), 3) or sorted(names.values())
@@ -188,6 +193,55 @@ class LineageFrame:
 
     def _to(self, operators: Iterable[int], find: Callable[[], Found]) -> LineageFrame:
         return LineageFrame(self.run, operators, find, self._others)
+
+    # ---- provenance -------------------------------------------------------------------------------------------
+
+    def how(self) -> Polynomial:
+        """How this one row was made of source records: a polynomial, ways added and records used together multiplied.
+
+        At a window, and behind an offset, the rows that it read besides its own are not a part of it. Raises
+        UnknownRecordError if the trace names no row, or several.
+        """
+        operator = self._only("how()")
+        names = self._names(operator)
+        if len(names) != 1:
+            raise UnknownRecordError(
+                f"how() and why() are about one row, and this trace names {len(names):,}", remedy="Choose one first: where(row).",
+            )
+        inputs = self.run.input_names()
+        return polynomial(self._steps, operator, names, {source: inputs[source] for source in self.run.questions.leaves})
+
+    def why(self) -> frozenset[frozenset[Variable]]:
+        """The sets of source records that make this one row, each by itself (why-provenance)."""
+        return self.how().witnesses()
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """For each column here, the columns of inputs that its value is computed from, as ``input.column``; no job.
+
+        What only decides which rows there are, a condition or the key of a join, is not among them.
+        """
+        operator = self._only("columns")
+        inputs = self.run.input_names()
+        found = column_origins(self.run.questions.catalyst, self.run.questions.operators[operator])
+        return {name: tuple(sorted(f"{inputs[source]}.{column}" for source, column in origins)) for name, origins in found}
+
+    def cells(self, column: str) -> dict[str, DataFrame]:
+        """The cells that a column's values in these rows are computed from: of each input the rows, in the columns that count."""
+        known = self.columns
+        if column not in known:
+            near = get_close_matches(column, known, 3) or list(known)
+            raise UnknownColumnError("There is no such column here", value=column, remedy=f"It knows {', '.join(near)}.")
+        back = self.goBackAll()
+        wanted: dict[str, list[str]] = {}
+        for origin in known[column]:
+            source, _, name = origin.rpartition(".")
+            wanted.setdefault(source, []).append(name)
+        return {source: back._occurrence(source).toDF().select(*(f"`{name}`" for name in names)) for source, names in wanted.items()}
+
+    def _occurrence(self, name: str) -> LineageFrame:
+        operator = next(source for source, known in self.run.input_names().items() if known == name)
+        return self._to([operator], lambda: {operator: self._at(operator)})
 
     # ---- rows -------------------------------------------------------------------------------------------------
 

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.reading import PlanOperator
 
 Spelling = tuple[Any, ...]
 """The parts of a name: columns, parts of another name, or True where the one row of an aggregate needs none."""
 
-BOUNDARIES = {"Aggregate", "Limit", "Window"}
+BOUNDARIES = {"Aggregate", "Limit", "Window", *GROUPED, *COGROUPED}
 """Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
 
 
@@ -89,8 +90,12 @@ class Procedures:
         If not ``limited``, a level that is a limit has all rows of its input.
         """
         c = self._catalyst
+        if operator.kept is not None:
+            return operator.kept
         if operator.id in self._leaves:
             return self._leaves[operator.id].named(c)
+        if operator.name in GROUPED | COGROUPED:
+            return exposed_groups(c, operator)
         if operator.name == "Aggregate":
             name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
@@ -101,6 +106,8 @@ class Procedures:
 
     def association(self, operator: PlanOperator) -> Association:
         """How the records of a level that is no source were made of those of the levels below."""
+        if operator.name in GROUPED | COGROUPED:
+            return self._grouped(operator)
         if operator.name == "Aggregate":
             extended = self._with_subqueries(operator, self.extend(operator.inputs[0], witnesses=True))
             return Association(extended.plan, tuple(self._group(operator)), extended.names)
@@ -111,9 +118,25 @@ class Procedures:
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""
-        if operator.name == "Aggregate":
+        if operator.name in {"Aggregate", *GROUPED, *COGROUPED}:
             return ()
         return tuple(n.level for n in self._within(operator, witnesses=False).names)
+
+    def _grouped(self, operator: PlanOperator) -> Association:
+        """Of a function over groups: all rows of the group, on both sides if there are two."""
+        c = self._catalyst
+        sides = [self.extend(child, witnesses=True) for child in operator.inputs]
+        rows = []
+        for side, extended in enumerate(sides):
+            keys = hashes(c, operator, side)
+            names = [
+                c.alias(n.column if here is extended else c.null_of(n.column), f"__bigdebug_{n.level}") for here in sides for n in here.names
+            ]
+            rows.append(c.project([*keys, *names], extended.plan))
+        plan = rows[0] if len(rows) == 1 else c.union(rows)
+        columns = c.items(plan.output())
+        levels = [n.level for extended in sides for n in extended.names]
+        return Association(plan, tuple(columns[:2]), tuple(Name(level, column) for level, column in zip(levels, columns[2:])))
 
     def spelled(self, operator: PlanOperator) -> Spelling | None:
         """How the name of a row is written in its own columns; None if it is not, or not in them alone."""
@@ -165,7 +188,8 @@ class Procedures:
                 f"{operator} cannot be traced: {operator.node.simpleString(10)}",
                 remedy="Trace the DataFrames before and after it on their own.",
             )
-        extended = procedure(self, operator, witnesses)
+        # What was drawn is not drawn again: the names of kept rows say which there are.
+        extended = self.extend(operator.inputs[0], witnesses) if operator.kept is not None else procedure(self, operator, witnesses)
         return self._with_subqueries(operator, extended) if witnesses else extended
 
     def _with_subqueries(self, operator: PlanOperator, extended: Extended) -> Extended:
@@ -235,7 +259,7 @@ class Procedures:
         if operator.id == self._removed:
             kind = "LeftSemi"
         if kind == "LeftAnti" or (not witnesses and kind == "LeftSemi"):
-            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
+            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].plan(c)]))
         if kind.startswith("ExistenceJoin"):
             return self._existence(operator, left, witnesses)
         right = self.extend(operator.inputs[1], witnesses)
@@ -251,7 +275,7 @@ class Procedures:
     def _existence(self, operator: PlanOperator, left: Extended, witnesses: bool) -> Extended:
         c, node = self._catalyst, operator.node
         if not witnesses:
-            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].node]))
+            return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].plan(c)]))
         right = self.extend(operator.inputs[1], witnesses)
         mark = c.alias(c.literal(True, "boolean"), "__bigdebug_matched")
         matched = c.join(left.plan, c.extended(right.plan, [mark]), "leftouter", node.condition(), node.hint())
@@ -266,6 +290,7 @@ _PROCEDURES: dict[str, _Procedure] = {
     "Project": Procedures._project,
     "Filter": Procedures._same,
     "Sort": Procedures._same,
+    "Sample": Procedures._same,
     "ResolvedHint": Procedures._same,
     "Generate": Procedures._same,
     "Repartition": Procedures._same,
@@ -290,6 +315,6 @@ def levels_of(root: PlanOperator, others: Sequence[int] = ()) -> frozenset[int]:
     found = {root.id, *others}
     for operator in root:
         found.update(s.id for s in operator.subqueries)
-        if operator.name in BOUNDARIES:
+        if operator.name in BOUNDARIES or operator.kept is not None:
             found.add(operator.id)
     return frozenset(found)

@@ -15,7 +15,7 @@ from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
-from bigdebug.spark.sql.leaves import Leaf, leaf_of
+from bigdebug.spark.sql.leaves import Leaf, leaves_of
 from bigdebug.spark.sql.reading import OPAQUE, PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import Names
@@ -24,9 +24,11 @@ from bigdebug.trace.names import Names
 class Questions:
     """What can be asked about the query of one run, under the conditions under which it ran."""
 
-    def __init__(self, spark: Any, plan: Node, conditions: Future[Conditions]) -> None:
+    def __init__(self, spark: Any, plan: Node, conditions: Future[Conditions], root: PlanOperator | None = None) -> None:
+        """``root`` is the query as it was executed, if that is not the plan alone."""
         self._spark = spark
         self._plan = plan
+        self._executed = root
         self._conditions = conditions
         self._steps: dict[frozenset[int], Steps] = {}
         self._settled: set[int] = set()
@@ -47,7 +49,7 @@ class Questions:
 
     @cached_property
     def root(self) -> PlanOperator:
-        return read(self.catalyst, self._plan)
+        return self._executed or read(self.catalyst, self._plan)
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:
@@ -73,11 +75,7 @@ class Questions:
     @cached_property
     def leaves(self) -> dict[int, Leaf]:
         """The sources, by operator."""
-        found = {}
-        for operator in self.root:
-            if not operator.inputs and (leaf := leaf_of(self.catalyst, operator)) is not None:
-                found[operator.id] = leaf
-        return found
+        return leaves_of(self.catalyst, self.root)
 
     @cached_property
     def graph(self) -> OperatorGraph:
@@ -105,7 +103,7 @@ class Questions:
             _ = self.unsettled
             steps = self._steps[stops] = Steps(self.catalyst, self.root, self.leaves, sorted(stops))
             for operator in self.root:
-                if operator.name == "Limit" and operator is not self.root:
+                if operator.name == "Limit" and operator is not self.root and operator.kept is None:
                     self._settle(steps, operator)
         return self._steps[stops]
 
@@ -125,7 +123,7 @@ class Questions:
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""
-        if self.root.name == "Limit":
+        if self.root.name == "Limit" and self.root.kept is None:
             self._settle(self.steps(), self.root)
 
     def _settle(self, steps: Steps, limit: PlanOperator) -> None:

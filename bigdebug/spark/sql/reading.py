@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.normal import normal
 
 _NAMES = {"LogicalRelation": "Relation", "GlobalLimit": "Limit", "LocalLimit": "Limit", "Offset": "Limit"}
@@ -31,12 +31,19 @@ _KINDS = {
 }
 
 
+class Kept(NamedTuple):
+    """What an operator gave in the run: a plan that reads it again, and the column that names its rows."""
+
+    plan: Node
+    name: Expr
+
+
 @dataclass(eq=False)
 class PlanOperator:
     """An operator of a query: its node in the JVM, its inputs, and the subqueries that its expressions ask.
 
     ``dataset`` names a source: a view or table, else the last part of a path. ``limits`` are the nodes of a limit, the
-    outermost first.
+    outermost first. ``kept`` is there if the operator draws, and what it drew in the run was kept.
     """
 
     id: int
@@ -46,12 +53,17 @@ class PlanOperator:
     subqueries: tuple[PlanOperator, ...] = ()
     dataset: str | None = None
     limits: tuple[Node, ...] = field(default=(), repr=False)
+    kept: Kept | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[PlanOperator]:
         """All operators from the sources on, this one last."""
         for child in (*self.inputs, *self.subqueries):
             yield from child
         yield self
+
+    def plan(self, catalyst: Catalyst) -> Node:
+        """The plan that gives its rows: its node, or what was kept of it."""
+        return self.node if self.kept is None else catalyst.project(catalyst.items(self.node.output()), self.kept.plan)
 
     @property
     def parents(self) -> tuple[PlanOperator, ...]:

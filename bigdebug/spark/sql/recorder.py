@@ -5,17 +5,22 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
+from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.questions import Questions
+from bigdebug.spark.sql.reading import PlanOperator, read
+from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.think_time import ThinkTime
 
 log = logging.getLogger("bigdebug")
 
@@ -45,6 +50,22 @@ class Program(Protocol):
     def next_run_id(self) -> str: ...
 
 
+@dataclass
+class Action:
+    """An action in progress: what it is called on, and what it runs on instead where rows are kept."""
+
+    name: str
+    frame: Any
+    executed: PlanOperator | None = None
+    frame_to_run: Any = None
+    status: str = "failed"
+    seconds: float = 0.0
+    result: Any = None
+
+    def __post_init__(self) -> None:
+        self.frame_to_run = self.frame
+
+
 class _ThreadState(threading.local):
     acting = False
 
@@ -57,31 +78,36 @@ class FrameRecorder:
         self.captures = program.captures
         self.runs: list[FrameRun] = []
         self._program = program
+        self.think_time = ThinkTime(spark)
         self._state = _ThreadState()
         self._sessions: dict[tuple[int, int], Any] = {}
 
     @contextmanager
-    def acting(self, name: str, frame: Any) -> Iterator[Callable[[Any], None]]:
-        """The user called action ``name`` on ``frame``. Gives a function to tell the result to.
+    def acting(self, name: str, frame: Any, reads: bool) -> Iterator[Action]:
+        """The user called action ``name`` on ``frame``; it ``reads`` its rows. Gives the action to run and to tell of.
 
         Actions within it are its own; what goes wrong here never reaches the user.
         """
         capture = None if self._state.acting else self.captures.current()
+        action = Action(name, frame)
         if capture is None:
-            yield _nobody
+            yield action
             return
         self._state.acting = True
         conditions = self._program.beside.submit(self._conditions, frame)
-        result: list[Any] = []
-        status, began = "failed", time.perf_counter()
         try:
-            yield result.append
-            status = "succeeded"
+            if reads and capture.strategy in ("auto", "inject"):
+                self._keep(action, conditions, anyway=capture.strategy == "inject")
+            began = time.perf_counter()
+            try:
+                yield action
+                action.status = "succeeded"
+            finally:
+                action.seconds = time.perf_counter() - began
         finally:
-            seconds = time.perf_counter() - began
             self._state.acting = False
             try:
-                self._note(name, frame, status, seconds, conditions, result, capture)
+                self._note(action, conditions, capture)
             except Exception as trouble:
                 log.warning("bigdebug could not record the run of %s: %s", name, trouble)
 
@@ -103,22 +129,39 @@ class FrameRecorder:
 
     # ---- runs -------------------------------------------------------------------------------------------------
 
-    def _note(
-        self, name: str, frame: Any, status: str, seconds: float, conditions: Future[Conditions], result: Sequence[Any],
-        capture: OpenCapture,
-    ) -> None:
-        value = result[0] if result else None
-        rows = tuple(value) if name == "collect" and isinstance(value, list) and len(value) <= KEPT_ROWS else None
-        records = len(value) if isinstance(value, list) else value if name == "count" and value is not None else -1
+    def _keep(self, action: Action, conditions: Future[Conditions], anyway: bool) -> None:
+        """Let the action run on rows that are kept, where its query draws."""
+        users = Catalyst(self.spark)
+        plan = Catalyst.plan(action.frame)
+        try:
+            if not anyway and plan.deterministic() and not users.asks_clock(plan) and not users.samples(plan):
+                return
+            catalyst = Catalyst(self.spark, conditions.result().jsession)
+            root = read(catalyst, plan)
+            action.executed = keeping(catalyst, root, anyway)
+            if action.executed is not root:
+                action.frame_to_run = users.frame(action.executed.plan(users))
+        except Exception as trouble:  # the user's job comes first, and fails by itself if that is why
+            log.info("bigdebug keeps nothing of %s: %s", action.name, trouble)
+
+    def _note(self, action: Action, conditions: Future[Conditions], capture: OpenCapture) -> None:
+        value = action.result
+        rows = tuple(value) if action.name == "collect" and isinstance(value, list) and len(value) <= KEPT_ROWS else None
+        records = len(value) if isinstance(value, list) else value if action.name == "count" and value is not None else -1
         run = FrameRun(
-            self._program.next_run_id(), capture.name or name, name, status, frame, self._questions(frame, conditions),
-            Statistics(records_out=records, seconds=seconds), rows=rows,
+            self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
+            self._questions(action.frame, conditions, action.executed),
+            Statistics(records_out=records, seconds=action.seconds), rows=rows,
         )
         self.runs.append(run)
         capture.note(run)
+        if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
+            index(run)
+        elif action.status == "succeeded" and capture.strategy == "defer":
+            self.think_time.add(run)
 
-    def _questions(self, frame: Any, conditions: Future[Conditions]) -> Questions:
-        return Questions(self.spark, Catalyst.plan(frame), conditions)
+    def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
+        return Questions(self.spark, Catalyst.plan(frame), conditions, executed)
 
     def _conditions(self, frame: Any) -> Conditions:
         stamps = stamps_of(Catalyst(self.spark), Catalyst.plan(frame))
@@ -136,7 +179,3 @@ class FrameRecorder:
                 clone.conf().set(name, value)
             self._sessions[settings] = clone
         return self._sessions[settings]
-
-
-def _nobody(result: Any) -> None:
-    """An action that nobody captures has nobody to tell."""

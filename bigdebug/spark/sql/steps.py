@@ -128,6 +128,16 @@ class Steps:
         found = self.names(plan, c.struct(known.parts))
         return {above: found if peers is None else peers.ahead(found)}
 
+    def witnesses(self, level: int, names: Names) -> pa.Table:
+        """A row for each way in which records of a level came about: ``key``, and ``n`` with the number of each level below.
+
+        Without their peers, on which they depend besides.
+        """
+        known = self._association(level)
+        plan = known.plan if level in self.subqueries else restricted(self._catalyst, known.plan, known.parts, names.flatten())
+        columns = {"key": self._catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
+        return self._catalyst.table(plan, columns)
+
     def index(self, level: int, names: Names, records: Names | None = None) -> Found:
         """Keep the association of a level in arrays; questions about it need no job then (Smoke 3.2, Defer).
 
@@ -189,6 +199,8 @@ class Steps:
 
     def _peers(self, level: int) -> Peers | None:
         operator = self._operators[level]
+        if operator.kept is not None:
+            return None
         if operator.name == "Window":
             return WindowPeers(self._catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))
         if operator.name == "Limit" and (limit := Limit(self._catalyst, self.procedures, operator)).cut.skip:

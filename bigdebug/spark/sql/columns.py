@@ -1,0 +1,76 @@
+"""Columns: of which columns of the sources the value of each column of a query is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.reading import PlanOperator
+
+Origins = frozenset[tuple[int, str]]
+"""Columns of sources: operator and name."""
+
+_MADE = {"Project": "projectList", "Aggregate": "aggregateExpressions", "Window": "windowExpressions"}
+
+
+def column_origins(catalyst: Catalyst, root: PlanOperator) -> list[tuple[str, Origins]]:
+    """For each column of the result, in order, its name and the columns that its value is computed from.
+
+    What only decides which rows there are (conditions, keys of joins) is not among them. Costs some calls of the JVM for each
+    expression, no job.
+    """
+    return _Columns(catalyst).of(root)
+
+
+class _Columns:
+    def __init__(self, catalyst: Catalyst) -> None:
+        self._catalyst = catalyst
+
+    def of(self, root: PlanOperator) -> list[tuple[str, Origins]]:
+        known: dict[int, Origins] = {}
+        for operator in root:
+            self._read(operator, known)
+        return [(column.name(), known.get(column.exprId().id(), frozenset())) for column in self._output(root)]
+
+    def _output(self, operator: PlanOperator) -> list[Expr]:
+        return self._catalyst.items(operator.node.output())
+
+    def _read(self, operator: PlanOperator, known: dict[int, Origins]) -> None:
+        """Note where the columns come from that an operator makes. Inputs, and subqueries, have been read before."""
+        c, node, name = self._catalyst, operator.node, operator.name
+        asked = [o for s in operator.subqueries for column in self._output(s) for o in known.get(column.exprId().id(), ())]
+        if not operator.inputs:
+            known.update({a.exprId().id(): frozenset([(operator.id, a.name())]) for a in self._output(operator)})
+        elif name in _MADE:
+            for column in c.items(getattr(node, _MADE[name])()):
+                subqueries = asked if operator.subqueries and c.asks_plan(column) else ()
+                known[column.exprId().id()] = self._from([column], known) | frozenset(subqueries)
+        elif name == "Generate":
+            known.update({a.exprId().id(): self._from([node.generator()], known) for a in c.items(node.generatorOutput())})
+        elif name == "Expand":
+            rows = [c.items(row) for row in c.items(node.projections())]
+            known.update({
+                a.exprId().id(): self._from([row[i] for row in rows], known) for i, a in enumerate(self._output(operator))
+                if a.exprId().id() not in known or any(not _is(row[i], a) for row in rows)
+            })
+        elif name == "Union":
+            inputs = [self._output(child) for child in operator.inputs]
+            made = {
+                a.exprId().id(): self._from([columns[i] for columns in inputs], known) for i, a in enumerate(self._output(operator))
+            }
+            known.update(made)
+        else:
+            strange = [a for a in self._output(operator) if a.exprId().id() not in known]
+            everything = frozenset(o for child in operator.inputs for a in self._output(child) for o in known.get(a.exprId().id(), ()))
+            known.update({a.exprId().id(): everything for a in strange})
+
+    def _from(self, expressions: Iterable[Expr], known: Mapping[int, Origins]) -> Origins:
+        found: set[tuple[int, str]] = set()
+        for expression in expressions:
+            for attribute in self._catalyst.items(expression.references().toSeq()):
+                found |= known.get(attribute.exprId().id(), frozenset())
+        return frozenset(found)
+
+
+def _is(expression: Expr, attribute: Expr) -> bool:
+    return bool(expression.nodeName() == "AttributeReference" and expression.exprId().id() == attribute.exprId().id())
