@@ -191,6 +191,10 @@ class DebugSession:
         """
         index(self.lineage(what).run)
 
+    def wait_for_indexes(self, timeout: float | None = None) -> bool:
+        """Wait until the indexes are built that strategy "defer" builds in think time; False if they are not after ``timeout`` seconds."""
+        return self._frames.think_time.wait(timeout)
+
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.
 
@@ -212,14 +216,25 @@ class DebugSession:
         if isinstance(what, LineageRDD | LineageFrame):
             return what
         if is_frame(what):
+            if what.sparkSession is not self.spark:
+                raise NotCapturedError(
+                    "This DataFrame is of another session", value=what, remedy="Attach bigdebug to that one: bigdebug.attach(df.sparkSession).",
+                )
             return lineage_frame.lineage_of(self._frames.asked(what))
         if isinstance(what, Captured):
             return lineage_of(what)
+        if type(what).__module__.startswith("pyspark.sql.connect"):
+            raise NotCapturedError(
+                "This DataFrame is of a Spark Connect session, and its plans are on a server", value=type(what),
+                remedy="Lineage needs a SparkSession of this process, for now.",
+            )
         run = what.runs[-1] if isinstance(what, Capture) and what.runs else what
         if isinstance(run, FrameRun) and run in self._frames.runs:
             return lineage_frame.lineage_of(run)
         if isinstance(run, Run) and run in self._recorder.runs:
             return trace_of(self._recorder, run, run.subject)
+        if isinstance(run, Run):
+            raise NotCapturedError("This run has been forgotten", value=run.name, remedy="Run the job again under capture.")
         raise NotCapturedError(
             "Lineage is known for DataFrames, RDDs of dbg.context and runs of this session", value=what,
             remedy="Make the RDD with dbg.context (or the sc that %load_ext bigdebug put in place).",

@@ -40,6 +40,11 @@ def uninstall() -> None:
     _plain.clear()
 
 
+def unheard(frame: Any, name: str, *args: Any) -> Any:
+    """What an action gives, which is not the user's: no capture notes it."""
+    return _plain.get((DataFrame, name), getattr(DataFrame, name))(frame, *args)
+
+
 def _told(name: str, method: Any, of_frame: bool) -> Any:
     @functools.wraps(method)
     def told(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -44,7 +44,8 @@ class _Columns:
         elif name in _MADE:
             for column in c.items(getattr(node, _MADE[name])()):
                 subqueries = asked if operator.subqueries and c.asks_plan(column) else ()
-                known[column.exprId().id()] = self._from([column], known) | frozenset(subqueries)
+                value = column.child().windowFunction() if name == "Window" else column
+                known[column.exprId().id()] = self._from([value], known) | frozenset(subqueries)
         elif name == "Generate":
             known.update({a.exprId().id(): self._from([node.generator()], known) for a in c.items(node.generatorOutput())})
         elif name == "Expand":

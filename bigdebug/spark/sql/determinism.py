@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from bigdebug.errors import NondeterminismError
@@ -10,6 +11,9 @@ from bigdebug.spark.sql.reading import PlanOperator
 
 _CLOCKS = {"CurrentTimestamp", "CurrentDate", "CurrentTime", "Now", "LocalTimestamp", "CurrentBatchTimestamp"}
 """Expressions that Spark takes for deterministic, since they are constants within one execution."""
+
+_ARRIVAL = re.compile(r"\b(first|last|any_value|collect_list|array_agg|collect_set|listagg|string_agg|mode|min_by|max_by)\(")
+"""How such functions are written."""
 
 _INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
 
@@ -26,7 +30,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
     """
     unsettled: set[int] = set()
     operators = list(operators)
-    suspect = any(not operator.node.deterministic() or catalyst.asks_clock(operator.node) for operator in operators[-1:])
+    suspect = any(not o.node.deterministic() or catalyst.asks_clock(o.node) or _by_arrival(catalyst, o) for o in operators)
     for operator in operators:
         node = operator.node
         if operator.kept is not None:
@@ -38,7 +42,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
         if not operator.inputs or not suspect:
             continue
         expressions = catalyst.items(node.expressions())
-        arrival = False
+        arrival = _by_arrival(catalyst, operator)
         for expression in _strange(catalyst, expressions):
             if not catalyst.is_a(expression, _AGGREGATE):
                 raise NondeterminismError(
@@ -50,6 +54,12 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
             _check_decisions(catalyst, operator, asked, unsettled)
         _spread(catalyst, operator, arrival, unsettled)
     return frozenset(unsettled)
+
+
+def _by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
+    """Whether an aggregate depends on the order in which rows arrive; Spark 4.3 takes it for deterministic."""
+    made = {"Aggregate": "aggregateExpressions", "Window": "windowExpressions"}.get(operator.name)
+    return made is not None and any(_ARRIVAL.search(column.sql()) for column in catalyst.items(getattr(operator.node, made)()))
 
 
 def drawing(catalyst: Catalyst, root: PlanOperator, limits: bool) -> list[PlanOperator]:
@@ -106,5 +116,5 @@ def _spread(catalyst: Catalyst, operator: PlanOperator, arrival: bool, unsettled
         return
     for column in catalyst.items(getattr(operator.node, made)()):
         taken = any(a.exprId().id() in unsettled for a in catalyst.items(column.references().toSeq()))
-        if taken or (arrival and not column.deterministic()):
+        if taken or (arrival and (not column.deterministic() or _ARRIVAL.search(column.sql()))):
             unsettled.add(column.exprId().id())

@@ -19,6 +19,7 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 
 from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS, POSITION_MASK, Origin, Rids
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.reading import PlanOperator
 
@@ -30,7 +31,7 @@ _SPELLED = 32
 _SPARK_BITS = 33
 """Of Spark's monotonically increasing ids: the position in a partition."""
 
-_REREAD = "dbg.snapshot(df) keeps what it gives now, to be read in its place."
+_REREAD = "Put df.localCheckpoint() in its place: that is kept, and read the same way each time."
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ class Leaf:
             return [0] * len(wholes)
         plan, rid = self.named(catalyst)
         partition = F.shiftright(catalyst.column(rid), POSITION_BITS).alias("p")
-        sizes = {row.p: row.n for row in catalyst.frame(plan).groupBy(partition).agg(F.count("*").alias("n")).collect()}
+        counted = catalyst.frame(plan).groupBy(partition).agg(F.count("*").alias("n"))
+        sizes = {row.p: row.n for row in unheard(counted, "collect")}
         order = range(len(wholes))
         if self.files:
             starts = [start for _, start in catalyst.splits(self.node)]
@@ -108,6 +110,8 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
 def leaf_of(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
     """The leaf of a source; None if it has no records of its own (SELECT 1). Raises UntraceableError if they cannot be named."""
     maker = _LEAVES.get(operator.name)
+    if operator.node.isStreaming():
+        raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)
     if maker is None:
         raise UntraceableError(
             f"{operator} cannot be read again the same way, so its records have no names", remedy=f"{_REREAD}",
@@ -192,8 +196,6 @@ def _numbered() -> Column:
 
 
 def _in_memory(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
-    if operator.node.isStreaming():
-        raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)
     return Leaf(operator.id, operator.dataset or "createDataFrame", operator.node, _numbered(), counts=True)
 
 
@@ -211,7 +213,9 @@ def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
 
 def _is_text(relation: Any) -> bool:
     options = relation.options()
-    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and not options.contains("wholetext")
+    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and not (
+        options.contains("wholetext") and options.apply("wholetext") == "true"
+    )
 
 
 def local(uri: str) -> str:

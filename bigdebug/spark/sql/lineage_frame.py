@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Row
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import Origin
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.matching import matching
 from bigdebug.spark.sql.provenance import polynomial
@@ -265,15 +266,17 @@ class LineageFrame:
 
     def collect(self) -> list[Row]:
         """The rows."""
-        return self.toDF().collect()
+        found: list[Row] = unheard(self.toDF(), "collect")
+        return found
 
     def take(self, num: int) -> list[Row]:
-        return self.toDF().take(whole(num, "the number of rows to take is a whole one"))
+        found: list[Row] = unheard(self.toDF(), "take", whole(num, "the number of rows to take is a whole one"))
+        return found
 
     def toPandas(self) -> Any:
         """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
         frame, origins = self._located(None)
-        found: Any = frame.toPandas()
+        found = unheard(frame, "toPandas")
         rids = found.pop(_RID) if _RID in found else None
         if rids is not None:
             found.insert(0, "rid", rids)
@@ -297,7 +300,7 @@ class LineageFrame:
     def table(self, n: int = 20) -> Table:
         """The first ``n`` rows as a table that displays as text and as escaped HTML."""
         frame, origins = self._located(n)
-        rows = frame.collect()
+        rows = unheard(frame, "collect")
         total = self.count()
         where = " and ".join(str(self.run.graph[o]) for o in self.operators)
         notes = (f"{counted(total)} at {where}" + (f", the first {len(rows)} shown" if total > len(rows) else ""),)

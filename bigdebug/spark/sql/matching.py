@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
@@ -10,6 +11,7 @@ from operator import and_
 from typing import Any
 
 from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -31,9 +33,10 @@ def matching(
         return names(catalyst.plan(_equal(catalyst, frame, known, condition)), name)
     if isinstance(condition, (Column, str)):
         try:
-            frame = frame.filter(condition)
+            with _unlogged():
+                frame = frame.filter(condition)
         except AnalysisException as problem:
-            raise _unknown(problem, condition, [a.name() for a in known]) from problem
+            raise _misunderstood(problem, condition, [a.name() for a in known]) from problem
         return names(catalyst.plan(frame), name)
     if not callable(condition):
         raise TypeError(
@@ -75,6 +78,23 @@ def _pairs(known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:
     return [(by_name[name], value) for name, value in values.items()]
 
 
-def _unknown(problem: AnalysisException, condition: Any, names: list[str]) -> BigdebugError:
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Within: PySpark does not print what it finds wrong with a query; we say it ourselves."""
+    loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before):
+            logger.disabled = disabled
+
+
+def _misunderstood(problem: AnalysisException, condition: Any, names: list[str]) -> BigdebugError:
+    missing = (problem.getMessageParameters() or {}).get("objectName", "").strip("`")
+    if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN") and missing:
+        return UnknownColumnError("There is no such column here", value=missing, remedy=f"The columns are {', '.join(names)}.")
     first = str(problem).split("\n", 1)[0]
     return UnknownColumnError(f"where({shown(condition)}) cannot be understood here: {first}", remedy=f"The columns are {', '.join(names)}.")

@@ -11,6 +11,9 @@ from bigdebug.graph import Form, Kind, Operator, OperatorGraph
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.normal import normal
 
+_NAMED = {"Project", "Filter", "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint", "Sample"}
+"""Nodes through which a name reaches the source below: what they give is still that source's."""
+
 _NAMES = {"LogicalRelation": "Relation", "GlobalLimit": "Limit", "LocalLimit": "Limit", "Offset": "Limit"}
 
 _TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics"}
@@ -85,7 +88,7 @@ class _Reader:
         self._ids = count(1)
 
     def read(self, node: Node, called: str | None = None) -> PlanOperator:
-        """``called`` is the innermost name above ``node``, if nothing but names, projections and filters stand between."""
+        """``called`` is the innermost name above ``node``, if only ``_NAMED`` nodes stand between."""
         limits: list[Node] = []
         while (name := node.nodeName()) in _TRANSPARENT or (_NAMES.get(name) == "Limit"):
             if name in _TRANSPARENT:
@@ -98,7 +101,7 @@ class _Reader:
         if limits:
             return self._limit(limits, self.read(node, called))
         children = self._catalyst.children(node)
-        inputs = tuple(self.read(child, called if name in ("Project", "Filter") else None) for child in children)
+        inputs = tuple(self.read(child, called if name in _NAMED else None) for child in children)
         if any(read.node is not child for read, child in zip(inputs, children)):
             node = self._catalyst.with_children(node, [read.node for read in inputs])
         subqueries = tuple(self.read(normal(self._catalyst, plan)) for plan in self._catalyst.items(node.subqueries()))

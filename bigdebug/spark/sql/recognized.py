@@ -18,6 +18,7 @@ from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, Fl
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.procedures import Spelling
 from bigdebug.spark.sql.runs import FrameRun
@@ -123,7 +124,7 @@ def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
         return None
     try:
         kept = run.questions.users.spark.createDataFrame(list(rows), run.frame.schema)
-        found: list[Row] = kept.filter(condition).collect()
+        found: list[Row] = unheard(kept.filter(condition), "collect")
         return found
     except PySparkException:
         return None

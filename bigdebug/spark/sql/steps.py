@@ -100,6 +100,8 @@ class Steps:
 
     def back(self, level: int, names: Names) -> Found:
         """The records of the levels right below that those of ``level`` were made of."""
+        if names is None and self._broader(level):
+            names = self.names(*self.rows(level, None))
         if names is not None and (peers := self._peers(level)) is not None:
             names = peers.back(names)
         if level in self.indexes:
@@ -118,15 +120,26 @@ class Steps:
         above = self.above[level]
         if above is None:
             return {}
-        peers = self._peers(above)
         if above in self.indexes:
-            found = self.indexes[above].ahead(level, None if level in self.subqueries else names)
-            return {above: found if peers is None else peers.ahead(found)}
+            return {above: self._reached(above, self.indexes[above].ahead(level, None if level in self.subqueries else names))}
         known, c = self._association(above), self._catalyst
         column = next(name.column for name in known.names if name.level == level)
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
-        found = self.names(plan, c.struct(known.parts))
-        return {above: found if peers is None else peers.ahead(found)}
+        return {above: self._reached(above, self.names(plan, c.struct(known.parts)))}
+
+    def _reached(self, level: int, names: Names) -> Names:
+        """Of records that rows below would make, those that there are; and those that depend on them."""
+        if not len(names):
+            return names
+        if self._broader(level) and level not in self.indexes:
+            names = self.names(*self.rows(level, names))
+        peers = self._peers(level)
+        return names if peers is None else peers.ahead(names)
+
+    def _broader(self, level: int) -> bool:
+        """Whether the association of a level speaks of more records than there are: of those that a limit, or a draw, left out."""
+        operator = self._operators[level]
+        return operator.name == "Limit" or (operator.kept is not None and operator.name != "Aggregate")
 
     def witnesses(self, level: int, names: Names) -> pa.Table:
         """A row for each way in which records of a level came about: ``key``, and ``n`` with the number of each level below.
@@ -154,7 +167,12 @@ class Steps:
 
     def _indexed(self, level: int, known: Association, names: Names) -> Indexed:
         plan = known.plan
-        if names is not None and level not in self.subqueries and len(names) <= _FEW and self._peers(level) is None:
+        exactly = self._broader(level)
+        if exactly:
+            names = self.names(*self.rows(level, names))
+            if (peers := self._peers(level)) is not None:
+                names = peers.back(names)
+        if names is not None and level not in self.subqueries and (exactly or (len(names) <= _FEW and self._peers(level) is None)):
             plan = restricted(self._catalyst, plan, known.parts, names.flatten())
         columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
         table = self._catalyst.table(plan, columns).combine_chunks()

@@ -1,0 +1,104 @@
+"""Queries of every kind: rows come out again from their lineage alone, and forward leads back to them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+
+from bigdebug.errors import UntraceableError
+from tests.spark.oracle import check, restored
+from tests.spark.sql_queries import QUERIES, tables
+
+
+@pytest.fixture(scope="module")
+def views(spark: Any) -> Iterator[dict[str, Any]]:
+    known = tables(spark)
+    restored(known)
+    yield known
+    for name in known:
+        spark.catalog.dropTempView(name)
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_a_row_comes_out_of_its_lineage(sql: str, dbg: Any, views: dict[str, Any]) -> None:
+    frame = dbg.spark.sql(sql)
+    with dbg.capture():
+        rows = frame.collect()
+    assert frame.schema == dbg.spark.sql(sql).schema
+    distinct = [row for i, row in enumerate(rows) if row not in rows[:i]]
+    chosen = random.Random(len(sql)).sample(distinct, min(1, len(distinct)))
+    check(dbg, sql, views, chosen)
+    for row in chosen:
+        lineage = dbg.lineage(frame).where(row).goBackAll() if dbg.lineage(frame).inputs else None
+        for name in (lineage.inputs if lineage is not None else ()):
+            if lineage[name].count():
+                assert row in lineage[name].goNextAll().collect()
+
+
+def lineage(dbg: Any, sql: str, row: Any = None) -> dict[str, list[Any]]:
+    """The rows of each input that a row of the query came from; of all rows, if None."""
+    frame = dbg.spark.sql(sql)
+    trace = dbg.lineage(frame) if row is None else dbg.lineage(frame).where(row)
+    back = trace.goBackAll()
+    return {name: sorted(map(tuple, back[name].collect())) for name in back.inputs}
+
+
+def test_filters_joins_and_groups_are_precise(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, "a"), (1, "b"), (2, "c"), (None, "d")], "k int, s string").createOrReplaceTempView("l")
+    spark.createDataFrame([(1, 10), (1, 20), (3, 30), (None, 40)], "k int, y int").createOrReplaceTempView("r")
+    assert lineage(dbg, "select s, y from l join r on l.k = r.k", {"s": "b", "y": 20}) == {"l": [(1, "b")], "r": [(1, 20)]}
+    assert lineage(dbg, "select k, sum(y) t from r group by k", {"k": None}) == {"r": [(None, 40)]}
+    assert lineage(dbg, "select s from l where k = 1", {"s": "a"}) == {"l": [(1, "a")]}
+    assert lineage(dbg, "select s, y from l left join r on l.k = r.k", {"s": "c"}) == {"l": [(2, "c")], "r": []}
+    assert lineage(dbg, "select s from l left semi join r on l.k = r.k", {"s": "a"}) == {"l": [(1, "a")], "r": [(1, 10), (1, 20)]}
+    assert lineage(dbg, "select k, count(*) from (select l.k, y from l join r on l.k = r.k where y > 10) group by k") == {
+        "l": [(1, "a"), (1, "b")], "r": [(1, 20)],
+    }
+
+
+def test_a_window_reads_its_frame(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(i, i % 2, i * 10) for i in range(10)], "i int, g int, v int").createOrReplaceTempView("w")
+    sql = "select i, sum(v) over (partition by g order by i rows between 1 preceding and current row) s from w"
+    assert [i for i, _, _ in lineage(dbg, sql, {"i": 6})["w"]] == [4, 6]
+    sql = "select i, rank() over (order by g) r from w"
+    assert [i for i, _, _ in lineage(dbg, sql, {"i": 3})["w"]] == [0, 2, 3, 4, 6, 8]
+
+
+def test_a_relation_that_is_read_twice_is_one_name_and_two(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, 2), (2, 3), (3, 4)], "a int, b int").createOrReplaceTempView("edges")
+    frame = spark.sql("select x.a, y.b from edges x join edges y on x.b = y.a")
+    back = dbg.lineage(frame).where("a = 1").goBackAll()
+    assert back.inputs == ("edges", "edges#2")
+    assert sorted(back["edges"].collect()) == [Row(a=1, b=2), Row(a=2, b=3)]
+    assert back["edges#2"].collect() == [Row(a=2, b=3)]
+    assert back["edges"].count() == 2
+
+
+def test_steps_stop_at_boundaries_and_anywhere(dbg: Any, spark: Any) -> None:
+    numbers = spark.range(20).selectExpr("id", "id % 4 k")
+    even = numbers.where("id % 2 = 0")
+    sums = even.groupBy("k").sum("id")
+    result = sums.where("k = 2")
+    trace = dbg.lineage(result)
+    assert trace.goBack(2).operators == trace.goBackAll().operators
+    assert sorted(trace.back_to(sums).collect()) == [Row(k=2, **{"sum(id)": 50})]
+    assert sorted(r.id for r in trace.back_to(even).collect()) == [2, 6, 10, 14, 18]
+    assert trace.goBackAll()["range"].where("id = 6").forward_to(even).collect() == [Row(id=6, k=2)]
+    assert trace.goBackAll()["range"].where("id = 6").goNextAll().collect() == result.collect()
+
+
+def test_a_trace_goes_on_in_sql(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(i, i % 3) for i in range(9)], "i int, k int").createOrReplaceTempView("numbers")
+    frame = spark.sql("select k, sum(i) s from numbers group by k")
+    dbg.lineage(frame).where("s > 9").goBackAll()["numbers"].createOrReplaceTempView("suspects")
+    assert sorted(r.i for r in spark.sql("select i from suspects where i > 1").collect()) == [2, 4, 5, 7, 8]
+
+
+def test_what_has_no_procedure_is_refused_by_name(dbg: Any, spark: Any) -> None:
+    frame = spark.range(5).mapInPandas(lambda batches: batches, "id long")
+    with pytest.raises(UntraceableError, match="MapInPandas#2"):
+        dbg.lineage(frame).goBackAll().count()

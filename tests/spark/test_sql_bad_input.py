@@ -1,0 +1,84 @@
+"""Questions that cannot be answered say so by name, with what to do."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from bigdebug.errors import NotCapturedError, PredicateError, UnknownColumnError, UnknownOperatorError
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any) -> Any:
+    spark.range(20).selectExpr("id", "id % 4 k").createOrReplaceTempView("numbers")
+    return spark.sql("select k, sum(id) s from numbers group by k")
+
+
+def test_an_input_that_is_not_there(dbg: Any, frame: Any) -> None:
+    with pytest.raises(UnknownOperatorError, match=r"got 'numbrs'.*It knows numbers"):
+        dbg.lineage(frame).goBackAll()["numbrs"]
+    assert dbg.lineage(frame).goBackAll()["NUMBERS"].count() == 20
+
+
+@pytest.mark.parametrize("condition", ["ss > 3", {"ss": 3}])
+def test_a_column_that_is_not_there(condition: Any, dbg: Any, frame: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UnknownColumnError, match="k, s") as problem:
+        dbg.lineage(frame).where(condition).count()
+    assert "__bigdebug" not in str(problem.value)
+    assert "UNRESOLVED" not in capfd.readouterr().err
+
+
+def test_a_condition_that_raises(dbg: Any, frame: Any) -> None:
+    with pytest.raises(PredicateError, match="ZeroDivisionError"):
+        dbg.lineage(frame).where(lambda r: 1 / (r.s - r.s)).count()
+    with pytest.raises(TypeError, match="where"):
+        dbg.lineage(frame).where(3).count()
+
+
+def test_a_frame_of_another_session(dbg: Any, spark: Any) -> None:
+    other = spark.newSession()
+    with pytest.raises(NotCapturedError, match="another session"):
+        dbg.lineage(other.range(3))
+
+
+def test_questions_at_the_wrong_place(dbg: Any, spark: Any, frame: Any) -> None:
+    trace = dbg.lineage(frame)
+    with pytest.raises(UnknownOperatorError, match="goBackAll"):
+        trace.rids()
+    with pytest.raises(UnknownOperatorError, match="not made of this DataFrame"):
+        trace.back_to(spark.range(3))
+    with pytest.raises(UnknownOperatorError, match="No way leads ahead"):
+        trace.forward_to(trace.goBackAll().operators[0])
+    with pytest.raises(ValueError, match="at least one step"):
+        trace.goBack(0)
+
+
+def test_a_forgotten_run(dbg: Any, spark: Any) -> None:
+    frame = spark.range(5).selectExpr("id * 2 d")
+    with dbg.capture() as run:
+        frame.collect()
+    dbg.forget(run)
+    with pytest.raises(NotCapturedError, match="forgotten"):
+        dbg.lineage(run.runs[0])
+
+
+def test_questions_of_a_capture_are_no_runs(dbg: Any, frame: Any) -> None:
+    with dbg.capture() as capture:
+        frame.collect()
+        dbg.lineage(frame).where("k = 1").goBackAll().toPandas()
+        dbg.lineage(frame).goBackAll().show()
+    assert [run.action for run in capture.runs] == ["collect"]
+
+
+def test_actions_and_their_failures_are_the_users_own(dbg: Any, spark: Any, frame: Any, tmp_path: Any) -> None:
+    with dbg.capture("all") as capture:
+        assert frame.count() == 4
+        assert frame.first() is not None
+        frame.write.parquet(os.fspath(tmp_path / "out"))
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            spark.sql("select 1 / (id - id) from range(3)").collect()
+    assert [(run.action, run.status) for run in capture.runs] == [
+        ("count", "succeeded"), ("first", "succeeded"), ("write.parquet", "succeeded"), ("collect", "failed"),
+    ]

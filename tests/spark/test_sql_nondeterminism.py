@@ -1,0 +1,136 @@
+"""What another execution would give otherwise is kept when the query runs, or refused; it is never answered from a second draw."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from bigdebug.errors import NondeterminismError
+
+
+@pytest.fixture(scope="module")
+def numbers(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = str(tmp_path_factory.mktemp("numbers") / "numbers.parquet")
+    spark.range(1000).selectExpr("id", "id % 7 k").repartition(2).write.parquet(path)
+    return spark.read.parquet(path)
+
+
+def programs(numbers: Any) -> dict[str, Any]:
+    drawn = numbers.withColumn("x", F.rand(3))
+    udf = F.udf(lambda x: x + random.randrange(3), "long").asNondeterministic()
+    return {
+        "rand": drawn.filter("x > 0.9"),
+        "rand in an aggregate": drawn.groupBy("k").agg(F.sum("x"), F.count("*")),
+        "sample": numbers.sample(0.05, seed=5),
+        "clock": numbers.withColumn("t", F.current_timestamp()).filter("id < 5"),
+        "udf": numbers.withColumn("y", udf("id")),
+    }
+
+
+BEHIND_A_SHUFFLE = "rand behind a shuffle"
+
+
+@pytest.mark.parametrize("name", ["rand", "rand in an aggregate", "sample", "clock", "udf"])
+def test_what_is_drawn_is_kept(name: str, dbg: Any, numbers: Any) -> None:
+    frame = programs(numbers)[name]
+    with dbg.capture():
+        rows = frame.collect()
+    row = rows[len(rows) // 2]
+    trace = dbg.lineage(frame).where(row)
+    assert trace.count() == 1
+    found = trace.goBackAll()["numbers.parquet"].collect()
+    if "id" in row:
+        assert [r.id for r in found] == [row.id]
+    else:
+        assert [r.k for r in found] == [row.k] * row["count(1)"]
+
+
+@pytest.mark.parametrize("name", ["rand", "rand in an aggregate", "sample"])
+def test_seeds_draw_the_same_under_capture(name: str, dbg: Any, numbers: Any) -> None:
+    frame = programs(numbers)[name]
+    plain = frame.collect()
+    with dbg.capture():
+        assert frame.collect() == plain
+
+
+@pytest.mark.parametrize("name", ["rand", "rand in an aggregate", "sample", "clock", "udf"])
+def test_what_was_not_kept_is_refused(name: str, dbg: Any, numbers: Any) -> None:
+    frame = programs(numbers)[name]
+    with dbg.capture(strategy="lazy"):
+        row = frame.collect()[0]
+    with pytest.raises(NondeterminismError, match="strategy='inject'"):
+        dbg.lineage(frame).where(row).goBackAll().count()
+
+
+def test_behind_a_shuffle_only_inject_keeps(dbg: Any, numbers: Any) -> None:
+    frame = numbers.groupBy("k").count().withColumn("q", F.rand())
+    with dbg.capture():
+        frame.collect()
+    with pytest.raises(NondeterminismError, match="rand"):
+        dbg.lineage(frame).goBackAll().count()
+    with dbg.capture(strategy="inject"):
+        row = frame.collect()[3]
+    assert dbg.lineage(frame).where(row).goBackAll()["numbers.parquet"].count() == row["count"]
+
+
+def test_limits_without_order(dbg: Any, numbers: Any) -> None:
+    few = numbers.limit(3)
+    with dbg.capture():
+        row = few.collect()[1]
+    assert [r.id for r in dbg.lineage(few).where(row).goBackAll()["numbers.parquet"].collect()] == [row.id]
+    inner = numbers.limit(3).groupBy("k").count()
+    with dbg.capture():
+        inner.collect()
+    with pytest.raises(NondeterminismError, match="Limit#2 cuts rows that come in no order"):
+        dbg.lineage(inner).goBackAll().count()
+    with dbg.capture(strategy="inject"):
+        rows = inner.collect()
+    assert dbg.lineage(inner).goBackAll()["numbers.parquet"].count() == sum(r["count"] for r in rows) == 3
+
+
+def test_limits_within_ties(dbg: Any, numbers: Any) -> None:
+    with pytest.raises(NondeterminismError, match="between rows that its order does not tell apart"):
+        dbg.lineage(numbers.orderBy("k").limit(5)).goBackAll().count()
+    assert dbg.lineage(numbers.orderBy("k", "id").limit(5)).goBackAll()["numbers.parquet"].count() == 5
+    assert dbg.lineage(numbers.where("id < 4").orderBy("k").limit(5)).goBackAll()["numbers.parquet"].count() == 4
+
+
+def test_windows_that_count_tied_rows(dbg: Any, numbers: Any) -> None:
+    frame = numbers.withColumn("n", F.row_number().over(Window.partitionBy("k").orderBy(F.col("id") % 10)))
+    with pytest.raises(NondeterminismError, match=r"Window#\d counts rows in an order that does not tell all of them apart"):
+        dbg.lineage(frame).where("id = 5").goBackAll().count()
+
+
+def test_a_function_that_draws_in_secret_is_found_by_its_result(dbg: Any, numbers: Any) -> None:
+    secret = F.udf(lambda x: random.random(), "double")
+    frame = numbers.where("id < 3").withColumn("y", F.round(secret("id") * 1_000_000).cast("long"))
+    with dbg.capture():
+        row = frame.collect()[0]
+    with pytest.raises(NondeterminismError, match=r"gave the row .* once, and the query gives it 0 times now"):
+        dbg.lineage(frame).where(row).goBackAll().count()
+
+
+def test_orders_of_arrival_decide_nothing(dbg: Any, numbers: Any) -> None:
+    lists = numbers.groupBy("k").agg(F.collect_list("id").alias("ids"), F.first("id").alias("one"))
+    with dbg.capture():
+        row = lists.collect()[0]
+    assert dbg.lineage(lists).where({"k": row.k}).goBackAll()["numbers.parquet"].count() == len(row.ids)
+    with pytest.raises(NondeterminismError, match="decides by one"):
+        dbg.lineage(lists.where("one > 3")).goBackAll().count()
+
+
+def test_strategies_agree(dbg: Any, numbers: Any, tmp_path: Path) -> None:
+    found = []
+    for strategy in ("lazy", "defer", "inject", "auto"):
+        frame = numbers.where("id > 100").groupBy("k").count()
+        with dbg.capture(strategy=strategy):
+            row = sorted(frame.collect())[2]
+        if strategy == "defer":
+            assert dbg.wait_for_indexes(60)
+        found.append(dbg.lineage(frame).where(row).goBackAll().rids().tolist())
+    assert found == [found[0]] * 4
