@@ -1,4 +1,4 @@
-"""Absences: rows that an anti join left out, and must go on leaving out when sources are replaced by a lineage.
+"""Absences: rows that a join left out, and must go on leaving out when sources are replaced by a lineage.
 
 A relation that a query reads twice is one name to the user. Replaced by its lineage, it brings to one place rows that belong to
 the other, and what removed them there has to be in the lineage as well. Where a relation is read once, nothing is added.
@@ -7,23 +7,26 @@ the other, and what removed them there has to be in the lineage as well. Where a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.procedures import Procedures
+from bigdebug.spark.sql.procedures import BOUNDARIES, Procedures
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
 
+_LEAVING_OUT = {"LeftAnti", "LeftOuter", "RightOuter", "FullOuter"}
+
 
 class Absences:
-    """The anti joins of a query through which rows of a relation that is read twice may come back."""
+    """The anti and outer joins of a query through which rows of a relation that is read twice may come back."""
 
     def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], procedures: Procedures, steps: Steps) -> None:
         self._catalyst = catalyst
@@ -33,9 +36,8 @@ class Absences:
         self._steps = steps
         often = Counter(leaf.dataset for leaf in leaves.values())
         self._joins = [
-            operator for operator in root
-            if operator.name == "Join" and operator.node.joinType().toString() == "LeftAnti"
-            and any(o.id in leaves and often[leaves[o.id].dataset] > 1 for o in operator.inputs[0])
+            operator for operator in root if operator.name == "Join" and operator.node.joinType().toString() in _LEAVING_OUT
+            and any(o.id in leaves and often[leaves[o.id].dataset] > 1 for o in operator)
         ]
 
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
@@ -43,37 +45,66 @@ class Absences:
         visited, found = dict(visited), dict(found)
         while True:
             before = sum(len(names) for names in found.values())
-            for join, level in self._aggregates(visited):
-                visited_more, more = self._steps.traced(self._removing(join, level, visited, found))
+            for join, level in self._counting(visited):
+                visited_more, more = self._steps.traced(self._needed(join, level, visited, found))
                 for known, extra in ((visited, visited_more), (found, more)):
                     for at, names in extra.items():
                         known[at] = merged(known[at], names) if known.get(at) is not None else names
             if sum(len(names) for names in found.values()) == before:
                 return found
 
-    def _aggregates(self, visited: Mapping[int, Names]) -> Iterator[tuple[PlanOperator, int]]:
-        """The joins whose rows are aggregated next: only there do more rows change one that was there."""
+    def _counting(self, visited: Mapping[int, Names]) -> Iterator[tuple[PlanOperator, int]]:
+        """The joins whose rows are counted next: only there do more rows change one that was there."""
         for join in self._joins:
             level = self._steps.segment(join.id)
-            if level is not None and level in visited and self._operators[level].name == "Aggregate":
+            if level is not None and level in visited and self._operators[level].name in BOUNDARIES:
                 yield join, level
+
+    def _needed(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:
+        kind = join.node.joinType().toString()
+        if kind == "LeftAnti":
+            return self._removing(join, level, visited, found)
+        sides = {"LeftOuter": (0,), "RightOuter": (1,), "FullOuter": (0, 1)}[kind]
+        needed: dict[int, Names] = {}
+        for side in sides:
+            for at, names in self._matching(join, side, visited, found).items():
+                needed[at] = merged(needed[at], names) if at in needed else names
+        return needed
+
+    def _matching(self, join: PlanOperator, side: int, visited: Mapping[int, Names], found: Found) -> Found:
+        """The names of what matched rows that the lineage holds: without it they would stand alone."""
+        extended = self._procedures.within(join)
+        table = self._catalyst.table(extended.plan, {f"n{name.level}": name.column for name in extended.names})
+        held = {operator.id for operator in join.inputs[side]}
+        mask = self._mask(table, [name.level for name in extended.names if name.level in held], visited, found)
+        kept = table.filter(pa.array(mask))
+        return {name.level: distinct(kept[f"n{name.level}"]) for name in extended.names if name.level not in held}
 
     def _removing(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:
         """The names of right rows that removed left rows which the lineage holds, from the groups that were traced."""
         known = self._procedures.with_removed(join.id).association(self._operators[level])
-        groups = visited[level]
+        counted = self._operators[level].name in ("Window", "Limit") or level in self._steps.subqueries
+        groups = None if counted else visited[level]
         plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, groups.flatten())
         table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
         right = {operator.id for operator in join.inputs[1]}
-        mask = np.ones(table.num_rows, dtype=bool)
-        for name in known.names:
-            column = table[f"n{name.level}"].combine_chunks()
-            if name.level not in right:
-                held = np.zeros(table.num_rows, dtype=bool)
-                held[places(column, self._held(name.level, visited, found))] = True
-                mask &= held | column.is_null().to_numpy(zero_copy_only=False)
+        mask = self._mask(table, [name.level for name in known.names if name.level not in right], visited, found)
         kept = table.filter(pa.array(mask))
         return {name.level: distinct(kept[f"n{name.level}"]) for name in known.names if name.level in right}
+
+    def _mask(
+        self, table: pa.Table, levels: Iterable[int], visited: Mapping[int, Names], found: Found,
+    ) -> npt.NDArray[np.bool_]:
+        """The rows whose names at these levels are all held by the lineage."""
+        mask = np.ones(table.num_rows, dtype=bool)
+        for level in levels:
+            if level in self._steps.subqueries:
+                continue
+            column = table[f"n{level}"].combine_chunks()
+            held = np.zeros(table.num_rows, dtype=bool)
+            held[places(column, self._held(level, visited, found))] = True
+            mask &= held | column.is_null().to_numpy(zero_copy_only=False)
+        return mask
 
     def _held(self, level: int, visited: Mapping[int, Names], found: Found) -> Names:
         """What the lineage holds of a source, at whichever place; or of another level."""

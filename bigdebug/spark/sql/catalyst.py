@@ -186,6 +186,11 @@ class Catalyst:
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)
 
+    def when_none(self, columns: Sequence[Expr], value: Expr) -> Expr:
+        """``value`` where all columns are NULL, else NULL."""
+        none = reduce(self._expressions.And, [self._expressions.IsNull(column) for column in columns])
+        return self._expressions.If(none, value, self.null_of(value))
+
     def field(self, struct: Expr, at: int) -> Expr:
         none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
         return self._expressions.GetStructField(struct, at, none)

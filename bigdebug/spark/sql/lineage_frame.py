@@ -61,7 +61,7 @@ class LineageFrame:
         """Names of the sources that a backward trace from here can reach."""
         graph = self.run.graph
         reachable = {u for operator in self.operators for u in graph.upstream(operator)}
-        return tuple(name for source, name in self.run.input_names().items() if source in reachable)
+        return tuple(dict.fromkeys(name for source, name in self.run.input_names().items() if source in reachable))
 
     def rids(self) -> npt.NDArray[np.int64]:
         """The record ids at the sources that the trace stands at, ascending; one source after the other."""
@@ -162,6 +162,8 @@ class LineageFrame:
         graph = self.run.graph
         ways = {u for o in self.operators for u in (graph.downstream(o) if ahead else graph.upstream(o))}
         reached = sorted(goals & ways)
+        if not goals:
+            raise UnknownOperatorError("This query reads no source", remedy="There is nothing to trace back to.")
         if not reached:
             here = ", ".join(str(graph[o]) for o in self.operators)
             raise UnknownOperatorError(
@@ -241,8 +243,8 @@ class LineageFrame:
         return {source: back._occurrence(source).toDF().select(*(f"`{name}`" for name in names)) for source, names in wanted.items()}
 
     def _occurrence(self, name: str) -> LineageFrame:
-        operator = next(source for source, known in self.run.input_names().items() if known == name)
-        return self._to([operator], lambda: {operator: self._at(operator)})
+        here = [source for source, known in self.run.input_names().items() if known == name]
+        return self._to(here, lambda: {source: self._at(source) for source in here})
 
     # ---- rows -------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,10 @@ def _equal(catalyst: Catalyst, frame: DataFrame, known: list[Expr], row: Any) ->
         kind = column.dataType().sql()
         if isinstance(value, _SIMPLE):
             frame = frame.filter(catalyst.column(column).eqNullSafe(F.lit(value).cast(kind)))
+        elif kind.startswith("MAP"):
+            raise UnknownColumnError(
+                f"Maps cannot be compared, and {column.name()} is one", remedy="Say where() without it, as SQL or with some of the columns.",
+            )
         else:
             hard.append((column, value, kind))
     if hard:

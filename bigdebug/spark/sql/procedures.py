@@ -76,6 +76,10 @@ class Procedures:
         other._given = {**self._given, operator: extended}
         return other
 
+    def within(self, operator: PlanOperator) -> Extended:
+        """An operator inside a segment with its witnesses."""
+        return self._within(operator, witnesses=True)
+
     def with_removed(self, join: int) -> Procedures:
         """The same procedures, for which an anti join gives the rows that it removes, with those that remove them."""
         other = Procedures(self._catalyst, self._leaves, self._levels)
@@ -198,9 +202,21 @@ class Procedures:
         if not asked:
             return extended
         c = self._catalyst
-        marks = [c.alias(c.literal(True, "boolean"), f"__bigdebug_{s.id}") for s in asked]
+        whole = c.literal(True, "boolean")
+        here = {n.level: n.column for n in extended.names}
+        marks = []
+        for subquery in asked:
+            # A side of a join that is read again counts for the rows that it does not match.
+            matches = [here[level] for level in self._below(operator, subquery) if level in here]
+            mark = c.when_none(matches, whole) if matches else whole
+            marks.append(c.alias(mark, f"__bigdebug_{subquery.id}"))
         names = [Name(s.id, mark.toAttribute()) for s, mark in zip(asked, marks)]
         return Extended(c.extended(extended.plan, marks), (*extended.names, *names))
+
+    def _below(self, operator: PlanOperator, subquery: PlanOperator) -> list[int]:
+        """The levels by whose names a row of a join shows that the side matched of which ``subquery`` is a second reading."""
+        side = next((child for child in operator.inputs if child.id == subquery.repeats), None)
+        return [] if operator.name != "Join" or side is None else [o.id for o in side if o.id in self._levels or o.id in self._leaves]
 
     # ---- operators --------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
+from bigdebug.spark.sql.misses import with_misses
 from bigdebug.spark.sql.reading import OPAQUE, PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import Names
@@ -49,7 +50,7 @@ class Questions:
 
     @cached_property
     def root(self) -> PlanOperator:
-        return self._executed or read(self.catalyst, self._plan)
+        return with_misses(self.catalyst, self._executed or read(self.catalyst, self._plan))
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ _NAMED = {"Project", "Filter", "Sort", "Repartition", "RepartitionByExpression",
 
 _NAMES = {"LogicalRelation": "Relation", "GlobalLimit": "Limit", "LocalLimit": "Limit", "Offset": "Limit"}
 
-_TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics"}
+_TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics", "PipeOperator"}
 """Nodes that give what they get, and are left out: CollectMetrics would count the rows of our questions as the user's."""
 
 OPAQUE = {
@@ -47,6 +47,7 @@ class PlanOperator:
 
     ``dataset`` names a source: a view or table, else the last part of a path. ``limits`` are the nodes of a limit, the
     outermost first. ``kept`` is there if the operator draws, and what it drew in the run was kept.
+    ``repeats`` is another operator, of which this is a second reading.
     """
 
     id: int
@@ -57,6 +58,7 @@ class PlanOperator:
     dataset: str | None = None
     limits: tuple[Node, ...] = field(default=(), repr=False)
     kept: Kept | None = field(default=None, repr=False)
+    repeats: int | None = None
 
     def __iter__(self) -> Iterator[PlanOperator]:
         """All operators from the sources on, this one last."""
@@ -113,6 +115,13 @@ class _Reader:
         for node in reversed(limits):
             plan = self._catalyst.with_children(node, [plan])
         return PlanOperator(next(self._ids), "Limit", plan, (below,), limits=tuple(limits))
+
+
+def read_again(operator: PlanOperator, ids: Iterator[int]) -> PlanOperator:
+    """An operator and all below it once more, with other ids."""
+    inputs = tuple(read_again(child, ids) for child in operator.inputs)
+    subqueries = tuple(read_again(child, ids) for child in operator.subqueries)
+    return replace(operator, id=next(ids), inputs=inputs, subqueries=subqueries, repeats=operator.id)
 
 
 def graph_of(root: PlanOperator, names: dict[int, str]) -> OperatorGraph:

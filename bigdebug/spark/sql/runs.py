@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -45,6 +46,20 @@ class FrameRun(Run):
 
     def datasets(self) -> dict[int, str]:
         return {operator: leaf.dataset for operator, leaf in self.questions.leaves.items()}
+
+    def input_names(self) -> dict[int, str]:
+        """As for any run; a source that was read once, and is needed twice, keeps its name."""
+        operators = self.questions.operators
+        names: dict[int, str] = {}
+        taken = Counter[str]()
+        for source, dataset in self.datasets().items():
+            repeats = operators[source].repeats
+            if repeats is not None:
+                names[source] = names[repeats]
+                continue
+            taken[dataset] += 1
+            names[source] = dataset if taken[dataset] == 1 else f"{dataset}#{taken[dataset]}"
+        return names
 
     def summary(self) -> str:
         known = self.statistics

@@ -123,7 +123,9 @@ class Steps:
         if above in self.indexes:
             return {above: self._reached(above, self.indexes[above].ahead(level, None if level in self.subqueries else names))}
         known, c = self._association(above), self._catalyst
-        column = next(name.column for name in known.names if name.level == level)
+        column = next((name.column for name in known.names if name.level == level), None)
+        if column is None:  # of an anti join's right side: no row was made of it
+            return {}
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
         return {above: self._reached(above, self.names(plan, c.struct(known.parts)))}
 

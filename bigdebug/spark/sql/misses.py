@@ -1,0 +1,94 @@
+"""Misses: sides of joins of which a row depends on all, since it is there because none of theirs matched.
+
+Mostly a miss needs nothing of the other side: fewer rows match no more. It does where fewer rows make others: a count over
+nothing is 0, and a group, a window or a limit over a part of its rows is another one. A part there can be only if the
+relation is read elsewhere too, for sources are replaced by name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.leaves import leaf_of
+from bigdebug.spark.sql.reading import PlanOperator, read_again
+
+_MISSING = {"LeftOuter": (1,), "RightOuter": (0,), "FullOuter": (0, 1), "LeftAnti": (1,)}
+"""Of which inputs of a join a row may have nothing; of an existence join, of the second."""
+
+
+def with_misses(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
+    """The query with such a side as a subquery of its join: read once more, as a whole."""
+    found = _Misses(catalyst, root)
+    return _numbered(found.added(root)) if found.sides else root
+
+
+class _Misses:
+    def __init__(self, catalyst: Catalyst, root: PlanOperator) -> None:
+        self._catalyst = catalyst
+        self._ids = count(1_000_000)
+        self.sides: dict[int, list[PlanOperator]] = {}
+        suspects = [(operator, side) for operator in root for side in _sides(operator) if any(o.name in _REMAKING for o in side)]
+        if suspects:
+            self._often = Counter(self._dataset(o) for o in root if not o.inputs)
+        for operator, side in suspects:
+            if self._makes_others(side):
+                self.sides.setdefault(operator.id, []).append(side)
+
+    def added(self, operator: PlanOperator) -> PlanOperator:
+        inputs = tuple(self.added(child) for child in operator.inputs)
+        subqueries = [self.added(child) for child in operator.subqueries]
+        for side in self.sides.get(operator.id, ()):
+            again = read_again(side, self._ids)
+            subqueries.append(self.added(again))
+        return replace(operator, inputs=inputs, subqueries=tuple(subqueries))
+
+    def _makes_others(self, side: PlanOperator) -> bool:
+        """Whether some of the rows below make other rows than all of them do."""
+        for operator in side:
+            if operator.name == "Aggregate" and operator.node.groupingExpressions().isEmpty():
+                return True
+            if operator.name in _REMAKING:
+                below = Counter(self._dataset(o) for o in side if not o.inputs)
+                if any(self._often[dataset] > times for dataset, times in below.items()):
+                    return True
+        return False
+
+    def _dataset(self, source: PlanOperator) -> str:
+        leaf = leaf_of(self._catalyst, source)
+        return "" if leaf is None else leaf.dataset
+
+
+_REMAKING = {"Aggregate", "Window", "Limit"}
+
+
+def _sides(operator: PlanOperator) -> Iterator[PlanOperator]:
+    if operator.name == "Join":
+        kind = operator.node.joinType().toString()
+        for at in (1,) if kind.startswith("ExistenceJoin") else _MISSING.get(kind, ()):
+            yield operator.inputs[at]
+    elif operator.name == "Union" and len(operator.inputs) == 2 and all(_counts(child) for child in operator.inputs):
+        yield operator.inputs[1]
+
+
+def _counts(child: PlanOperator) -> bool:
+    """Whether Spark has put a count beside the rows, as it does to subtract those of an EXCEPT ALL."""
+    return child.name == "Project" and child.node.projectList().last().name() == "vcol"
+
+
+def _numbered(root: PlanOperator) -> PlanOperator:
+    """The same with ids that grow from the sources on."""
+    ids = count(1)
+    known: dict[int, int] = {}
+
+    def numbered(operator: PlanOperator) -> PlanOperator:
+        inputs = tuple(numbered(child) for child in operator.inputs)
+        subqueries = tuple(numbered(child) for child in operator.subqueries)
+        number = known[operator.id] = next(ids)
+        repeats = None if operator.repeats is None else known[operator.repeats]
+        return replace(operator, id=number, inputs=inputs, subqueries=subqueries, repeats=repeats)
+
+    return numbered(root)
