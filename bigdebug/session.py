@@ -88,7 +88,7 @@ class Capture:
         if not self.runs:
             raise NotCapturedError(
                 f"No action has run under capture {self._name or ''!r} yet, so it has no {name}",
-                remedy="Call an action (collect, count, ...) on an RDD of dbg.context inside the block.",
+                remedy="Call an action (collect, count, ...) on a DataFrame, or on an RDD of dbg.context, inside the block.",
             )
         return getattr(self.runs[-1], name)
 
@@ -156,8 +156,11 @@ class DebugSession:
     def capture(self, name: str | None = None, strategy: str = "auto") -> Iterator[Capture]:
         """Capture the actions of a block. Gives the runs; used as a run, it is the latest of them.
 
-        ``strategy`` says where lineage lives: "inject" keeps it beside the tasks, "lazy" keeps counts and digests
-        and derives tables when a trace first needs them, "auto" keeps what is not too large (Titian 4.7).
+        ``strategy`` says where the lineage of RDDs lives: "inject" keeps it beside the tasks, "lazy" keeps counts and
+        digests and derives tables when a trace first needs them, "auto" keeps what is not too large (Titian 4.7).
+        DataFrames run as they are and are asked later ("lazy"); "auto" keeps what a query draws (rand, samples, clocks)
+        where that changes nothing, "inject" keeps it always, and limits too, and indexes the rest at once; "defer"
+        builds indexes in think time (Smoke 3.2).
         """
         if not isinstance(name, str | None):
             raise TypeError(f"the name of a capture is text, not {name!r}; dbg.capture('errors'), or none at all")

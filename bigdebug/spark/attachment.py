@@ -13,9 +13,11 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
+from bigdebug.errors import NotCapturedError
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
 from bigdebug.spark.sql import actions
+from bigdebug.spark.sql.lineage_frame import lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 
 # A property in PySpark 4.0, a cached_property in 4.3.
@@ -49,6 +51,14 @@ def check_session(spark: Any) -> None:
         raise ValueError(f"this SparkSession has been stopped; {again} makes a new one")
 
 
+def lineage(frame: DataFrame) -> Any:
+    """The trace over all rows of this DataFrame, in its latest captured action; as it is now, if there is none."""
+    recorder = vars(frame.sparkSession).get(actions.RECORDER)
+    if recorder is None:
+        raise NotCapturedError("bigdebug is not attached to the session of this DataFrame", remedy="bigdebug.attach(spark) does so.")
+    return lineage_of(recorder.asked(frame))
+
+
 def is_frame(what: Any) -> bool:
     """Whether it is a DataFrame, of whichever session."""
     return isinstance(what, DataFrame)
@@ -58,6 +68,7 @@ def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder)
     spark._sc = context
     vars(spark)[actions.RECORDER] = frames
     actions.install()
+    DataFrame.getLineage = lineage  # type: ignore[attr-defined]
     plain = plain_context(context)
     vars(plain).setdefault(_PYTHON, plain.pythonExec)
     plain.pythonExec = context.pythonExec
@@ -74,6 +85,8 @@ def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
         SparkContext._active_spark_context = plain_context(context)
     if last:
         actions.uninstall()
+        if "getLineage" in vars(DataFrame):
+            del DataFrame.getLineage  # type: ignore[attr-defined]
         plain = plain_context(context)
         plain.pythonExec = vars(plain).pop(_PYTHON, plain.pythonExec)
         DataFrame.rdd = _plain_rdd  # type: ignore[method-assign]

@@ -44,7 +44,7 @@ class CellCapture:
         if not self.captures:
             lines = ["No Spark session ran in this cell, so there is no lineage."]
         elif not lines:
-            lines = ["No action of an RDD with lineage ran in this cell; RDDs made before %load_ext bigdebug have none."]
+            lines = ["No action of a DataFrame, or of an RDD with lineage, ran in this cell; RDDs made before %load_ext bigdebug have none."]
         return "\n".join(map(plain, lines))
 
 

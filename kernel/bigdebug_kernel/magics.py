@@ -140,8 +140,6 @@ class LineageMagics(Magics):
         arguments = _parsed(self.lineage_cell, line)
         if arguments.on_crash != "fail":
             raise UsageError(f"--on-crash {arguments.on_crash} is not there yet; only fail, which is what Spark does")
-        if arguments.strategy == "defer":
-            raise UsageError("--strategy defer is for DataFrames, which are not captured yet; use auto, inject or lazy")
         return (None if arguments.name is None else _unquoted(arguments.name)), arguments.strategy
 
 

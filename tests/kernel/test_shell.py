@@ -281,7 +281,6 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         "%lineage trace counts -n -5": "%lineage: argument -n: a number of records from 1, not '-5'; see %lineage?",
         "%lineage trace counts -n many": "a number of records from 1, not 'many'",
         "%%lineage --foo\n1": "%%lineage: unrecognized arguments: --foo; see %%lineage?",
-        "%%lineage --strategy defer\n1": "defer is for DataFrames",
         "%%lineage --strategy best\n1": "invalid choice: 'best'",
         "%%lineage\n%lineage off": "this cell is under %%lineage",
     }.items():

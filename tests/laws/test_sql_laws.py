@@ -21,7 +21,7 @@ from bigdebug.errors import NondeterminismError, UntraceableError
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from tests.laws.sql_programs import SCHEMAS, Query, Table, exact_programs, meaning, queries, sql_of
 
-MANY = int(os.environ.get("LAW_EXAMPLES", "16"))
+MANY = int(os.environ.get("LAW_EXAMPLES", "10"))
 FEW = settings(max_examples=MANY, deadline=None, suppress_health_check=[*HealthCheck])
 SOME = settings(FEW, max_examples=MANY * 2 // 3)
 

@@ -20,8 +20,7 @@ def found(dbg: Any, frame: Any, key: int) -> Any:
     return back[back.inputs[0]]
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "json", "orc"])
-@pytest.mark.parametrize("files", [1, 3, 40])
+@pytest.mark.parametrize(("form", "files"), [("parquet", 1), ("parquet", 3), ("parquet", 40), ("csv", 2), ("json", 2), ("orc", 2)])
 def test_files(form: str, files: int, dbg: Any, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / f"numbers é %.{form}")
     spark.range(400).selectExpr("id", "id % 7 k").repartition(files).write.format(form).save(path)
