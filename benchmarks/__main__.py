@@ -14,6 +14,7 @@ from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.growth import growth, picture
 from benchmarks.inputs import Inputs
 from benchmarks.pairs import FEWEST
+from benchmarks.queries import capture_cost, first_trace, index_cost
 from benchmarks.results import Report, Result, machine
 from benchmarks.sides import Sides, open_sides
 from benchmarks.tracing import trace_times
@@ -34,6 +35,9 @@ MEASURES = {
     "P1": Measure(cost_in_time, "time of jobs with capture / in plain PySpark: grep, word count, PigMix L2, L6, L7"),
     "P2": Measure(cost_in_bytes, "bytes of lineage / bytes of input of the same jobs"),
     "P3": Measure(trace_times, "time to trace a word back to its lines, and a line ahead to its words"),
+    "P4": Measure(capture_cost, "time of queries of TPC-H with capture / without: Q1, Q3, Q5, Q10, Q12, Q18"),
+    "P5": Measure(first_trace, "time of the first trace of one row / time of the query; time of a trace with an index"),
+    "P6": Measure(index_cost, "time to index the lineage of a whole query / time of the query"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
 }
 

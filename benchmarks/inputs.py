@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks import pigmix, zipftext
+from benchmarks import pigmix, tpch, zipftext
 
 VERSION = 1
 """Counted up when a generator changes, so that no file of an older one is used."""
@@ -39,6 +39,11 @@ class Inputs:
     def users(self) -> Path:
         return self._made(f"users-{self._views}.tsv", lambda path: pigmix.write_users(path, self._views))
 
+    @cached_property
+    def tpch(self) -> Path:
+        """The folder of the tables of TPC-H at this scale."""
+        return self._made(f"tpch-{self.scale:g}", lambda path: tpch.generate(path, self.scale))
+
     def path(self, name: str) -> Path:
         """The file of this name: text, page_views, power_users or users."""
         found: Path = getattr(self, name)
@@ -48,7 +53,7 @@ class Inputs:
     def _views(self) -> int:
         return round(1_000_000 * self.scale)
 
-    def _made(self, name: str, write: Callable[[Path], None]) -> Path:
+    def _made(self, name: str, write: Callable[[Path], object]) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.folder / f"v{VERSION}-{name}"
         if not path.exists():

@@ -76,6 +76,43 @@ class Captured:
         return Following(first, last)
 
 
+    def queries(self) -> Queries:
+        return Queries(self._dbg)
+
+
+class Queries:
+    """SQL on the session, captured by the default strategy or not, and questions about what was captured."""
+
+    def __init__(self, dbg: Any) -> None:
+        self._dbg = dbg
+
+    def view(self, name: str, path: Path) -> None:
+        self._dbg.spark.read.parquet(str(path)).createOrReplaceTempView(name)
+
+    def plain(self, sql: str) -> list[Any]:
+        rows: list[Any] = self._dbg.spark.sql(sql).collect()
+        return rows
+
+    def captured(self, sql: str) -> tuple[Any, list[Any]]:
+        """The run and its rows. Raises CaptureError if there is none."""
+        frame = self._dbg.spark.sql(sql)
+        with self._dbg.capture("benchmark") as capture:
+            rows = frame.collect()
+        if len(capture.runs) != 1 or capture.incomplete:
+            raise CaptureError(f"The query made {len(capture.runs)} runs")
+        return capture.runs[0], rows
+
+    def back(self, run: Any, row: Any) -> int:
+        """How many source records one row of a run came from."""
+        return len(self._dbg.lineage(run).where(row).goBackAll().rids())
+
+    def index(self, run: Any) -> None:
+        self._dbg.index(run)
+
+    def forget(self, run: Any) -> None:
+        self._dbg.forget(run)
+
+
 class Following:
     """Traces of one captured run between its source and its result. Each question is asked of a new trace."""
 

@@ -76,7 +76,7 @@ def _sides(operator: PlanOperator) -> Iterator[PlanOperator]:
 
 def _counts(child: PlanOperator) -> bool:
     """Whether Spark has put a count beside the rows, as it does to subtract those of an EXCEPT ALL."""
-    return child.name == "Project" and child.node.projectList().last().name() == "vcol"
+    return child.name == "Project" and child.node.projectList().head().name() == "vcol"
 
 
 def _numbered(root: PlanOperator) -> PlanOperator:
