@@ -15,6 +15,7 @@ from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.spark.sql import lineage_frame
+from bigdebug.spark.sql.dependencies import Violations, violations
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.recorder import FrameRecorder
@@ -185,6 +186,14 @@ class DebugSession:
     def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None) -> Path:
         """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""
         return save(self.runs if runs is None else _each(runs), self._recorder.store, path)
+
+    def violations(self, frame: Any, *dependencies: str, form: str = "ug") -> Violations:
+        """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.
+
+        ``dbg.violations(df, "zip -> city", "npi -> name")``. ``form`` is how they are found (Smoke 6.5.2): "ug" in indexes that
+        the dependencies share, one job in all; "cd" by COUNT(DISTINCT), two jobs for each.
+        """
+        return violations(self._frames, frame, dependencies, form)
 
     def index(self, what: Any) -> None:
         """Keep the lineage of a DataFrame, or of one of its runs, in indexes: questions take milliseconds then.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
@@ -197,6 +198,21 @@ class LineageFrame:
     def _to(self, operators: Iterable[int], find: Callable[[], Found]) -> LineageFrame:
         return LineageFrame(self.run, operators, find, self._others)
 
+    def named(self, names: Names) -> LineageFrame:
+        """The rows with these names."""
+        operator = self._only("named()")
+        return self._to([operator], lambda: {operator: names})
+
+    def values(self, columns: Iterable[str]) -> tuple[Names, dict[str, Any]]:
+        """The names of the rows, a name for each row, and Arrow arrays of some columns in the same order. One job."""
+        operator = self._only("values()")
+        plan, name = self._rows(operator)
+        catalyst = self.run.questions.catalyst
+        known = {attribute.name(): attribute for attribute in catalyst.items(self._columns(operator))}
+        table = catalyst.table(plan, {"name": name} | {f"c{i}": known[column] for i, column in enumerate(columns)}).combine_chunks()
+        arrays = {column: _whole(table[f"c{i}"]) for i, column in enumerate(columns)}
+        return _whole(table["name"]), arrays
+
     # ---- provenance -------------------------------------------------------------------------------------------
 
     def how(self) -> Polynomial:
@@ -367,6 +383,10 @@ class LineageFrame:
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         table = self.table()
         return {"text/plain": table.text(), "text/html": table.html()}
+
+
+def _whole(column: pa.ChunkedArray) -> Any:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _rids(names: Names) -> npt.NDArray[np.int64]:
