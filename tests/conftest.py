@@ -50,6 +50,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.python.unix.domain.socket.enabled", "true")  # halves the time of a small job
         .config("spark.sql.shuffle.partitions", "3")
+        # Thousands of queries pass through one session, and Spark remembers a thousand of them with all their numbers.
+        .config("spark.driver.memory", "3g")
+        .config("spark.sql.ui.retainedExecutions", "20")
+        .config("spark.ui.retainedJobs", "100")
+        .config("spark.ui.retainedStages", "100")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
