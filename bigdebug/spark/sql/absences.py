@@ -73,9 +73,15 @@ class Absences:
 
     def _matching(self, join: PlanOperator, side: int, visited: Mapping[int, Names], found: Found) -> Found:
         """The names of what matched rows that the lineage holds: without it they would stand alone."""
+        if any(o.name == "Join" and o.node.condition().isEmpty() for o in join.inputs[side]):
+            return {}  # a product, which only conditions above the join make small: as below a correlated scalar subquery
         extended = self._procedures.within(join)
-        table = self._catalyst.table(extended.plan, {f"n{name.level}": name.column for name in extended.names})
         held = {operator.id for operator in join.inputs[side]}
+        plan = extended.plan
+        for name in extended.names:
+            if name.level in held and name.level in self._leaves:
+                plan = restricted(self._catalyst, plan, [name.column], [self._held(name.level, visited, found)])
+        table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in extended.names})
         mask = self._mask(table, [name.level for name in extended.names if name.level in held], visited, found)
         kept = table.filter(pa.array(mask))
         return {name.level: distinct(kept[f"n{name.level}"]) for name in extended.names if name.level not in held}
