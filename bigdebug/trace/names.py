@@ -20,6 +20,11 @@ Codes = npt.NDArray[np.int64]
 _WIDEST = 1 << 62
 
 
+def array_of(column: pa.ChunkedArray) -> Any:
+    """A column as one array, without a copy if it is one already."""
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
 def distinct(names: Names) -> Names:
     """The names without NULL and without repetition, in the order of their first appearance."""
     names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names

@@ -17,7 +17,7 @@ import pyarrow as pa
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.procedures import BOUNDARIES, Procedures
+from bigdebug.spark.sql.procedures import BOUNDARIES
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
@@ -28,11 +28,11 @@ _LEAVING_OUT = {"LeftAnti", "LeftOuter", "RightOuter", "FullOuter"}
 class Absences:
     """The anti and outer joins of a query through which rows of a relation that is read twice may come back."""
 
-    def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], procedures: Procedures, steps: Steps) -> None:
+    def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], steps: Steps) -> None:
         self._catalyst = catalyst
         self._operators = {operator.id: operator for operator in root}
         self._leaves = leaves
-        self._procedures = procedures
+        self._procedures = steps.procedures
         self._steps = steps
         often = Counter(leaf.dataset for leaf in leaves.values())
         self._joins = [

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import JavaObject, is_instance_of
-from py4j.protocol import Py4JError
 from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
@@ -64,7 +63,7 @@ class Catalyst:
     @staticmethod
     def samples(plan: Node) -> bool:
         """Whether a plan takes a sample somewhere: no pattern of Spark's says so."""
-        return "Sample" in plan.toString() and any(line.lstrip(" :+-").startswith("Sample ") for line in plan.toString().split("\n"))
+        return any(line.lstrip(" :+-").startswith("Sample ") for line in plan.toString().split("\n"))
 
     def runs_code(self, plan: Node) -> bool:
         """Whether a function of the user is somewhere in a plan."""
@@ -151,13 +150,6 @@ class Catalyst:
         """A rule of Spark's optimizer, which is an object."""
         return getattr(getattr(self._optimizer, f"{name}$"), "MODULE$")
 
-    def has_rule(self, name: str) -> bool:
-        try:
-            self.rule(name)
-        except (Py4JError, TypeError, AttributeError):
-            return False
-        return True
-
     @cached_property
     def inline_ctes(self) -> Any:
         """The rule that puts the plan of a CTE in the place of each reference."""
@@ -174,14 +166,12 @@ class Catalyst:
     def alias(self, expression: Expr, name: str) -> Expr:
         """A new column of that name."""
         expressions = self._expressions
-        fresh = getattr(getattr(expressions, "NamedExpression$"), "MODULE$").newExprId()
-        none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
-        return expressions.Alias(expression, name, fresh, self.seq([]), none, self.seq([]))
+        fresh = self._object("NamedExpression").newExprId()
+        return expressions.Alias(expression, name, fresh, self.seq([]), self._nothing, self.seq([]))
 
     def renamed(self, expression: Expr, column: Expr) -> Expr:
         """``expression`` in the place of a column: under its name and id."""
-        none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
-        return self._expressions.Alias(expression, column.name(), column.exprId(), self.seq([]), none, self.seq([]))
+        return self._expressions.Alias(expression, column.name(), column.exprId(), self.seq([]), self._nothing, self.seq([]))
 
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)
@@ -192,8 +182,7 @@ class Catalyst:
         return self._expressions.If(none, value, self.null_of(value))
 
     def field(self, struct: Expr, at: int) -> Expr:
-        none = getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
-        return self._expressions.GetStructField(struct, at, none)
+        return self._expressions.GetStructField(struct, at, self._nothing)
 
     def literal(self, value: Any, kind: str) -> Expr:
         """A literal of a type, given as Spark writes it: ``bigint``, ``struct<a:int>``."""
@@ -245,4 +234,9 @@ class Catalyst:
 
     @cached_property
     def _literals(self) -> Any:
-        return getattr(getattr(self._expressions, "Literal$"), "MODULE$")
+        return self._object("Literal")
+
+    @cached_property
+    def _nothing(self) -> Any:
+        """Scala's None."""
+        return getattr(getattr(self.jvm.scala, "None$"), "MODULE$")

@@ -2,7 +2,7 @@
 
 A rid packs the number of a file, or of a partition, and the position in it. Where Parquet tells the row, that is the
 position, and filters and pruned columns still reach the file. Other sources are numbered as they are read, in splits that the
-trace query pins (``asking.py``): a column of numbers right above the leaf keeps filters above it.
+trace query pins (``recorder.py``): a column of numbers right above the leaf keeps filters above it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def leaf_of(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
         raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)
     if maker is None:
         raise UntraceableError(
-            f"{operator} cannot be read again the same way, so its records have no names", remedy=f"{_REREAD}",
+            f"{operator} cannot be read again the same way, so its records have no names", remedy=_REREAD,
         )
     leaf: Leaf | None = maker(catalyst, operator)
     return leaf

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
-from bigdebug.graph import Operator
 from bigdebug.model import Origin
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
@@ -21,7 +19,7 @@ from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
-from bigdebug.trace.names import NOTHING, Names
+from bigdebug.trace.names import NOTHING, Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
@@ -210,8 +208,8 @@ class LineageFrame:
         catalyst = self.run.questions.catalyst
         known = {attribute.name(): attribute for attribute in catalyst.items(self._columns(operator))}
         table = catalyst.table(plan, {"name": name} | {f"c{i}": known[column] for i, column in enumerate(columns)}).combine_chunks()
-        arrays = {column: _whole(table[f"c{i}"]) for i, column in enumerate(columns)}
-        return _whole(table["name"]), arrays
+        arrays = {column: array_of(table[f"c{i}"]) for i, column in enumerate(columns)}
+        return array_of(table["name"]), arrays
 
     # ---- provenance -------------------------------------------------------------------------------------------
 
@@ -372,10 +370,6 @@ class LineageFrame:
             )
         return self.operators[0]
 
-    def operator(self) -> Operator:
-        """The operator that the trace stands at, if it is one."""
-        return self.run.graph[self._only("operator()")]
-
     def __repr__(self) -> str:
         at = ", ".join(str(self.run.graph[o]) for o in self.operators)
         return f"<trace of run {self.run.name!r} at {at}>"
@@ -383,10 +377,6 @@ class LineageFrame:
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         table = self.table()
         return {"text/plain": table.text(), "text/html": table.html()}
-
-
-def _whole(column: pa.ChunkedArray) -> Any:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _rids(names: Names) -> npt.NDArray[np.int64]:

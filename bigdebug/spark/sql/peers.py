@@ -18,7 +18,7 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.procedures import Extended
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.trace.names import distinct, places
+from bigdebug.trace.names import codes_of, distinct, places
 
 _UNIQUE = "Order by more columns, until no two rows are equal in them, or capture with strategy='inject'."
 
@@ -170,14 +170,10 @@ def _column(block: pa.Table, name: str) -> Any:
 
 def _groups(table: pa.Table, keys: Sequence[str]) -> list[pa.Array]:
     """The rows of a table by the values of some columns, as arrays of row numbers."""
-    everything = pa.array(range(table.num_rows), pa.int64())
+    if not table.num_rows:
+        return []
     if not keys:
-        return [everything] if table.num_rows else []
-    try:
-        found = table.select(list(keys)).append_column("at", everything).group_by(list(keys), use_threads=False)
-        return [pa.array(rows, pa.int64()) for rows in found.aggregate([("at", "list")])["at_list"].to_pylist()]
-    except pa.ArrowNotImplementedError:  # a struct or a list cannot be a key of Arrow's
-        by_value: dict[str, list[int]] = {}
-        for at, row in enumerate(zip(*(table[key].to_pylist() for key in keys))):
-            by_value.setdefault(repr(row), []).append(at)
-        return [pa.array(rows, pa.int64()) for rows in by_value.values()]
+        return [pa.array(range(table.num_rows), pa.int64())]
+    codes, _ = codes_of(pa.StructArray.from_arrays([table[key].combine_chunks() for key in keys], list(keys)))
+    order = np.argsort(codes, kind="stable")
+    return [pa.array(rows) for rows in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)]

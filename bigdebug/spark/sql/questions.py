@@ -120,7 +120,7 @@ class Questions:
         """The source records that records of some levels were made of, and what a query that reads a relation twice needs besides."""
         steps = self.steps(others)
         visited, found = steps.traced(start)
-        return Absences(self.catalyst, self.root, self.leaves, steps.procedures, steps).completed(visited, found)
+        return Absences(self.catalyst, self.root, self.leaves, steps).completed(visited, found)
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""

@@ -15,7 +15,7 @@ from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.procedures import Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.indexed import Indexed
-from bigdebug.trace.names import NOTHING, Names, distinct, merged
+from bigdebug.trace.names import NOTHING, Names, array_of, distinct, merged
 
 _FEW = 10_000
 """Names for which an index leaves out what nothing above was made of; for more it takes all, rather than compare."""
@@ -178,9 +178,9 @@ class Steps:
             plan = restricted(self._catalyst, plan, known.parts, names.flatten())
         columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
         table = self._catalyst.table(plan, columns).combine_chunks()
-        fields = [_whole(table[f"k{i}"]) for i in range(len(known.parts))]
+        fields = [array_of(table[f"k{i}"]) for i in range(len(known.parts))]
         keys = pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
-        return Indexed(keys, {name.level: _whole(table[f"n{name.level}"]) for name in known.names})
+        return Indexed(keys, {name.level: array_of(table[f"n{name.level}"]) for name in known.names})
 
     def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
         """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
@@ -231,10 +231,6 @@ class Steps:
         if level not in self._associations:
             self._associations[level] = self.procedures.association(self._operators[level])
         return self._associations[level]
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _merge(found: dict[int, Names], more: Found) -> None:
