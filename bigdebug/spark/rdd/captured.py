@@ -30,12 +30,17 @@ class Captured(NarrowOperators, WideOperators, Storage, Actions):
 class CapturedRDD(Captured, RDD[Any]):  # type: ignore[misc]  # toLocalIterator is PySpark's with self of any type
     """A captured RDD that PySpark reads from the JVM: a source, or what a shuffle or a union gave."""
 
+    # What type() shows in a user's notebook is what it shows without bigdebug; PySpark's doctests look at it.
+    __module__, __qualname__ = RDD.__module__, RDD.__qualname__
+
     def _plain_jrdd(self) -> Any:
         return self.__dict__["_jrdd"]
 
 
 class CapturedPipelinedRDD(Captured, PipelinedRDD[Any, Any]):  # type: ignore[misc]
     """A captured RDD that PySpark computes in a Python worker."""
+
+    __module__, __qualname__ = PipelinedRDD.__module__, PipelinedRDD.__qualname__
 
     def _plain_jrdd(self) -> Any:
         if self._jrdd_val is None:

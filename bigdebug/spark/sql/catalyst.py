@@ -142,6 +142,11 @@ class Catalyst:
         joins = self.jvm.org.apache.spark.sql.catalyst.plans.JoinType
         return self._plans.Join(left, right, joins.apply(kind), condition, hint)
 
+    def inner(self, left: Node, right: Node, conditions: Sequence[Expr]) -> Node:
+        """The pairs of rows for which all conditions hold."""
+        hints = getattr(getattr(self._plans, "JoinHint$"), "MODULE$")
+        return self.join(left, right, "inner", self.some(reduce(self._expressions.And, conditions)), hints.NONE())
+
     def union(self, plans: Sequence[Node]) -> Node:
         """All rows of all plans; columns by position, with the ids of the first plan's."""
         return self.plan(reduce(lambda one, other: one.unionAll(other), [self.frame(plan) for plan in plans]))

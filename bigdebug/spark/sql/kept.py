@@ -14,6 +14,7 @@ from bigdebug.spark.sql.determinism import drawing
 from bigdebug.spark.sql.leaves import leaves_of
 from bigdebug.spark.sql.procedures import Procedures, levels_of
 from bigdebug.spark.sql.reading import Kept, PlanOperator
+from bigdebug.spark.sql.tablefunctions import check_rowwise
 
 KEEPABLE = {"Project", "Filter", "Sample", "Limit", "Aggregate", "Generate"}
 """Operators whose rows can be kept: what they draw decides nothing about the rows that each of theirs was made of."""
@@ -32,6 +33,7 @@ def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperato
     if not operators or not (anyway or all(map(_undisturbed, operators))):
         return root
     for operator in operators:
+        check_rowwise(catalyst, operator)
         if operator.name not in KEEPABLE:
             raise UntraceableError(f"What {operator} draws cannot be kept", value=operator.node.simpleString(5))
     kept: dict[int, Kept] = {}
@@ -47,21 +49,8 @@ def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperato
 
 def with_kept(catalyst: Catalyst, root: PlanOperator, kept: Mapping[int, Kept]) -> PlanOperator:
     """The same operators over plans that read what was kept."""
-    inputs = tuple(with_kept(catalyst, child, kept) for child in root.inputs)
-    changed = any(new is not old for new, old in zip(inputs, root.inputs))
-    node: Node = root.node
-    if changed and root.limits:
-        node = inputs[0].plan(catalyst)
-        limits = []
-        for limit in reversed(root.limits):
-            node = catalyst.with_children(limit, [node])
-            limits.append(node)
-        root = replace(root, limits=tuple(reversed(limits)))
-    elif changed:
-        node = catalyst.with_children(node, [child.plan(catalyst) for child in inputs])
-    if changed or root.id in kept:
-        return replace(root, node=node, inputs=inputs, kept=kept.get(root.id, root.kept))
-    return root
+    made = root.over(catalyst, tuple(with_kept(catalyst, child, kept) for child in root.inputs))
+    return replace(made, kept=kept[root.id]) if root.id in kept else made
 
 
 def _undisturbed(operator: PlanOperator) -> bool:

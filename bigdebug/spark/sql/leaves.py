@@ -8,7 +8,7 @@ trace query pins (``recorder.py``): a column of numbers right above the leaf kee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -38,7 +38,8 @@ _REREAD = "Put df.localCheckpoint() in its place: that is kept, and read the sam
 class Leaf:
     """A source of a query. ``files`` are those it reads, in the order of their numbers; none if it is in memory.
 
-    ``counts`` says that rids count partitions, as they are read, in the place of files.
+    ``dataset`` is one for all occurrences of the same source, ``name`` for this one. ``counts`` says that rids count
+    partitions, as they are read, in the place of files.
     """
 
     operator: int
@@ -48,6 +49,7 @@ class Leaf:
     files: tuple[str, ...] = ()
     counts: bool = False
     lines: bool = False
+    name: str = ""
 
     def named(self, catalyst: Catalyst) -> tuple[Node, Expr]:
         """The leaf with a column of rids, and that column."""
@@ -99,16 +101,27 @@ class Leaf:
 
 
 def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
-    """The sources of a query, by operator."""
-    found = {}
+    """The sources of a query, by operator. Raises UntraceableError if the records of one cannot be named."""
+    found: dict[int, Leaf] = {}
+    alike: dict[str, list[tuple[PlanOperator, Leaf]]] = {}
     for operator in root:
-        if not operator.inputs and (leaf := leaf_of(catalyst, operator)) is not None:
-            found[operator.id] = leaf
+        if operator.inputs or (leaf := _leaf(catalyst, operator)) is None:
+            continue
+        if operator.repeats is not None:
+            first = found[operator.repeats]
+            found[operator.id] = replace(leaf, dataset=first.dataset, name=first.name)
+            continue
+        others = alike.setdefault(leaf.dataset, [])
+        name = f"{leaf.dataset}#{len(others) + 1}" if others else leaf.dataset
+        # Two sources may be called alike; one that is read again is the same.
+        dataset = next((known.dataset for other, known in others if other.node.sameResult(operator.node)), name)
+        found[operator.id] = replace(leaf, dataset=dataset, name=name)
+        others.append((operator, found[operator.id]))
     return found
 
 
-def leaf_of(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
-    """The leaf of a source; None if it has no records of its own (SELECT 1). Raises UntraceableError if they cannot be named."""
+def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
+    """The leaf of a source; None if it has no records of its own (SELECT 1)."""
     maker = _LEAVES.get(operator.name)
     if operator.node.isStreaming():
         raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)

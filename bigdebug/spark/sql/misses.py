@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import count
 
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.leaves import leaf_of
+from bigdebug.spark.sql.leaves import leaves_of
 from bigdebug.spark.sql.reading import PlanOperator, read_again
 
 _MISSING = {"LeftOuter": (1,), "RightOuter": (0,), "FullOuter": (0, 1), "LeftAnti": (1,)}
@@ -28,12 +28,12 @@ def with_misses(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
 
 class _Misses:
     def __init__(self, catalyst: Catalyst, root: PlanOperator) -> None:
-        self._catalyst = catalyst
         self._ids = count(1_000_000)
         self.sides: dict[int, list[PlanOperator]] = {}
         suspects = [(operator, side) for operator in root for side in _sides(operator) if any(o.name in _REMAKING for o in side)]
         if suspects:
-            self._often = Counter(self._dataset(o) for o in root if not o.inputs)
+            self._datasets = {operator: leaf.dataset for operator, leaf in leaves_of(catalyst, root).items()}
+            self._often = Counter(self._datasets.values())
         for operator, side in suspects:
             if self._makes_others(side):
                 self.sides.setdefault(operator.id, []).append(side)
@@ -52,14 +52,10 @@ class _Misses:
             if operator.name == "Aggregate" and operator.node.groupingExpressions().isEmpty():
                 return True
             if operator.name in _REMAKING:
-                below = Counter(self._dataset(o) for o in side if not o.inputs)
+                below = Counter(self._datasets[o.id] for o in side if o.id in self._datasets)
                 if any(self._often[dataset] > times for dataset, times in below.items()):
                     return True
         return False
-
-    def _dataset(self, source: PlanOperator) -> str:
-        leaf = leaf_of(self._catalyst, source)
-        return "" if leaf is None else leaf.dataset
 
 
 _REMAKING = {"Aggregate", "Window", "Limit"}

@@ -6,10 +6,9 @@ procedures are then few: those of joins and aggregates.
 
 from __future__ import annotations
 
-from typing import Any
-
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.rewriting import from_below, with_expressions
 
 _RULES = (
     "PullOutGroupingExpressions",
@@ -62,31 +61,9 @@ class _Normal:
             plan = self._catalyst.with_children(plan, formed)
         if all(inner.subqueriesAll().isEmpty() for inner in self._catalyst.items(plan.subqueries())):
             return plan
-        changed = {}
-        for i in range(plan.productArity()):
-            element = plan.productElement(i)
-            new = self._element(element)
-            if new is not element:
-                changed[i] = new
-        return self._catalyst.changed(plan, changed)
+        return with_expressions(self._catalyst, plan, lambda e: from_below(self._catalyst, e, self._formed))
 
-    def _element(self, element: Any) -> Any:
-        """An argument of a node: an expression, a Seq or an Option of some, or something else."""
-        c = self._catalyst
-        if c.is_expression(element):
-            return self._expression(element)
-        if c.is_a(element, "scala.Option") and element.isDefined() and c.is_expression(element.get()):
-            return c.some(self._expression(element.get()))
-        if c.is_a(element, "scala.collection.immutable.Seq") and element.nonEmpty() and c.is_expression(element.head()):
-            return c.seq([self._expression(e) for e in c.items(element)])
-        return element
-
-    def _expression(self, expression: Expr) -> Expr:
-        c = self._catalyst
-        children = c.children(expression)
-        formed = [self._expression(child) for child in children]
-        if any(new is not old for new, old in zip(formed, children)):
-            expression = c.with_children(expression, formed)
-        if c.is_a(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"):
+    def _formed(self, expression: Expr) -> Expr:
+        if self._catalyst.is_a(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"):
             return expression.withNewPlan(self.form(expression.plan()))
         return expression

@@ -288,6 +288,14 @@ class Procedures:
         columns = [*c.items(operator.inputs[0].node.output()), *(n.column for n in names)]
         return Extended(c.project(columns, matched), names)
 
+    def _as_of(self, operator: PlanOperator, witnesses: bool) -> Extended:
+        """Spark finds the nearest row as a whole, names included."""
+        c, node = self._catalyst, operator.node
+        left, right = (self.extend(child, witnesses) for child in operator.inputs)
+        outer = node.joinType().toString() == "LeftOuter"
+        names = (*left.names, *(name.missing() if outer else name for name in right.names))
+        return Extended(c.with_children(node, [left.plan, right.plan]), names)
+
     def _existence(self, operator: PlanOperator, left: Extended, witnesses: bool) -> Extended:
         c, node = self._catalyst, operator.node
         if not witnesses:
@@ -315,6 +323,7 @@ _PROCEDURES: dict[str, _Procedure] = {
     "Limit": Procedures._limit,
     "Window": Procedures._window,
     "Join": Procedures._join,
+    "AsOfJoin": Procedures._as_of,
     "Union": Procedures._union,
     "Expand": Procedures._expand,
     "OneRowRelation": Procedures._constant,

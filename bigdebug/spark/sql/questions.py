@@ -17,8 +17,10 @@ from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
 from bigdebug.spark.sql.misses import with_misses
+from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import OPAQUE, PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.trace.names import Names
 
 
@@ -50,7 +52,7 @@ class Questions:
 
     @cached_property
     def root(self) -> PlanOperator:
-        return with_misses(self.catalyst, self._executed or read(self.catalyst, self._plan))
+        return with_misses(self.catalyst, quiet(self.catalyst, self._executed or read(self.catalyst, self._plan)))
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:
@@ -59,7 +61,7 @@ class Questions:
     def operator(self, given: Any) -> int:
         """The id of an operator, given as a DataFrame, an operator of the graph, or its id."""
         if isinstance(given, DataFrame):
-            plan = read(self.catalyst, Catalyst.plan(given)).node
+            plan = quiet(self.catalyst, read(self.catalyst, Catalyst.plan(given))).node
             for operator in reversed(list(self.root)):
                 if operator.node.sameResult(plan):
                     return operator.id
@@ -84,7 +86,12 @@ class Questions:
 
     @cached_property
     def unsettled(self) -> frozenset[int]:
-        """The ids of the columns that depend on the order in which rows arrive. Raises NondeterminismError for worse."""
+        """The ids of the columns that depend on the order in which rows arrive.
+
+        Raises NondeterminismError for worse, and UntraceableError for functions of which nobody knows what made their rows.
+        """
+        for operator in self.root:
+            check_rowwise(self.catalyst, operator)
         return check_expressions(self.catalyst, self.root)
 
     @cached_property
@@ -104,7 +111,7 @@ class Questions:
             _ = self.unsettled
             steps = self._steps[stops] = Steps(self.catalyst, self.root, self.leaves, sorted(stops))
             for operator in self.root:
-                if operator.name == "Limit" and operator is not self.root and operator.kept is None:
+                if operator.name != "Limit" or operator is not self.root:
                     self._settle(steps, operator)
         return self._steps[stops]
 
@@ -124,10 +131,10 @@ class Questions:
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""
-        if self.root.name == "Limit" and self.root.kept is None:
+        if self.root.name == "Limit":
             self._settle(self.steps(), self.root)
 
-    def _settle(self, steps: Steps, limit: PlanOperator) -> None:
-        if limit.id not in self._settled:
-            steps.check_limit(limit)
-            self._settled.add(limit.id)
+    def _settle(self, steps: Steps, operator: PlanOperator) -> None:
+        if operator.id not in self._settled and operator.kept is None:
+            steps.check(operator)
+            self._settled.add(operator.id)

@@ -26,7 +26,8 @@ OPAQUE = {
 
 _KINDS = {
     "Filter": (Kind.FILTER, Form.KEPT), "Limit": (Kind.FILTER, Form.KEPT), "Aggregate": (Kind.AGGREGATOR, Form.CODES),
-    "Join": (Kind.JOIN, Form.JOIN), "Sort": (Kind.KEY_PRESERVING, Form.SORT), "Union": (Kind.DISPATCHER, Form.UNION),
+    "Join": (Kind.JOIN, Form.JOIN), "AsOfJoin": (Kind.JOIN, Form.JOIN), "Union": (Kind.DISPATCHER, Form.UNION),
+    "Sort": (Kind.KEY_PRESERVING, Form.SORT),
     "Window": (Kind.AGGREGATOR, Form.CODES), "Project": (Kind.KEY_PRESERVING, Form.ONE_TO_ONE),
     "Generate": (Kind.DISPATCHER, Form.OFFSETS), "Expand": (Kind.DISPATCHER, Form.OFFSETS),
     "Repartition": (Kind.KEY_PRESERVING, Form.SHUFFLE), "RepartitionByExpression": (Kind.KEY_PRESERVING, Form.SHUFFLE),
@@ -70,6 +71,18 @@ class PlanOperator:
         """The plan that gives its rows: its node, or what was kept of it."""
         return self.node if self.kept is None else catalyst.project(catalyst.items(self.node.output()), self.kept.plan)
 
+    def over(self, catalyst: Catalyst, inputs: tuple[PlanOperator, ...]) -> PlanOperator:
+        """The same operator over other inputs with the same columns; itself if they are its own."""
+        if all(new is old for new, old in zip(inputs, self.inputs)):
+            return self
+        if not self.limits:
+            return replace(self, inputs=inputs, node=catalyst.with_children(self.node, [child.plan(catalyst) for child in inputs]))
+        plan, limits = inputs[0].plan(catalyst), []
+        for limit in reversed(self.limits):
+            plan = catalyst.with_children(limit, [plan])
+            limits.append(plan)
+        return replace(self, inputs=inputs, node=plan, limits=tuple(reversed(limits)))
+
     @property
     def parents(self) -> tuple[PlanOperator, ...]:
         """What it reads: its inputs, then its subqueries."""
@@ -108,7 +121,6 @@ class _Reader:
             node = self._catalyst.with_children(node, [read.node for read in inputs])
         subqueries = tuple(self.read(normal(self._catalyst, plan)) for plan in self._catalyst.items(node.subqueries()))
         return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, None if children else called)
-
 
     def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:
         plan = below.node

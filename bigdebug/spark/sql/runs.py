@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -49,17 +48,7 @@ class FrameRun(Run):
 
     def input_names(self) -> dict[int, str]:
         """As for any run; a source that was read once, and is needed twice, keeps its name."""
-        operators = self.questions.operators
-        names: dict[int, str] = {}
-        taken = Counter[str]()
-        for source, dataset in self.datasets().items():
-            repeats = operators[source].repeats
-            if repeats is not None:
-                names[source] = names[repeats]
-                continue
-            taken[dataset] += 1
-            names[source] = dataset if taken[dataset] == 1 else f"{dataset}#{taken[dataset]}"
-        return names
+        return {operator: leaf.name for operator, leaf in self.questions.leaves.items()}
 
     def summary(self) -> str:
         known = self.statistics

@@ -11,6 +11,7 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.limits import Limit
+from bigdebug.spark.sql.nearest import check_nearest
 from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.procedures import Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
@@ -78,9 +79,12 @@ class Steps:
         """How the names of the result's rows are written in its own columns, if they are."""
         return self.procedures.spelled(self._root)
 
-    def check_limit(self, operator: PlanOperator) -> None:
-        """Raise NondeterminismError if another execution might keep other rows."""
-        Limit(self._catalyst, self.procedures, operator).check()
+    def check(self, operator: PlanOperator) -> None:
+        """Raise NondeterminismError if another execution of a limit, or of an as-of join, might choose other rows."""
+        if operator.name == "Limit":
+            Limit(self._catalyst, self.procedures, operator).check()
+        elif operator.name == "AsOfJoin":
+            check_nearest(self._catalyst, self.procedures, operator)
 
     # ---- steps ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,41 @@
+"""Quiet functions: those of the user in a query that is asked about, without their accumulators.
+
+A question computes again what the action has computed; what the user counts on the way must not be counted again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.rewriting import from_below, with_expressions
+
+_CALLS = ("PythonFuncExpression", "PythonUDTF")
+"""Expressions that run Python; their second argument is the function."""
+
+
+def quiet(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
+    """The same query, which adds to no accumulator of the user's."""
+    inputs = tuple(quiet(catalyst, child) for child in root.inputs)
+    subqueries = tuple(quiet(catalyst, child) for child in root.subqueries)
+    made = root.over(catalyst, inputs)
+    if any(catalyst.runs_code(expression) for expression in catalyst.items(made.node.expressions())):
+        made = replace(made, node=with_expressions(catalyst, made.node, lambda e: _within(catalyst, e)))
+    return made if subqueries == made.subqueries else replace(made, subqueries=subqueries)
+
+
+def _within(catalyst: Catalyst, expression: Expr) -> Expr:
+    return from_below(catalyst, expression, lambda part: _silenced(catalyst, part)) if catalyst.runs_code(expression) else expression
+
+
+def _silenced(catalyst: Catalyst, call: Expr) -> Expr:
+    if not any(catalyst.is_a(call, f"org.apache.spark.sql.catalyst.expressions.{name}") for name in _CALLS):
+        return call
+    given = call.func()
+    if given.accumulator() is None:
+        return call
+    function = catalyst.jvm.SimplePythonFunction(
+        given.command(), given.envVars(), given.pythonIncludes(), given.pythonExec(), given.pythonVer(), given.broadcastVars(), None,
+    )
+    return catalyst.changed(call, {1: function})
