@@ -50,4 +50,4 @@ if __name__ == "__main__":
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # some write where they are
         found = outcome()
-    print(json.dumps(found))
+    print(json.dumps(found))  # noqa: T201

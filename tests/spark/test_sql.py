@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import Row
+from pyspark.sql import functions as F
 
 from bigdebug.errors import UntraceableError
 from tests.spark.oracle import check, restored
@@ -68,6 +69,17 @@ def test_a_window_reads_its_frame(dbg: Any, spark: Any) -> None:
     assert [i for i, _, _ in lineage(dbg, sql, {"i": 3})["w"]] == [0, 2, 3, 4, 6, 8]
 
 
+def test_relations_that_are_called_alike_are_two(dbg: Any, spark: Any) -> None:
+    left = spark.createDataFrame([(1, 2), (2, 3), (3, 4)], "a int, b int")
+    right = spark.createDataFrame([(4, "x"), (3, "y"), (2, "z")], "b int, s string")
+    frame = left.join(right, "b").join(left.select(F.col("a").alias("c")), F.col("a") == F.col("c"))
+    back = dbg.lineage(frame).where("a = 1").goBackAll()
+    assert back.inputs == ("createDataFrame", "createDataFrame#2", "createDataFrame#3")
+    assert back["createDataFrame"].collect() == back["createDataFrame#3"].collect() == [Row(a=1, b=2)]
+    assert back["createDataFrame#2"].collect() == [Row(b=2, s="z")]
+    assert back["createDataFrame"].count() == 1
+
+
 def test_a_relation_that_is_read_twice_is_one_name_and_two(dbg: Any, spark: Any) -> None:
     spark.createDataFrame([(1, 2), (2, 3), (3, 4)], "a int, b int").createOrReplaceTempView("edges")
     frame = spark.sql("select x.a, y.b from edges x join edges y on x.b = y.a")
@@ -98,7 +110,8 @@ def test_a_trace_goes_on_in_sql(dbg: Any, spark: Any) -> None:
     assert sorted(r.i for r in spark.sql("select i from suspects where i > 1").collect()) == [2, 4, 5, 7, 8]
 
 
-def test_what_has_no_procedure_is_refused_by_name(dbg: Any, spark: Any) -> None:
-    frame = spark.range(5).mapInPandas(lambda batches: batches, "id long")
-    with pytest.raises(UntraceableError, match="MapInPandas#2"):
+def test_a_recursion_is_refused_by_name(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("with recursive r(n) as (select 1 union all select n + 1 from r where n < 5) select n from r")
+    assert frame.count() == 5
+    with pytest.raises(UntraceableError, match="r is recursive"):
         dbg.lineage(frame).goBackAll().count()

@@ -91,7 +91,7 @@ class Absences:
         known = self._procedures.with_removed(join.id).association(self._operators[level])
         counted = self._operators[level].name in ("Window", "Limit") or level in self._steps.subqueries
         groups = None if counted else visited[level]
-        plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, groups.flatten())
+        plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, known.keys(groups).flatten())
         table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
         right = {operator.id for operator in join.inputs[1]}
         mask = self._mask(table, [name.level for name in known.names if name.level not in right], visited, found)

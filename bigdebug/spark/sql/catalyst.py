@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import JavaObject, is_instance_of
-from pyspark.sql import Column
+from pyspark.sql import Column, functions
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
@@ -20,6 +20,9 @@ Node = Any
 
 _COLUMN: Any = ClassicColumn
 """Its __new__ is declared to give PySpark's abstract one."""
+
+_UNHASHED = ("MAP<", "VARIANT")
+"""Types that Spark does not hash."""
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
@@ -209,6 +212,15 @@ class Catalyst:
         fields = [e if e.nullable() else self._expressions.If(true, e, self.null_of(e)) for e in expressions]
         named = [part for i, e in enumerate(fields) for part in (self._literals.apply(f"_{i}"), e)]
         return self._expressions.CreateNamedStruct(self.seq(named))
+
+    def content(self, plan: Node, columns: Sequence[Expr]) -> Expr:
+        """A hash of the values in some columns of a plan."""
+        frame, values = self.frame(plan), []
+        for column in columns:
+            kind = column.dataType().sql()
+            value = self.column(column)
+            values.append(value.cast("string") if any(strange in kind for strange in _UNHASHED) else value)
+        return self.plan(frame.select(functions.xxhash64(functions.lit(0), *values))).expressions().head()
 
     # ---- window functions -------------------------------------------------------------------------------------
 

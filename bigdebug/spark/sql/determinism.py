@@ -33,7 +33,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
     suspect = any(not o.node.deterministic() or catalyst.asks_clock(o.node) or _by_arrival(catalyst, o) for o in operators)
     for operator in operators:
         node = operator.node
-        if operator.kept is not None:
+        if operator.draws:
             continue
         if operator.name == "Sample":
             raise NondeterminismError(

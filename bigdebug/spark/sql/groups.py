@@ -25,8 +25,8 @@ _NAMES = ("__bigdebug_group_0", "__bigdebug_group_1")
 _SEEDS = (42, 20201013)
 
 
-def exposed_groups(catalyst: Catalyst, operator: PlanOperator) -> tuple[Node, Expr]:
-    """The plan of such an operator with a column that names the group of each row."""
+def exposed_groups(catalyst: Catalyst, operator: PlanOperator) -> tuple[Node, list[Expr]]:
+    """The plan of such an operator with the columns that name the group of each row."""
     node = operator.node
     cogrouped = operator.name in COGROUPED
     names = [hashes(catalyst, operator, side) for side in range(len(operator.inputs))]
@@ -42,8 +42,7 @@ def exposed_groups(catalyst: Catalyst, operator: PlanOperator) -> tuple[Node, Ex
         function_at: catalyst.changed(udf, {1: function, 3: taken}), function_at + 1: named,
         **{inputs_at + i: plan for i, plan in enumerate(inputs)},
     })
-    name = catalyst.alias(catalyst.struct(catalyst.items(blank.output())), f"__bigdebug_{operator.id}")
-    return catalyst.project([*catalyst.items(node.output()), name], plan), name.toAttribute()
+    return plan, catalyst.items(blank.output())
 
 
 def hashes(catalyst: Catalyst, operator: PlanOperator, side: int = 0) -> list[Expr]:

@@ -5,13 +5,15 @@ The action then runs on what was kept, in the place of the operator: so what it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.jobs import counted
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import drawing
 from bigdebug.spark.sql.leaves import leaves_of
+from bigdebug.spark.sql.partitions import PARTITIONED
 from bigdebug.spark.sql.procedures import Procedures, levels_of
 from bigdebug.spark.sql.reading import Kept, PlanOperator
 from bigdebug.spark.sql.tablefunctions import check_rowwise
@@ -30,26 +32,52 @@ def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperato
     would split otherwise.
     """
     operators = drawing(catalyst, root, limits=anyway)
-    if not operators or not (anyway or all(map(_undisturbed, operators))):
+    if not anyway and not all(map(_undisturbed, operators)):
         return root
     for operator in operators:
         check_rowwise(catalyst, operator)
         if operator.name not in KEEPABLE:
             raise UntraceableError(f"What {operator} draws cannot be kept", value=operator.node.simpleString(5))
+    drawn = {operator.id for operator in operators}
+    if anyway:  # which rows share a partition is a matter of the run, too
+        operators = [o for o in root if o.id in drawn or o in _sides(root)]
+    return _stored(catalyst, root, operators, drawn)
+
+
+def holding(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
+    """The query with the inputs of functions over partitions held: their rows stay in the partitions that they are in."""
+    return _stored(catalyst, root, [o for o in _sides(root) if o.kept is None], frozenset())
+
+
+def _sides(root: PlanOperator) -> list[PlanOperator]:
+    return [operator.inputs[0] for operator in root if operator.name in PARTITIONED]
+
+
+def _stored(catalyst: Catalyst, root: PlanOperator, operators: Sequence[PlanOperator], drawn: Collection[int]) -> PlanOperator:
+    """The query with the rows of some operators stored, from the sources on: what stands above one reads what was stored.
+
+    ``drawn`` are those of which another execution would give other rows.
+    """
     kept: dict[int, Kept] = {}
-    for operator in operators:  # from the sources on: what a later one draws, it draws over what was kept
+    for operator in operators:
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
         procedures = Procedures(catalyst, leaves_of(catalyst, root), levels_of(root, [operator.id]))
         plan, name = procedures.exposed(here)
-        stored = catalyst.plan(catalyst.frame(catalyst.project([*catalyst.items(here.node.output()), name], plan)).localCheckpoint())
-        kept[operator.id] = Kept(stored, stored.output().last())
+        rows = catalyst.frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
+        with counted(catalyst.spark.sparkContext, "following lineage"):
+            stored = catalyst.plan(rows.localCheckpoint())
+        kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
     return with_kept(catalyst, root, kept)
 
 
 def with_kept(catalyst: Catalyst, root: PlanOperator, kept: Mapping[int, Kept]) -> PlanOperator:
     """The same operators over plans that read what was kept."""
     made = root.over(catalyst, tuple(with_kept(catalyst, child, kept) for child in root.inputs))
+    # An expression asks its subquery as it is written: what draws in there cannot be replaced, and is refused.
+    still = {operator: rows for operator, rows in kept.items() if not rows.drawn}
+    if still and made.subqueries:
+        made = replace(made, subqueries=tuple(with_kept(catalyst, subquery, still) for subquery in made.subqueries))
     return replace(made, kept=kept[root.id]) if root.id in kept else made
 
 

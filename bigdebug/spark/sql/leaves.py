@@ -125,6 +125,10 @@ def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
     maker = _LEAVES.get(operator.name)
     if operator.node.isStreaming():
         raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)
+    if operator.name == "UnionLoopRef":
+        raise UntraceableError(
+            f"{operator.dataset or 'A query'} is recursive (WITH RECURSIVE), and rows of a recursion have no names", remedy=_REREAD,
+        )
     if maker is None:
         raise UntraceableError(
             f"{operator} cannot be read again the same way, so its records have no names", remedy=_REREAD,

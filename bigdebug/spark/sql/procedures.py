@@ -13,16 +13,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.partitions import PARTITIONED, with_partition
 from bigdebug.spark.sql.reading import PlanOperator
 
 Spelling = tuple[Any, ...]
 """The parts of a name: columns, parts of another name, or True where the one row of an aggregate needs none."""
 
-BOUNDARIES = {"Aggregate", "Limit", "Window", *GROUPED, *COGROUPED}
+OPAQUE = GROUPED | COGROUPED | PARTITIONED
+"""Functions of the user over many rows at once. A name of theirs says which rows these were, and which of the results it is."""
+
+BOUNDARIES = {"Aggregate", "Limit", "Window", *OPAQUE}
 """Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
 
 
@@ -46,9 +52,9 @@ class Extended(NamedTuple):
 
 @dataclass(frozen=True)
 class Association:
-    """How records of a level were made: a plan with a row for each witness, ``key`` says of which record.
+    """How records of a level were made: a plan with a row for each witness; ``parts`` are columns that say of which records.
 
-    ``parts`` are the columns that ``key`` is a struct of: conditions on them reach the sources.
+    Those are the fields of the records' names, or the first of them if several were made together.
     """
 
     plan: Node
@@ -58,6 +64,11 @@ class Association:
     @property
     def levels(self) -> tuple[int, ...]:
         return tuple(name.level for name in self.names)
+
+    def keys(self, names: Any) -> Any:
+        """What the names of records say about ``parts``: for each name a struct of their values."""
+        fields = names.flatten()[: len(self.parts)]
+        return names if len(fields) == names.type.num_fields else pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
 
 
 class Procedures:
@@ -95,11 +106,14 @@ class Procedures:
         """
         c = self._catalyst
         if operator.kept is not None:
-            return operator.kept
+            return operator.kept.plan, operator.kept.name
         if operator.id in self._leaves:
             return self._leaves[operator.id].named(c)
-        if operator.name in GROUPED | COGROUPED:
-            return exposed_groups(c, operator)
+        if operator.name in OPAQUE:
+            plan, together = exposed_groups(c, operator) if operator.name not in PARTITIONED else with_partition(c, operator.node)
+            columns = c.items(operator.node.output())
+            name = c.alias(c.struct([*together, c.content(plan, columns)]), f"__bigdebug_{operator.id}")
+            return c.project([*columns, name], plan), name.toAttribute()
         if operator.name == "Aggregate":
             name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
@@ -112,6 +126,10 @@ class Procedures:
         """How the records of a level that is no source were made of those of the levels below."""
         if operator.name in GROUPED | COGROUPED:
             return self._grouped(operator)
+        if operator.name in PARTITIONED:
+            rows = self.extend(operator.inputs[0], witnesses=True)
+            plan, number = with_partition(self._catalyst, rows.plan)
+            return Association(plan, tuple(number), rows.names)
         if operator.name == "Aggregate":
             extended = self._with_subqueries(operator, self.extend(operator.inputs[0], witnesses=True))
             return Association(extended.plan, tuple(self._group(operator)), extended.names)
@@ -122,7 +140,7 @@ class Procedures:
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""
-        if operator.name in {"Aggregate", *GROUPED, *COGROUPED}:
+        if operator.name in {"Aggregate", *OPAQUE}:
             return ()
         return tuple(n.level for n in self._within(operator, witnesses=False).names)
 
@@ -193,7 +211,7 @@ class Procedures:
                 remedy="Trace the DataFrames before and after it on their own.",
             )
         # What was drawn is not drawn again: the names of kept rows say which there are.
-        extended = self.extend(operator.inputs[0], witnesses) if operator.kept is not None else procedure(self, operator, witnesses)
+        extended = self.extend(operator.inputs[0], witnesses) if operator.draws else procedure(self, operator, witnesses)
         return self._with_subqueries(operator, extended) if witnesses else extended
 
     def _with_subqueries(self, operator: PlanOperator, extended: Extended) -> Extended:

@@ -45,7 +45,8 @@ def _polynomials(steps: Steps, level: int, names: Names, sources: Mapping[int, s
     made = {key: Polynomial(tuple(found)) for key, found in terms.items()}
     if whole:
         return {repr(name): made.get("whole", Polynomial(())) for name in names.to_pylist()}
-    return {repr(name): made.get(repr(name), Polynomial(())) for name in names.to_pylist()}
+    keys = steps.keys(level, names).to_pylist()
+    return {repr(name): made.get(repr(key), Polynomial(())) for name, key in zip(names.to_pylist(), keys)}
 
 
 def _flat(factor: Polynomial) -> Variable | Polynomial:

@@ -15,10 +15,12 @@ from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
+from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
 from bigdebug.spark.sql.misses import with_misses
+from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.quiet import quiet
-from bigdebug.spark.sql.reading import OPAQUE, PlanOperator, graph_of, read
+from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.trace.names import Names
@@ -53,6 +55,11 @@ class Questions:
     @cached_property
     def root(self) -> PlanOperator:
         return with_misses(self.catalyst, quiet(self.catalyst, self._executed or read(self.catalyst, self._plan)))
+
+    @cached_property
+    def _held(self) -> PlanOperator:
+        """The query as it is asked: where partitions matter, they stay as they are from one job to the next."""
+        return holding(self.catalyst, self.root)
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:
@@ -109,9 +116,9 @@ class Questions:
         stops = frozenset(others)
         if stops not in self._steps:
             _ = self.unsettled
-            steps = self._steps[stops] = Steps(self.catalyst, self.root, self.leaves, sorted(stops))
-            for operator in self.root:
-                if operator.name != "Limit" or operator is not self.root:
+            steps = self._steps[stops] = Steps(self.catalyst, self._held, self.leaves, sorted(stops))
+            for operator in self._held:
+                if operator.name != "Limit" or operator.id != self.root.id:
                     self._settle(steps, operator)
         return self._steps[stops]
 
@@ -127,14 +134,14 @@ class Questions:
         """The source records that records of some levels were made of, and what a query that reads a relation twice needs besides."""
         steps = self.steps(others)
         visited, found = steps.traced(start)
-        return Absences(self.catalyst, self.root, self.leaves, steps).completed(visited, found)
+        return Absences(self.catalyst, self._held, self.leaves, steps).completed(visited, found)
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""
         if self.root.name == "Limit":
-            self._settle(self.steps(), self.root)
+            self._settle(self.steps(), self._held)
 
     def _settle(self, steps: Steps, operator: PlanOperator) -> None:
-        if operator.id not in self._settled and operator.kept is None:
+        if operator.id not in self._settled and not operator.draws:
             steps.check(operator)
             self._settled.add(operator.id)

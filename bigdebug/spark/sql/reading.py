@@ -19,11 +19,6 @@ _NAMES = {"LogicalRelation": "Relation", "GlobalLimit": "Limit", "LocalLimit": "
 _TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics", "PipeOperator"}
 """Nodes that give what they get, and are left out: CollectMetrics would count the rows of our questions as the user's."""
 
-OPAQUE = {
-    "MapInPandas", "MapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",
-}
-"""Functions of the user over many rows at once."""
-
 _KINDS = {
     "Filter": (Kind.FILTER, Form.KEPT), "Limit": (Kind.FILTER, Form.KEPT), "Aggregate": (Kind.AGGREGATOR, Form.CODES),
     "Join": (Kind.JOIN, Form.JOIN), "AsOfJoin": (Kind.JOIN, Form.JOIN), "Union": (Kind.DISPATCHER, Form.UNION),
@@ -36,10 +31,14 @@ _KINDS = {
 
 
 class Kept(NamedTuple):
-    """What an operator gave in the run: a plan that reads it again, and the column that names its rows."""
+    """What an operator gave: a plan that reads it again, and the column that names its rows.
+
+    ``drawn`` says that another execution would give something else; else only the places of the rows matter.
+    """
 
     plan: Node
     name: Expr
+    drawn: bool = True
 
 
 @dataclass(eq=False)
@@ -47,7 +46,7 @@ class PlanOperator:
     """An operator of a query: its node in the JVM, its inputs, and the subqueries that its expressions ask.
 
     ``dataset`` names a source: a view or table, else the last part of a path. ``limits`` are the nodes of a limit, the
-    outermost first. ``kept`` is there if the operator draws, and what it drew in the run was kept.
+    outermost first. ``kept`` is there if the operator draws, and what it drew in the run was kept; or if a question holds it.
     ``repeats`` is another operator, of which this is a second reading.
     """
 
@@ -70,6 +69,11 @@ class PlanOperator:
     def plan(self, catalyst: Catalyst) -> Node:
         """The plan that gives its rows: its node, or what was kept of it."""
         return self.node if self.kept is None else catalyst.project(catalyst.items(self.node.output()), self.kept.plan)
+
+    @property
+    def draws(self) -> bool:
+        """Whether its rows are those that were drawn in the run."""
+        return self.kept is not None and self.kept.drawn
 
     def over(self, catalyst: Catalyst, inputs: tuple[PlanOperator, ...]) -> PlanOperator:
         """The same operator over other inputs with the same columns; itself if they are its own."""

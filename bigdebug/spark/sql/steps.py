@@ -13,7 +13,7 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.nearest import check_nearest
 from bigdebug.spark.sql.peers import Peers, WindowPeers
-from bigdebug.spark.sql.procedures import Association, Procedures, Spelling, levels_of
+from bigdebug.spark.sql.procedures import OPAQUE, Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import NOTHING, Names, array_of, distinct, merged
@@ -108,6 +108,8 @@ class Steps:
             names = self.names(*self.rows(level, None))
         if names is not None and (peers := self._peers(level)) is not None:
             names = peers.back(names)
+        if names is not None and level not in self.subqueries:
+            names = self.keys(level, names)
         if level in self.indexes:
             return self.indexes[level].back(None if level in self.subqueries else names)
         known = self._association(level)
@@ -137,7 +139,7 @@ class Steps:
         """Of records that rows below would make, those that there are; and those that depend on them."""
         if not len(names):
             return names
-        if self._broader(level) and level not in self.indexes:
+        if self._operators[level].name in OPAQUE or (self._broader(level) and level not in self.indexes):
             names = self.names(*self.rows(level, names))
         peers = self._peers(level)
         return names if peers is None else peers.ahead(names)
@@ -145,7 +147,11 @@ class Steps:
     def _broader(self, level: int) -> bool:
         """Whether the association of a level speaks of more records than there are: of those that a limit, or a draw, left out."""
         operator = self._operators[level]
-        return operator.name == "Limit" or (operator.kept is not None and operator.name != "Aggregate")
+        return operator.name == "Limit" or (operator.draws and operator.name != "Aggregate")
+
+    def keys(self, level: int, names: Names) -> Names:
+        """What the association of a level knows records by: their names, or what several that were made together have in common."""
+        return self._association(level).keys(names) if self._operators[level].name in OPAQUE else names
 
     def witnesses(self, level: int, names: Names) -> pa.Table:
         """A row for each way in which records of a level came about: ``key``, and ``n`` with the number of each level below.
@@ -153,7 +159,9 @@ class Steps:
         Without their peers, on which they depend besides.
         """
         known = self._association(level)
-        plan = known.plan if level in self.subqueries else restricted(self._catalyst, known.plan, known.parts, names.flatten())
+        plan = known.plan
+        if level not in self.subqueries:
+            plan = restricted(self._catalyst, plan, known.parts, known.keys(names).flatten())
         columns = {"key": self._catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
         return self._catalyst.table(plan, columns)
 
@@ -179,7 +187,7 @@ class Steps:
             if (peers := self._peers(level)) is not None:
                 names = peers.back(names)
         if names is not None and level not in self.subqueries and (exactly or (len(names) <= _FEW and self._peers(level) is None)):
-            plan = restricted(self._catalyst, plan, known.parts, names.flatten())
+            plan = restricted(self._catalyst, plan, known.parts, known.keys(names).flatten())
         columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
         table = self._catalyst.table(plan, columns).combine_chunks()
         fields = [array_of(table[f"k{i}"]) for i in range(len(known.parts))]
@@ -223,7 +231,7 @@ class Steps:
 
     def _peers(self, level: int) -> Peers | None:
         operator = self._operators[level]
-        if operator.kept is not None:
+        if operator.draws:
             return None
         if operator.name == "Window":
             return WindowPeers(self._catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))

@@ -14,7 +14,7 @@ _REMEDY = "Write it as df.groupBy(...).applyInPandas(...): its rows are traced t
 
 def check_rowwise(catalyst: Catalyst, operator: PlanOperator) -> None:
     """Raise UntraceableError if the operator calls a table function that sees more than a row at a time."""
-    function = operator.node.generator() if operator.name == "Generate" else None
+    function: Any = operator.node.generator() if operator.name == "Generate" else None
     if not catalyst.is_a(function, "org.apache.spark.sql.catalyst.expressions.PythonUDTF"):
         return
     if any(_is_table(catalyst, operator, argument) for argument in catalyst.items(function.children())):
