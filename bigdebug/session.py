@@ -11,6 +11,7 @@ from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.spark.attachment import check_session, install, is_frame, plain_context, running_session, uninstall
+from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
@@ -116,6 +117,7 @@ class DebugSession:
         self.attached = False
         self._recorder = self.context._bigdebug
         self._frames = FrameRecorder(spark, self._recorder)
+        self._recorder.crossing = self._frames.crossing = Crossing(self._recorder, self._frames)
 
     @property
     def store(self) -> Path:

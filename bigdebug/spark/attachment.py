@@ -7,6 +7,7 @@ the LineageContext do. Actions of DataFrames pass by the session's recorder. Ses
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from pyspark import SparkContext
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.errors import NotCapturedError
+from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
 from bigdebug.spark.sql import actions
@@ -24,6 +26,8 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 _plain_rdd: Any = DataFrame.__dict__["rdd"]
 _rdd_doc = DataFrame.rdd.__doc__
 
+
+_plain_create: Any = SparkSession.createDataFrame
 
 _PYTHON = "_bigdebug_python"
 """Where a SparkContext keeps what PySpark chose for its workers."""
@@ -74,6 +78,7 @@ def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder)
     plain.pythonExec = context.pythonExec
     if SparkContext._active_spark_context is plain_context(context):
         SparkContext._active_spark_context = context
+    SparkSession.createDataFrame = create_frame  # type: ignore[method-assign]
     DataFrame.rdd = property(rdd, doc=_rdd_doc)  # type: ignore[assignment, method-assign]
 
 
@@ -89,6 +94,7 @@ def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
             del DataFrame.getLineage  # type: ignore[attr-defined]
         plain = plain_context(context)
         plain.pythonExec = vars(plain).pop(_PYTHON, plain.pythonExec)
+        SparkSession.createDataFrame = _plain_create  # type: ignore[method-assign]
         DataFrame.rdd = _plain_rdd  # type: ignore[method-assign]
 
 
@@ -106,4 +112,14 @@ def rdd(frame: DataFrame) -> Any:
     known = made.__dict__.get("_captured_as")
     if known is None or known._recorder is not context._bigdebug:
         known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "rdd", "df.rdd", {"type": "rdd"})
+        context._bigdebug.crossing.taken(known, frame)
     return known
+
+
+@functools.wraps(_plain_create)
+def create_frame(self: SparkSession, data: Any, *args: Any, **kwargs: Any) -> Any:
+    made = _plain_create(self, data, *args, **kwargs)
+    recorder = vars(self).get(actions.RECORDER)
+    if recorder is not None and isinstance(data, Captured):
+        recorder.crossing.made(made, data)
+    return made

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark import RDD
+from pyspark.sql import DataFrame
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
@@ -49,6 +50,16 @@ class LineageRDD(Trace, RDD[Any]):
 
     def _to(self, operators: Iterable[int], find: Callable[[], Standing]) -> LineageRDD:
         return LineageRDD(self.run, operators, find, self._recorder)
+
+    # ---- steps ------------------------------------------------------------------------------------------------
+
+    def back_to(self, operator: Any) -> Any:
+        """Back to one operator, given as the RDD, the operator, or its id; or to a DataFrame whose ``df.rdd`` this was made of."""
+        return self._recorder.crossing.frame_behind(self, operator) if isinstance(operator, DataFrame) else super().back_to(operator)
+
+    def forward_to(self, operator: Any) -> Any:
+        """Ahead to one operator, given as the RDD, the operator, or its id; or to a DataFrame that was made of such an RDD."""
+        return self._recorder.crossing.frame_ahead(self, operator) if isinstance(operator, DataFrame) else super().forward_to(operator)
 
     # ---- records ----------------------------------------------------------------------------------------------
 

@@ -49,6 +49,8 @@ class Recorder:
         self.captures = Captures()
         self.skipping = False
         self.progress = True
+        self.crossing: Any = None
+        """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.runs = Runs(sc, store)
         self.streams = Streams(sc)
         self.beside = ThreadPoolExecutor(1, "bigdebug")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+from pyspark import RDD
 from pyspark.sql import Column, DataFrame, Row
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
 from bigdebug.model import Origin
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
-from bigdebug.spark.sql.matching import matching
+from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import recognized
@@ -112,6 +114,22 @@ class LineageFrame:
 
         return self._to([operator], find)
 
+    def equal_to(self, rows: Sequence[Row]) -> LineageFrame:
+        """The rows of the whole result that are equal to one of ``rows``."""
+        operator = self._only("equal_to()")
+
+        def find() -> Found:
+            steps, questions = self._steps, self.run.questions
+            plan, name = steps.rows(operator, self._at(operator))
+            matching = equal_rows(questions.catalyst, plan, self._columns(operator), rows, self.run.frame.schema)
+            return {operator: steps.names(matching, name)}
+
+        return self._to([operator], find)
+
+    def starting(self, operator: int, rids: Sequence[int]) -> LineageFrame:
+        """A trace that stands at these records of a source."""
+        return self._to([operator], lambda: {operator: pa.array(rids, pa.int64())})
+
     def __getitem__(self, name: str) -> LineageFrame:
         """The part of the trace that stands at one input. A source that the query reads several times is one name."""
         names = self.run.input_names()
@@ -147,12 +165,22 @@ class LineageFrame:
         """Ahead by ``n`` boundaries."""
         return self._step(n, ahead=True)
 
-    def back_to(self, operator: Any) -> LineageFrame:
-        """Back to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id."""
+    def back_to(self, operator: Any) -> Any:
+        """Back to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id.
+
+        Or to an RDD that its rows were made of, by createDataFrame(): then the trace is a LineageRDD.
+        """
+        if isinstance(operator, RDD):
+            return self.run.crossing.rdd_behind(self, operator)
         return self._to_one(operator, ahead=False)
 
-    def forward_to(self, operator: Any) -> LineageFrame:
-        """Ahead to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id."""
+    def forward_to(self, operator: Any) -> Any:
+        """Ahead to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id.
+
+        Or to an RDD that was made of the result by df.rdd: then the trace is a LineageRDD.
+        """
+        if isinstance(operator, RDD):
+            return self.run.crossing.rdd_ahead(self, operator)
         return self._to_one(operator, ahead=True)
 
     def _to_one(self, operator: Any, ahead: bool) -> LineageFrame:

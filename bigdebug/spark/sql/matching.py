@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from decimal import Decimal
@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from bigdebug.errors import BigdebugError, UnknownColumnError
 from bigdebug.spark.predicate import guarded, told
@@ -46,6 +47,15 @@ def matching(
     test = F.udf(guarded(condition), "boolean", useArrow=False)
     with told():
         return names(catalyst.plan(frame.filter(test(row))), name)
+
+
+def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row], schema: StructType) -> Node:
+    """The rows of ``plan`` that are equal to one of ``rows`` in ``columns``, which are as ``schema`` says."""
+    fields = [StructField(f"_{i}", field.dataType) for i, field in enumerate(schema.fields)]
+    given = catalyst.spark.createDataFrame([tuple(row) for row in rows], StructType(fields))
+    known = [catalyst.column(column) for column in catalyst.items(columns)]
+    matches = [column.eqNullSafe(given[field.name]) for column, field in zip(known, fields)]
+    return catalyst.plan(catalyst.frame(plan).join(F.broadcast(given), reduce(and_, matches), "left_semi"))
 
 
 def _equal(catalyst: Catalyst, frame: DataFrame, known: list[Expr], row: Any) -> DataFrame:

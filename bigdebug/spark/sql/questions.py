@@ -68,10 +68,8 @@ class Questions:
     def operator(self, given: Any) -> int:
         """The id of an operator, given as a DataFrame, an operator of the graph, or its id."""
         if isinstance(given, DataFrame):
-            plan = quiet(self.catalyst, read(self.catalyst, Catalyst.plan(given))).node
-            for operator in reversed(list(self.root)):
-                if operator.node.sameResult(plan):
-                    return operator.id
+            if (found := self._operator_of(given)) is not None:
+                return found
             raise UnknownOperatorError(
                 "The query was not made of this DataFrame", value=given, remedy="Give one that it was made of, or an operator of run.graph.",
             )
@@ -81,6 +79,14 @@ class Questions:
                 "This is not an operator", value=given, remedy="Give a DataFrame that the query was made of, or an operator of run.graph.",
             )
         return self.graph[number].id
+
+    def made_of(self, frame: DataFrame) -> bool:
+        """Whether the query was made of a DataFrame."""
+        return self._operator_of(frame) is not None
+
+    def _operator_of(self, frame: DataFrame) -> int | None:
+        plan = quiet(self.catalyst, read(self.catalyst, Catalyst.plan(frame))).node
+        return next((operator.id for operator in reversed(list(self.root)) if operator.node.sameResult(plan)), None)
 
     @cached_property
     def leaves(self) -> dict[int, Leaf]:

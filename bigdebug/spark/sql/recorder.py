@@ -79,6 +79,7 @@ class FrameRecorder:
         self.runs: list[FrameRun] = []
         self._program = program
         self.think_time = ThinkTime(spark)
+        self.crossing: Any = None
         self._state = _ThreadState()
         self._sessions: dict[tuple[int, int], Any] = {}
 
@@ -120,6 +121,7 @@ class FrameRecorder:
         done.set_result(self._conditions(frame))
         run = FrameRun(
             self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(records_out=-1),
+            self.crossing,
         )
         self.runs.append(run)
         return run
@@ -151,7 +153,7 @@ class FrameRecorder:
         run = FrameRun(
             self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
             self._questions(action.frame, conditions, action.executed),
-            Statistics(records_out=records, seconds=action.seconds), rows=rows,
+            Statistics(records_out=records, seconds=action.seconds), self.crossing, rows=rows,
         )
         self.runs.append(run)
         capture.note(run)

@@ -15,22 +15,24 @@ from bigdebug.trace.run import Run
 class FrameRun(Run):
     """A captured action of a DataFrame. Its plan is read when something is asked: the action pays for nothing.
 
-    ``rows`` are those that the action gave, if it gave rows of the whole result and not too many.
+    ``rows`` are those that the action gave, if it gave rows of the whole result and not too many. ``crossing`` knows where RDDs
+    begin and end.
     """
 
     def __init__(
         self, number: str, name: str, action: str, status: str, frame: Any, questions: Questions,
-        statistics: Statistics, incomplete: Sequence[str] = (), rows: tuple[Any, ...] | None = None,
+        statistics: Statistics, crossing: Any, incomplete: Sequence[str] = (), rows: tuple[Any, ...] | None = None,
     ) -> None:
         # A frozen dataclass takes no assignment, and graph and subject wait.
         vars(self).update(
             id=number, name=name, action=action, status=status, statistics=statistics, incomplete=tuple(incomplete),
-            culprits=(), store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows,
+            culprits=(), store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows, crossing=crossing,
         )
 
     frame: Any
     questions: Questions
     rows: tuple[Any, ...] | None
+    crossing: Any
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__

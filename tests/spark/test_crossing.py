@@ -1,0 +1,105 @@
+"""Traces go on from DataFrames to the RDDs that they were made of, and back."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+
+from bigdebug.errors import NondeterminismError, UnknownOperatorError, UntraceableError
+
+
+@pytest.fixture
+def lines(dbg: Any, tmp_path: Path) -> Any:
+    (tmp_path / "numbers.txt").write_text("".join(f"{i},{i % 4}\n" for i in range(20)))
+    return dbg.context.textFile(str(tmp_path / "numbers.txt"), 3)
+
+
+def numbers(line: str) -> tuple[int, ...]:
+    return tuple(map(int, line.split(",")))
+
+
+@pytest.fixture
+def frame(spark: Any, lines: Any) -> Any:
+    return spark.createDataFrame(lines.map(numbers), "i int, k int")
+
+
+def summed(frame: Any) -> Any:
+    return frame.groupBy("k").agg(F.sum("i").alias("s"))
+
+
+def test_back_to_the_lines_of_a_text_and_ahead_again(dbg: Any, lines: Any, frame: Any) -> None:
+    result = summed(frame)
+    with dbg.capture():
+        result.collect()
+    back = dbg.lineage(result).where("k = 2").back_to(lines)
+    assert back.collect() == ["2,2", "6,2", "10,2", "14,2", "18,2"]
+    assert [origin.line for origin in back.origins()] == [3, 7, 11, 15, 19]
+    assert back.forward_to(result).collect() == [Row(k=2, s=50)]
+    assert back.at(back.rids()[:1]).forward_to(frame).collect() == [Row(i=2, k=2)]
+
+
+def test_through_todf_and_steps_between(dbg: Any, lines: Any) -> None:
+    pairs = lines.map(numbers)
+    odd = pairs.filter(lambda pair: pair[0] % 3 != 0)
+    frame = odd.toDF(["i", "k"]).where("i > 5")
+    trace = dbg.lineage(frame).where("i = 8")
+    assert trace.back_to(odd).collect() == trace.back_to(pairs).collect() == [(8, 0)]
+    assert trace.back_to(lines).collect() == ["8,0"]
+
+
+def test_from_an_rdd_of_rows_to_the_dataframe_and_on_to_the_text(dbg: Any, lines: Any, frame: Any) -> None:
+    result = summed(frame)
+    halves = result.rdd.map(lambda row: (row.k % 2, row.s)).reduceByKey(lambda a, b: a + b)
+    with dbg.capture():
+        halves.collect()
+    back = halves.getLineage().where(lambda pair: pair[0] == 1)
+    assert sorted(back.back_to(result).collect()) == [Row(k=1, s=45), Row(k=3, s=55)]
+    assert sorted(r.i for r in back.back_to(frame).collect()) == list(range(1, 20, 2))
+    assert back.back_to(result).back_to(lines).count() == 10
+    assert dbg.lineage(result).where("k = 3").forward_to(halves).collect() == [(1, 100)]
+    assert dbg.lineage(result).goBackAll().where("i = 3").forward_to(halves).collect() == [(1, 100)]
+
+
+def test_equal_rows_that_nothing_tells_apart_are_refused(dbg: Any, spark: Any) -> None:
+    frame = spark.createDataFrame([(1, "a"), (1, "a"), (2, "b")], "x int, s string")
+    first = frame.rdd.zipWithIndex().filter(lambda pair: pair[1] == 0)
+    every = frame.rdd.filter(lambda row: row.x == 1)
+    with dbg.capture():
+        first.collect()
+        every.collect()
+    with pytest.raises(NondeterminismError, match="2 rows of the DataFrame are equal to the 1 traced"):
+        first.getLineage().back_to(frame)
+    assert every.getLineage().back_to(frame).count() == 2
+
+
+def test_an_rdd_that_draws_is_noticed(dbg: Any, spark: Any) -> None:
+    drawn = dbg.context.parallelize(range(50), 2).map(lambda i: (i, random.randrange(1 << 60)))
+    frame = spark.createDataFrame(drawn, "i int, r long")
+    with pytest.raises(NondeterminismError, match=r"The RDD gives|gave other records"):
+        dbg.lineage(frame).where("i = 7").back_to(drawn).collect()
+
+
+def test_rows_with_maps_are_refused(dbg: Any, spark: Any) -> None:
+    frame = spark.createDataFrame([(1, {"a": 1})], "x int, m map<string,int>")
+    rows = frame.rdd.filter(lambda row: True)
+    with dbg.capture():
+        rows.collect()
+    with pytest.raises(UntraceableError, match="compares no maps"):
+        rows.getLineage().back_to(frame)
+
+
+def test_where_nothing_crosses(dbg: Any, spark: Any, frame: Any) -> None:
+    other = dbg.context.parallelize([1])
+    with dbg.capture():
+        other.collect()
+    for wrong in (
+        lambda: dbg.lineage(frame).back_to(other), lambda: dbg.lineage(frame).forward_to(other),
+        lambda: other.getLineage().back_to(frame), lambda: other.getLineage().forward_to(frame),
+    ):
+        with pytest.raises(UnknownOperatorError, match="crosses at createDataFrame"):
+            wrong()
