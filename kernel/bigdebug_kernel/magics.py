@@ -13,8 +13,9 @@ from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
-from bigdebug.errors import PredicateError
-from bigdebug.trace.shown import plain
+from bigdebug.errors import BigdebugError, PredicateError, UnknownColumnError, UnknownOperatorError
+from bigdebug.trace.shown import counted, plain
+from bigdebug.trace.table import Table
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -25,6 +26,9 @@ STEPS = ("back", "next", "goBack", "goNext", "goBackAll", "goNextAll")
 COMMANDS = ("trace", "on", "off")
 
 _SHORT = {"back": "goBack", "next": "goNext"}
+
+_MISTAKES: tuple[type[BigdebugError], ...] = (PredicateError, UnknownColumnError, UnknownOperatorError)
+"""What is wrong with a question, and not with a run or its inputs."""
 
 
 def _some(text: str) -> int:
@@ -58,15 +62,16 @@ class LineageMagics(Magics):
     @line_magic
     @magic_arguments("lineage")
     @argument("command", nargs="?", help=f"none, or one of: {', '.join(COMMANDS)}")
-    @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a trace or a run")
-    @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}")
-    @argument("--where", metavar="EXPR", help="trace: narrow the records before going: a function, or an expression over r")
+    @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a DataFrame, a trace or a run")
+    @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}, or one input of several by its name")
+    @argument("--where", metavar="EXPR", help="trace: narrow the records before going: a function, an expression over r, or, for a DataFrame, SQL")
     @argument("-n", type=_some, default=20, help="trace: how many records to show (default: 20)")
     def lineage(self, line: str) -> Any:
         """Look at what was captured.
 
         ``%lineage`` lists the runs. ``%lineage on`` captures all cells that follow, ``%lineage off`` ends that.
-        ``%lineage trace errors --where "r[1] > 1000" goBackAll`` shows the records that a run's, or an RDD's, came from.
+        ``%lineage trace errors --where "r[1] > 1000" goBackAll`` shows the records that a run's, or an RDD's, came from;
+        ``%lineage trace totals --where "total > 1000" goBackAll orders`` those of one input that a DataFrame's came from.
         """
         arguments = _parsed(self.lineage, line)
         if arguments.command in ("on", "off") and arguments.what is None:
@@ -89,15 +94,13 @@ class LineageMagics(Magics):
         if arguments.what is None:
             raise UsageError(f"%lineage trace needs a run or a variable to begin with; runs: {_names(session)}")
         trace = self._subject(session, _unquoted(arguments.what))
-        if arguments.where is not None:
-            trace = trace.where(_predicate(_unquoted(arguments.where), self.shell.user_ns))
-        for step in arguments.steps:
-            if step not in STEPS:
-                raise UsageError(f"a step is one of {', '.join(STEPS)}, not {step!r}")
-            trace = getattr(trace, _SHORT.get(step, step))()
         try:
-            return trace.table(arguments.n)
-        except PredicateError as problem:
+            if arguments.where is not None:
+                trace = trace.where(_condition(trace, _unquoted(arguments.where), self.shell.user_ns))
+            for step in arguments.steps:
+                trace = _gone(trace, _unquoted(step))
+            return _shown(trace, arguments.n)
+        except _MISTAKES as problem:
             raise UsageError(plain(str(problem))) from None
 
     def _subject(self, session: Any, what: str) -> Any:
@@ -164,13 +167,63 @@ def _unquoted(word: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
 
 
+def _gone(trace: Any, step: str) -> Any:
+    """``trace`` one step further: to other operators, or to one of the inputs that it stands at."""
+    if step in STEPS:
+        return getattr(trace, _SHORT.get(step, step))()
+    if step in _standing(trace):
+        return trace[step]
+    inputs = ", ".join(trace.inputs)
+    raise UsageError(f"a step is one of {', '.join(STEPS)}, or after goBackAll one of the inputs {inputs}; not {step!r}")
+
+
+def _standing(trace: Any) -> list[str]:
+    """The inputs that a trace stands at, each once; none if it stands at something else too."""
+    datasets = trace.run.datasets()
+    return list(dict.fromkeys(datasets[o] for o in trace.operators)) if set(trace.operators) <= set(datasets) else []
+
+
+def _shown(trace: Any, n: int) -> Table:
+    """The first records of a trace. Rows of several tables make no table: of these, how many there are of each."""
+    inputs = _standing(trace)
+    if len(inputs) < 2 or not _of_a_frame(trace):
+        table: Table = trace.table(n)
+        return table
+    return Table(
+        ("input", "rows"), [[name, f"{trace[name].count():,}"] for name in inputs],
+        (f"{counted(trace.count())} at {len(inputs)} inputs. To see those of one, add its name: ... goBackAll {inputs[0]}",),
+    )
+
+
+def _of_a_frame(trace: Any) -> bool:
+    from bigdebug.spark.sql.lineage_frame import LineageFrame
+
+    return isinstance(trace, LineageFrame)
+
+
+def _condition(trace: Any, text: str, names: dict[str, Any]) -> Callable[[Any], Any] | str:
+    """What ``where`` takes: for rows of a DataFrame the text is SQL, unless it speaks of ``r`` or names a function."""
+    if not _of_a_frame(trace):
+        return _predicate(text, names)
+    try:
+        body = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return text
+    called = isinstance(body, ast.Lambda) or (isinstance(body, ast.Name) and callable(names.get(body.id)))
+    return _predicate(text, names) if called or _over_r(body) else text
+
+
+def _over_r(body: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "r" for node in ast.walk(body))
+
+
 def _predicate(text: str, names: dict[str, Any]) -> Callable[[Any], Any]:
     """The test that ``text`` says: a function of the user's, or an expression over the record ``r``."""
     try:
         body = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as problem:
         raise UsageError(f"--where {text}: {problem.msg}") from None
-    if not isinstance(body, ast.Lambda) and any(isinstance(node, ast.Name) and node.id == "r" for node in ast.walk(body)):
+    if not isinstance(body, ast.Lambda) and _over_r(body):
         text = f"lambda r: ({text})"
     try:
         function = eval(compile(text.strip(), f"<--where {text.strip()}>", "eval"), names)

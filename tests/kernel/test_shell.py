@@ -266,6 +266,49 @@ def test_lineage_trace_goes_from_a_run_or_a_variable_where_it_is_told(shell: She
         assert sorted(record for _, record in shell.table(f"%lineage trace {asked}")) == records, asked
 
 
+@pytest.fixture
+def totals(shell: Shell, tmp_path: Path) -> Shell:
+    """A shell where a query over two files has run: ``totals``, and ``spent`` for the run."""
+    shell.user_ns["folder"] = str(tmp_path)
+    shell.cell("""
+for name, rows in {"people": [(1, "ann"), (2, "bob")], "sales": [(1, 5), (1, 900), (2, 7), (2, 8)]}.items():
+    columns = ["id", "who"] if name == "people" else ["person", "amount"]
+    spark.createDataFrame(rows, columns).coalesce(1).sortWithinPartitions(*columns).write.parquet(f"{folder}/{name}")
+    spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
+totals = spark.sql("select who, sum(amount) total from sales join people on id = person group by who")""")
+    shell.cell("%%lineage spent\ntotals.collect()")
+    return shell
+
+
+def test_lineage_trace_of_a_dataframe_takes_sql_functions_and_the_name_of_an_input(totals: Shell) -> None:
+    totals.cell("def is_ann(r): return r.who == 'ann'")
+    totals.cell("bad = totals.getLineage().where('total > 100')")
+    for asked in (
+        'totals --where "total > 100"', "spent --where \"who = 'ann' and total > 100\"", "totals --where r.total>100",
+        "totals --where is_ann", "totals --where 'lambda row: row[1] > 100'", "bad",
+    ):
+        assert totals.table(f"%lineage trace {asked}") == [["'ann'", "905"]], asked
+        sales = totals.table(f"%lineage trace {asked} goBackAll sales")
+        assert [row[1:] for row in sales] == [["1", "5"], ["1", "900"]], asked
+        assert [row[0].rpartition(".parquet")[2] for row in sales] == ["[0]", "[1]"], asked
+    assert totals.table("%lineage trace bad goBackAll") == [["sales", "2"], ["people", "1"]]
+    assert sorted(totals.table("%lineage trace totals goBackAll people goNextAll")) == [["'ann'", "905"], ["'bob'", "15"]]
+
+
+def test_bad_questions_about_a_dataframe_are_answered_in_a_sentence(totals: Shell, capsys: Any) -> None:
+    for asked, says in {
+        "--where 'totl > 3'": "There is no such column here (got 'totl'). The columns are who, total.",
+        "--where 'r.totl > 3'": "raised PySparkAttributeError",
+        "goBackAll sails": "a step is one of back, next, goBack, goNext, goBackAll, goNextAll, or after goBackAll one of the inputs sales, people; not 'sails'",
+        "sales": "or after goBackAll one of the inputs sales, people; not 'sales'",
+    }.items():
+        capsys.readouterr()
+        assert isinstance(totals.failure(f"%lineage trace totals {asked}"), UsageError), asked
+        said = capsys.readouterr()
+        assert says in said.err, asked
+        assert "Traceback" not in said.out, asked
+
+
 def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shell, capsys: Any) -> None:
     shell.cell(JOB.format("known"))
     for cell, says in {

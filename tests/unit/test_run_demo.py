@@ -1,5 +1,6 @@
 """The demo's runner, with a notebook of a few cells and a real kernel."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +30,29 @@ def test_prints_what_the_tagged_cells_printed_and_where_the_rest_lies(run):
         ("print('between us')", []),
         ("import os, sys\nprint('two')\nprint('lines')\nos.environ['PYSPARK_PYTHON'] == sys.executable", ["report"]),
         ("1 / 0", ["raises-exception"]),
-        ("6 * 7", ["report"]),
+        ("display({'text/plain': ''}, raw=True)\n6 * 7", ["report"]),
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("two\nlines\nTrue\n\n42\n\nThe executed notebook lies in ")
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
+
+
+def test_several_notebooks_run_one_after_the_other_and_one_output_is_for_one(tmp_path):
+    for name, source in {"one": "print('first')", "two": "1 / 0", "three": "print('third')"}.items():
+        nbformat.write(new_notebook(cells=[new_code_cell(source, metadata={"tags": ["report"]})]), tmp_path / f"{name}.ipynb")
+    notebooks = [tmp_path / f"{name}.ipynb" for name in ("one", "two", "three")]
+    (tmp_path / "examples").mkdir()
+    copy = shutil.copy(SCRIPT, tmp_path / "examples")
+    done = subprocess.run([sys.executable, copy, *notebooks], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert [line for line in done.stdout.split("\n") if line and "executed" not in line] == [
+        "==== one.ipynb ====", "first", "==== two.ipynb ====", "==== three.ipynb ====", "third",
+    ]  # fmt: skip
+    assert "two.executed.ipynb" in done.stderr
+    assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [f"{name}.executed.ipynb" for name in ("one", "three", "two")]
+    refused = subprocess.run([sys.executable, copy, "--output", "o.ipynb"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "--output is for one notebook: name it" in refused.stderr
 
 
 def test_a_failing_cell_fails_the_demo_and_keeps_what_ran(run):
