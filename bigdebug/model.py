@@ -69,7 +69,7 @@ class Statistics:
     """Totals of a run: records of its sources and of what the action was called on, bytes of lineage on disk, seconds.
 
     ``records`` counts by operator, where a table ends at it; operators fused with the next are not counted. ``stages``
-    has bytes and seconds: a stage is the smallest thing that is timed.
+    has bytes and seconds: a stage is the smallest thing that is timed. What nobody counted is -1.
     """
 
     records_in: int = 0

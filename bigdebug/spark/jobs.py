@@ -36,6 +36,12 @@ def running(sc: SparkContext) -> SparkContext:
     return sc
 
 
+def answering(sc: SparkContext) -> None:
+    """Raise IncompleteLineageError if a query can no longer be asked."""
+    if sc._jsc is None:
+        raise IncompleteLineageError("The session of this query has been stopped", remedy="Run the query again, in a new session.")
+
+
 def worker_python(master: str | None, chosen: str) -> str:
     """What workers of ours run: on this machine the Python of this process, unless the user chose another.
 

@@ -100,7 +100,7 @@ def runs_table(runs: Sequence[Run]) -> Table:
     return Table(
         ("run", "name", "action", "status", "records in", "records out", "lineage", "task seconds"),
         [
-            (r.id, r.name, r.action, r.status, f"{r.statistics.records_in:,}", f"{r.statistics.records_out:,}",
+            (r.id, r.name, r.action, r.status, _known(r.statistics.records_in), _known(r.statistics.records_out),
              _size(r.statistics.bytes), f"{r.statistics.seconds:.1f}")
             for r in runs
         ],
@@ -108,5 +108,11 @@ def runs_table(runs: Sequence[Run]) -> Table:
     )
 
 
+def _known(count: int) -> str:
+    return f"{count:,}" if count >= 0 else ""
+
+
 def _size(count: int) -> str:
+    if count < 0:
+        return ""
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"

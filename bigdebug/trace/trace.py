@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from operator import index
 from typing import Any
@@ -132,10 +132,7 @@ class Trace:
         chosen = every or [s for s, known in names.items() if known == name]
         here = [s for s in chosen if s in self.operators]
         if not here:
-            near = get_close_matches(str(name), names.values(), 3) or sorted(names.values())
-            raise UnknownOperatorError(
-                "The trace does not stand at an input of this name", value=name, remedy=f"It knows {', '.join(near)}."
-            )
+            raise not_here(name, names.values())
         return self._to(here, lambda: {s: self.standing.get(s, {}) for s in here})
 
     # ---- steps ------------------------------------------------------------------------------------------------
@@ -239,6 +236,15 @@ class Trace:
         at = ", ".join(str(self.run.graph[o]) for o in self.operators)
         state = "not followed yet" if self._find is not None else counted(self.count())
         return f"<trace of run {self.run.name!r} at {at}: {state}>"
+
+
+def not_here(name: Any, known: Collection[str]) -> UnknownOperatorError:
+    """The error of asking for an input at which a trace does not stand; ``known`` are those of its run."""
+    if name in known:
+        remedy = "It is one of the run's: go back to the sources first, goBackAll()."
+    else:
+        remedy = f"It knows {', '.join(get_close_matches(str(name), known, 3) or sorted(known))}."
+    return UnknownOperatorError("The trace does not stand at an input of this name", value=name, remedy=remedy)
 
 
 def all_records(run: Run, operator: int) -> Standing:

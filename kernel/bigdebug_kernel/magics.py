@@ -14,8 +14,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
 from bigdebug.errors import BigdebugError, PredicateError, UnknownColumnError, UnknownOperatorError
-from bigdebug.trace.shown import counted, plain
-from bigdebug.trace.table import Table
+from bigdebug.trace.shown import plain
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -99,7 +98,7 @@ class LineageMagics(Magics):
                 trace = trace.where(_condition(trace, _unquoted(arguments.where), self.shell.user_ns))
             for step in arguments.steps:
                 trace = _gone(trace, _unquoted(step))
-            return _shown(trace, arguments.n)
+            return trace.table(arguments.n)
         except _MISTAKES as problem:
             raise UsageError(plain(str(problem))) from None
 
@@ -181,18 +180,6 @@ def _standing(trace: Any) -> list[str]:
     """The inputs that a trace stands at, each once; none if it stands at something else too."""
     datasets = trace.run.datasets()
     return list(dict.fromkeys(datasets[o] for o in trace.operators)) if set(trace.operators) <= set(datasets) else []
-
-
-def _shown(trace: Any, n: int) -> Table:
-    """The first records of a trace. Rows of several tables make no table: of these, how many there are of each."""
-    inputs = _standing(trace)
-    if len(inputs) < 2 or not _of_a_frame(trace):
-        table: Table = trace.table(n)
-        return table
-    return Table(
-        ("input", "rows"), [[name, f"{trace[name].count():,}"] for name in inputs],
-        (f"{counted(trace.count())} at {len(inputs)} inputs. To see those of one, add its name: ... goBackAll {inputs[0]}",),
-    )
 
 
 def _of_a_frame(trace: Any) -> bool:

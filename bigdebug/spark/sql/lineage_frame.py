@@ -6,98 +6,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import Column, DataFrame, Row
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
-from bigdebug.model import Origin
-from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.matching import equal_rows, matching
-from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import recognized
+from bigdebug.spark.sql.rows import Rows
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import Found, Steps
-from bigdebug.trace.names import NOTHING, Names, array_of
+from bigdebug.spark.sql.steps import Found
+from bigdebug.trace.names import Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
-from bigdebug.trace.shown import counted, shown
-from bigdebug.trace.table import Table
-from bigdebug.trace.trace import whole
-
-_RID = "__bigdebug_rid"
+from bigdebug.trace.trace import not_here, whole
 
 
-class LineageFrame:
-    """Rows at operators of a query, and where they came from or went to (Smoke 2.1). Lazy: steps cost nothing.
-
-    A row of a source is named by its rid. ``others`` are operators inside a segment at which this trace may stand.
-    """
-
-    def __init__(
-        self, run: FrameRun, operators: Iterable[int], standing: Callable[[], Found], others: frozenset[int] = frozenset(),
-        whole_result: bool = False,
-    ) -> None:
-        self.run = run
-        self.operators = tuple(sorted(operators))
-        self._others = others
-        self._whole = whole_result
-        self._find: Callable[[], Found] | None = standing
-        self._standing: Found = {}
-
-    # ---- where it stands --------------------------------------------------------------------------------------
-
-    @property
-    def standing(self) -> Found:
-        """The names of the rows, by operator; None for all rows of one. Found on first use."""
-        if self._find is not None:
-            self._standing = self._find()
-            self._find = None
-        return self._standing
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the sources that a backward trace from here can reach."""
-        graph = self.run.graph
-        reachable = {u for operator in self.operators for u in graph.upstream(operator)}
-        return tuple(dict.fromkeys(name for source, name in self.run.input_names().items() if source in reachable))
-
-    def rids(self) -> npt.NDArray[np.int64]:
-        """The record ids at the sources that the trace stands at, ascending; one source after the other."""
-        self._check_sources("rids()")
-        found = [_rids(names) for names in self._by_source()]
-        return np.concatenate(found) if found else np.empty(0, np.int64)
-
-    def count(self) -> int:
-        """How many rows the trace names. A source that stands for several occurrences counts each row once."""
-        if len(self.operators) == 1 and self.run.graph[self.operators[0]].name in OPAQUE:  # equal rows have one name there
-            rows: int = unheard(self.toDF(), "count")
-            return rows
-        return sum(len(names) for names in self._by_source())
-
-    def _by_source(self) -> list[Names]:
-        """The names at each operator; of a source that the query reads several times, together."""
-        together: dict[Any, list[Names]] = {}
-        for operator in self.operators:
-            together.setdefault(self.run.datasets().get(operator, operator), []).append(self._names(operator))
-        return [Steps.union(names) for names in together.values()]
-
-    def _at(self, operator: int) -> Names:
-        return self.standing.get(operator, NOTHING)
-
-    def _names(self, operator: int) -> Names:
-        names = self._at(operator)
-        if names is None:
-            steps = self._steps
-            names = steps.names(*steps.rows(operator, None))
-        return names
-
-    @property
-    def _steps(self) -> Steps:
-        return self.run.questions.steps(self._others)
+class LineageFrame(Rows):
+    """Rows at operators of a query, and where they came from or went to (Smoke 2.1). Lazy: steps cost nothing."""
 
     # ---- narrowing --------------------------------------------------------------------------------------------
 
@@ -138,10 +65,7 @@ class LineageFrame:
             every = [s for s, dataset in self.run.datasets().items() if dataset.lower() == str(name).lower()]
         here = [s for s in every or [s for s, known in names.items() if known == name] if s in self.operators]
         if not here:
-            near = get_close_matches(str(name), names.values(), 3) or sorted(names.values())
-            raise UnknownOperatorError(
-                "The trace does not stand at an input of this name", value=name, remedy=f"It knows {', '.join(near)}.",
-            )
+            raise not_here(name, names.values())
         return self._to(here, lambda: {s: self._at(s) for s in here})
 
     __iter__ = None
@@ -291,130 +215,6 @@ class LineageFrame:
     def _occurrence(self, name: str) -> LineageFrame:
         here = [source for source, known in self.run.input_names().items() if known == name]
         return self._to(here, lambda: {source: self._at(source) for source in here})
-
-    # ---- rows -------------------------------------------------------------------------------------------------
-
-    def toDF(self) -> DataFrame:
-        """The rows as a DataFrame of the user's session, with the columns of the operator: SQL goes on from there (Smoke 2.1).
-
-        Lazy itself, once the trace has been followed.
-        """
-        operator = self._one_source("toDF()")
-        plan, _ = self._rows(operator)
-        catalyst = self.run.questions.users
-        frame = catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
-        leaf = self.run.questions.leaves.get(operator)
-        # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
-        made: DataFrame = frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
-        return made
-
-    def createOrReplaceTempView(self, name: str) -> None:
-        """``toDF()`` under a name for SQL."""
-        self.toDF().createOrReplaceTempView(name)
-
-    def collect(self) -> list[Row]:
-        """The rows."""
-        found: list[Row] = unheard(self.toDF(), "collect")
-        return found
-
-    def take(self, num: int) -> list[Row]:
-        found: list[Row] = unheard(self.toDF(), "take", whole(num, "the number of rows to take is a whole one"))
-        return found
-
-    def toPandas(self) -> Any:
-        """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
-        frame, origins = self._located(None)
-        found = unheard(frame, "toPandas")
-        rids = found.pop(_RID) if _RID in found else None
-        if rids is not None:
-            found.insert(0, "rid", rids)
-            found.insert(1, "origin", [str(origin) for origin in origins(rids.to_numpy())])
-        return found
-
-    def origins(self) -> list[Origin]:
-        """Where the traced rows came from, in the order of ``rids()``; for traces that stand at sources."""
-        self._check_sources("origins()")
-        questions, datasets = self.run.questions, self.run.datasets()
-        sources = list({datasets[operator]: operator for operator in reversed(self.operators)}.values())[::-1]
-        return [
-            origin for operator, names in zip(sources, self._by_source())
-            for origin in questions.leaves[operator].origins(questions.catalyst, _rids(names))
-        ]
-
-    def show(self, n: int = 20, truncate: int | bool = 100) -> None:
-        """Print the first ``n`` rows with where they came from, cut to ``truncate`` characters (0 or False: not)."""
-        print(self.table(n).text(100 if truncate is True else int(truncate)))  # noqa: T201 (as PySpark's show does)
-
-    def table(self, n: int = 20) -> Table:
-        """The first ``n`` rows as a table that displays as text and as escaped HTML."""
-        frame, origins = self._located(n)
-        rows = unheard(frame, "collect")
-        total = self.count()
-        where = " and ".join(str(self.run.graph[o]) for o in self.operators)
-        notes = (f"{counted(total)} at {where}" + (f", the first {len(rows)} shown" if total > len(rows) else ""),)
-        header = list(frame.columns)
-        if not header or header[0] != _RID:
-            return Table(header, [[shown(v) for v in row] for row in rows], notes)
-        names = origins(np.array([row[0] for row in rows], dtype=np.int64))
-        return Table(["origin", *header[1:]], [[str(o), *(shown(v) for v in row[1:])] for o, row in zip(names, rows)], notes)
-
-    def _located(self, n: int | None) -> tuple[DataFrame, Callable[[Any], list[Origin]]]:
-        """The rows, at a source with their rids in front, and what gives the origins of rids."""
-        operator = self._one_source("this")
-        plan, name = self._rows(operator)
-        questions = self.run.questions
-        catalyst = questions.catalyst
-        columns = [catalyst.column(a) for a in catalyst.items(self._columns(operator))]
-        leaf = questions.leaves.get(operator)
-        frame = catalyst.frame(plan)
-        if leaf is None:
-            frame = frame.select(*columns)
-            return (frame if n is None else frame.limit(n)), lambda rids: []
-        frame = frame.select(catalyst.column(name).alias(_RID), *columns).orderBy(_RID)
-        return (frame if n is None else frame.limit(n)), lambda rids: leaf.origins(catalyst, rids)
-
-    def _rows(self, operator: int) -> tuple[Any, Any]:
-        """The plan of the rows, and their names; of all occurrences of a source, if it stands at several."""
-        return self._steps.rows(operator, self._steps.union([self._at(o) for o in self.operators]))
-
-    def _columns(self, operator: int) -> Any:
-        return self.run.questions.operators[operator].node.output()
-
-    def _check_sources(self, what: str) -> None:
-        strange = [o for o in self.operators if o not in self.run.questions.leaves]
-        if strange:
-            raise UnknownOperatorError(
-                f"{what} is for rows of sources, and this trace stands at {self.run.graph[strange[0]]}",
-                remedy="Go back to the sources first: goBackAll().",
-            )
-
-    def _one_source(self, what: str) -> int:
-        """The operator to read rows at: the only one, or any occurrence of the only source."""
-        datasets = {self.run.datasets().get(o, o) for o in self.operators}
-        return self.operators[0] if len(datasets) == 1 else self._only(what)
-
-    def _only(self, what: str) -> int:
-        if len(self.operators) != 1:
-            names = [n for s, n in self.run.input_names().items() if s in self.operators]
-            raise UnknownOperatorError(
-                f"{what} needs a trace at one operator and this one stands at {len(self.operators)}",
-                remedy=f"Choose one first: trace[{names[0]!r}]." if names else "Choose one first.",
-            )
-        return self.operators[0]
-
-    def __repr__(self) -> str:
-        at = ", ".join(str(self.run.graph[o]) for o in self.operators)
-        return f"<trace of run {self.run.name!r} at {at}>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        table = self.table()
-        return {"text/plain": table.text(), "text/html": table.html()}
-
-
-def _rids(names: Names) -> npt.NDArray[np.int64]:
-    """Ascending. Those of an index mostly are, and may be millions."""
-    rids: npt.NDArray[np.int64] = names.to_numpy(zero_copy_only=False)
-    return rids if np.all(rids[1:] > rids[:-1]) else np.sort(rids)
 
 
 def lineage_of(run: FrameRun) -> LineageFrame:

@@ -34,7 +34,7 @@ def matching(
         return names(catalyst.plan(_equal(catalyst, frame, known, condition)), name)
     if isinstance(condition, (Column, str)):
         try:
-            with _unlogged():
+            with unlogged():
                 frame = frame.filter(condition)
         except AnalysisException as problem:
             raise _misunderstood(problem, condition, [a.name() for a in known]) from problem
@@ -93,7 +93,7 @@ def _pairs(known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:
 
 
 @contextmanager
-def _unlogged() -> Iterator[None]:
+def unlogged() -> Iterator[None]:
     """Within: PySpark does not print what it finds wrong with a query; we say it ourselves."""
     loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
     before = [logger.disabled for logger in loggers]
@@ -110,5 +110,5 @@ def _misunderstood(problem: AnalysisException, condition: Any, names: list[str])
     missing = (problem.getMessageParameters() or {}).get("objectName", "").strip("`")
     if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN") and missing:
         return UnknownColumnError("There is no such column here", value=missing, remedy=f"The columns are {', '.join(names)}.")
-    first = str(problem).split("\n", 1)[0]
+    first = str(problem).strip().split("\n", 1)[0].rstrip(".")
     return UnknownColumnError(f"where({shown(condition)}) cannot be understood here: {first}", remedy=f"The columns are {', '.join(names)}.")

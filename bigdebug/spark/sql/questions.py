@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import OperatorGraph
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
@@ -49,7 +50,8 @@ class Questions:
         return Catalyst(self._spark)
 
     def check(self) -> None:
-        """Raise SourceChangedError if a file is not what it was when the query read it."""
+        """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
+        answering(self._spark.sparkContext)
         self._conditions.result().check(self.catalyst)
 
     @cached_property

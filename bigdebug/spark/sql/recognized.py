@@ -20,6 +20,7 @@ from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.matching import unlogged
 from bigdebug.spark.sql.procedures import Spelling
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Steps
@@ -124,7 +125,8 @@ def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
         return None
     try:
         kept = run.questions.users.spark.createDataFrame(list(rows), run.frame.schema)
-        found: list[Row] = unheard(kept.filter(condition), "collect")
+        with unlogged():
+            found: list[Row] = unheard(kept.filter(condition), "collect")
         return found
     except PySparkException:
         return None

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.kept import keeping
@@ -114,13 +115,14 @@ class FrameRecorder:
 
     def asked(self, frame: Any) -> FrameRun:
         """The latest run of a DataFrame; a new one, of no action, if there is none."""
+        answering(self.spark.sparkContext)
         for run in reversed(self.runs):
             if run.frame is frame or run.frame._jdf.queryExecution().equals(frame._jdf.queryExecution()):
                 return run
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
         run = FrameRun(
-            self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(records_out=-1),
+            self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
             self.crossing,
         )
         self.runs.append(run)
@@ -153,7 +155,7 @@ class FrameRecorder:
         run = FrameRun(
             self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
             self._questions(action.frame, conditions, action.executed),
-            Statistics(records_out=records, seconds=action.seconds), self.crossing, rows=rows,
+            Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows,
         )
         self.runs.append(run)
         capture.note(run)
