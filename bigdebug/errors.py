@@ -66,6 +66,10 @@ class UntraceableError(BigdebugError):
     """An operator, or a source, through which lineage cannot be derived; named with its place in the query."""
 
 
+class TooLargeError(BigdebugError):
+    """An answer that the driver would not hold: spark.driver.maxResultSize is Spark's word for how much it does."""
+
+
 class PredicateError(BigdebugError):
     """A predicate of ``where`` that raised: on which record and line, and what. Its cause is PySpark's own account."""
 

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.procedures import BOUNDARIES
@@ -42,6 +44,13 @@ class Absences:
 
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
         """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
+        if not self._joins:
+            return found
+        if any(isinstance(names, Far) for names in found.values()):
+            raise TooLargeError(
+                "A relation is read twice and joined to what is not there, and the driver does not take so many rows",
+                remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
+            )
         visited, found = dict(visited), dict(found)
         while True:
             before = sum(len(names) for names in found.values())

@@ -8,11 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import JavaObject, is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, functions
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
 
+from bigdebug.errors import TooLargeError
 from bigdebug.spark.jobs import counted
 
 Node = Any
@@ -96,10 +99,20 @@ class Catalyst:
         return DataFrame(self.jvm.org.apache.spark.sql.classic.Dataset.ofRows(self.jsession, plan), self.spark)
 
     def table(self, plan: Node, columns: Mapping[str, Expr]) -> pa.Table:
-        """Columns of a plan, computed now. No action of the user's: it is not captured."""
+        """Columns of a plan, computed now. No action of the user's: it is not captured.
+
+        Raises TooLargeError if they are more than Spark lets the driver take.
+        """
         frame = self.frame(self.project([self.alias(column, name) for name, column in columns.items()], plan))
-        with counted(self.spark.sparkContext, "following lineage"):
-            return PandasConversionMixin.toArrow(frame)
+        try:
+            with counted(self.spark.sparkContext, "following lineage"):
+                return PandasConversionMixin.toArrow(frame)
+        except (Py4JJavaError, PySparkException) as problem:
+            if "spark.driver.maxResultSize" not in str(problem):
+                raise
+            raise TooLargeError(
+                "This answer is larger than the driver takes", remedy="Ask about fewer rows, or set spark.driver.maxResultSize higher.",
+            ) from problem
 
     def children(self, node: Node) -> list[Node]:
         return self.items(node.children())

@@ -124,12 +124,20 @@ def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
     if len({name.lower() for name in names}) < len(names) or not rows:
         return None
     try:
-        kept = run.questions.users.spark.createDataFrame(list(rows), run.frame.schema)
+        kept = _under_their_ids(run, rows)
         with unlogged():
             found: list[Row] = unheard(kept.filter(condition), "collect")
         return found
     except PySparkException:
         return None
+
+
+def _under_their_ids(run: FrameRun, rows: Sequence[Row]) -> Any:
+    """Kept rows as a DataFrame: a Column of the one that the action was called on is a column of it, too."""
+    users = run.questions.users
+    plan = users.plan(users.spark.createDataFrame(list(rows), run.frame.schema))
+    known = users.items(users.plan(run.frame).output())
+    return users.frame(users.project([users.renamed(given, column) for given, column in zip(users.items(plan.output()), known)], plan))
 
 
 def _found(

@@ -36,6 +36,8 @@ _PINNED = {
     "spark.sql.sources.bucketing.enabled": "false",
     # Traced rows are few: where each partition of one side is small, it need not be sorted.
     "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 << 20),
+    # A plan with names riding along is wider than the user's, and Spark would warn of that.
+    "spark.sql.debug.maxToStringFields": "1000",
 }
 
 _PARTITION = 32 << 20

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from pyspark.sql import DataFrame, Row
 
-from bigdebug.errors import UnknownOperatorError
+from bigdebug.errors import TooLargeError, UnknownOperatorError
 from bigdebug.model import Origin
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
@@ -60,22 +61,42 @@ class Rows:
     def rids(self) -> npt.NDArray[np.int64]:
         """The record ids at the sources that the trace stands at, ascending; one source after the other."""
         self._check_sources("rids()")
-        found = [ascending(names) for names in self._by_source()]
+        found = [self._rids(operator, names, "rids()") for operator, names in self._by_source().items()]
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def count(self) -> int:
         """How many rows the trace names. A source that stands for several occurrences counts each row once."""
-        if len(self.operators) == 1 and self.run.graph[self.operators[0]].name in OPAQUE:  # equal rows have one name there
-            rows: int = unheard(self.toDF(), "count")
-            return rows
-        return sum(len(names) for names in self._by_source())
+        return sum(self._counted(operator, names) for operator, names in self._by_source().items())
 
-    def _by_source(self) -> list[Names]:
-        """The names at each operator; of a source that the query reads several times, together."""
-        together: dict[Any, list[Names]] = {}
+    def _counted(self, operator: int, names: Names) -> int:
+        """Rows of an operator with these names; equal rows that a function made have one name."""
+        if names is not None and self.run.graph[operator].name not in OPAQUE:
+            return len(names)
+        rows: int = unheard(self.run.questions.catalyst.frame(self._steps.rows(operator, names)[0]), "count")
+        return rows
+
+    @property
+    def distributed(self) -> bool:
+        """Whether the trace names more rows than the driver would hold: their names stay in Spark, and so do further steps."""
+        return any(isinstance(names, Far) for names in self.standing.values())
+
+    def _by_source(self) -> dict[int, Names]:
+        """The names at each operator, None for all; of a source that the query reads several times, together at the first."""
+        together: dict[Any, list[int]] = {}
         for operator in self.operators:
-            together.setdefault(self.run.datasets().get(operator, operator), []).append(self._names(operator))
-        return [Steps.union(names) for names in together.values()]
+            together.setdefault(self.run.datasets().get(operator, operator), []).append(operator)
+        return {operators[0]: Steps.union([self._at(o) for o in operators]) for operators in together.values()}
+
+    def _rids(self, operator: int, names: Names, what: str) -> npt.NDArray[np.int64]:
+        """Rids, ascending."""
+        if names is None:
+            names = self._steps.names(*self._steps.rows(operator, None))
+        if isinstance(names, Far):
+            raise TooLargeError(
+                f"{what} would bring {len(names):,} rids to the driver, and they are more than it takes",
+                remedy="They stay in Spark: count(), show(), toDF() and further steps work there.",
+            )
+        return ascending(names)
 
     def _at(self, operator: int) -> Names:
         return self.standing.get(operator, NOTHING)
@@ -133,11 +154,10 @@ class Rows:
     def origins(self) -> list[Origin]:
         """Where the traced rows came from, in the order of ``rids()``; for traces that stand at sources."""
         self._check_sources("origins()")
-        questions, datasets = self.run.questions, self.run.datasets()
-        sources = list({datasets[operator]: operator for operator in reversed(self.operators)}.values())[::-1]
+        questions = self.run.questions
         return [
-            origin for operator, names in zip(sources, self._by_source())
-            for origin in questions.leaves[operator].origins(questions.catalyst, ascending(names))
+            origin for operator, names in self._by_source().items()
+            for origin in questions.leaves[operator].origins(questions.catalyst, self._rids(operator, names, "origins()"))
         ]
 
     def show(self, n: int = 20, truncate: int | bool = 100) -> None:
@@ -152,7 +172,9 @@ class Rows:
         rows = unheard(frame, "collect")
         total = self.count()
         where = " and ".join(str(self.run.graph[o]) for o in self.operators)
-        notes = (f"{counted(total)} at {where}" + (f", the first {len(rows)} shown" if total > len(rows) else ""),)
+        notes: tuple[str, ...] = (f"{counted(total)} at {where}" + (f", the first {len(rows)} shown" if total > len(rows) else ""),)
+        if self.distributed:
+            notes = (*notes, "more than the driver takes: the names of these rows stay in Spark")
         header = list(frame.columns)
         if not header or header[0] != _RID:
             return Table(header, [[shown(v) for v in row] for row in rows], notes)
@@ -162,7 +184,7 @@ class Rows:
     def _overview(self) -> Table:
         names = self.run.input_names()
         here = {names[operator]: operator for operator in reversed(self.operators)}
-        counts = [(name, f"{len(self._names(here[name])):,}") for name in reversed(here)]
+        counts = [(name, f"{self._counted(here[name], self._at(here[name])):,}") for name in reversed(here)]
         return Table(("input", "rows"), counts, (f"{counted(self.count())} at {len(counts)} inputs; trace[{counts[0][0]!r}] shows those of one",))
 
     def _located(self, n: int | None) -> tuple[DataFrame, Callable[[Any], list[Origin]]]:

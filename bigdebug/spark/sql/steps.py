@@ -7,7 +7,9 @@ from functools import cached_property, reduce
 
 import pyarrow as pa
 
+from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.far import Far, parts_of
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.limits import Limit
@@ -55,7 +57,10 @@ class Steps:
 
     def names(self, plan: Node, name: Expr) -> Names:
         """The names in a column of a plan, each once."""
-        return distinct(self._catalyst.table(plan, {"name": name})["name"])
+        try:
+            return distinct(self._catalyst.table(plan, {"name": name})["name"])
+        except TooLargeError:
+            return Far.unless_few(self._catalyst, plan, name)
 
     def _having(self, plan: Node, level: int, name: Expr, names: Names) -> Node:
         """The rows of a plan in which ``name``, a column that names records of a level, is one of ``names``."""
@@ -64,6 +69,8 @@ class Steps:
             return c.filter(c.literal(False, "boolean"), plan)
         if level in self.subqueries:
             return c.filter(c.is_not_null(name), plan)
+        if isinstance(names, Far):
+            return names.restricted(c.filter(c.is_not_null(name), plan), parts_of(c, name)[: len(names.parts)])
         if not pa.types.is_struct(names.type):
             return restricted(c, plan, [name], [names])
         fields = [c.field(name, i) for i in range(names.type.num_fields)]
@@ -100,33 +107,44 @@ class Steps:
         """Of several occurrences of a source."""
         if any(each is None for each in names):
             return None
-        return reduce(merged, names, NOTHING)
+        return reduce(_together, names, NOTHING)
 
     def back(self, level: int, names: Names) -> Found:
         """The records of the levels right below that those of ``level`` were made of."""
         if names is None and self._broader(level):
             names = self.names(*self.rows(level, None))
         if names is not None and (peers := self._peers(level)) is not None:
-            names = peers.back(names)
+            names = peers.back(self._near(level, names))
         if names is not None and level not in self.subqueries:
             names = self.keys(level, names)
-        if level in self.indexes:
+        if level in self.indexes and not isinstance(names, Far):
             return self.indexes[level].back(None if level in self.subqueries else names)
         known = self._association(level)
         plan = known.plan
         if names is not None and level not in self.subqueries:
             if known.levels == self.procedures.parts(self._operators[level]):  # a record's name says it all
+                if isinstance(names, Far):
+                    return {at: names.part(i) for i, at in enumerate(known.levels)}
                 return {at: distinct(field) for at, field in zip(known.levels, names.flatten())}
-            plan = restricted(self._catalyst, plan, known.parts, names.flatten())
-        table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
+            plan = self._restricted(known, names)
+        try:
+            table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
+        except TooLargeError:
+            return {name.level: Far.unless_few(self._catalyst, plan, name.column) for name in known.names}
         return {name.level: distinct(table[f"n{name.level}"]) for name in known.names}
+
+    def _restricted(self, known: Association, names: Names) -> Node:
+        """The witnesses of records with these names."""
+        if isinstance(names, Far):
+            return names.restricted(known.plan, list(known.parts))
+        return restricted(self._catalyst, known.plan, known.parts, known.keys(names).flatten())
 
     def ahead(self, level: int, names: Names) -> Found:
         """The records of the level right above that those of ``level`` had a part in."""
         above = self.above[level]
         if above is None:
             return {}
-        if above in self.indexes:
+        if above in self.indexes and not isinstance(names, Far):
             return {above: self._reached(above, self.indexes[above].ahead(level, None if level in self.subqueries else names))}
         known, c = self._association(above), self._catalyst
         column = next((name.column for name in known.names if name.level == level), None)
@@ -142,7 +160,16 @@ class Steps:
         if self._operators[level].name in OPAQUE or (self._broader(level) and level not in self.indexes):
             names = self.names(*self.rows(level, names))
         peers = self._peers(level)
-        return names if peers is None else peers.ahead(names)
+        return names if peers is None else peers.ahead(self._near(level, names))
+
+    def _near(self, level: int, names: Names) -> Names:
+        """Names that are in the driver: only there are rows counted from one another."""
+        if isinstance(names, Far):
+            raise TooLargeError(
+                f"{self._operators[level]} is about the order of {len(names):,} rows, and the driver does not take so many",
+                remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
+            )
+        return names
 
     def _broader(self, level: int) -> bool:
         """Whether the association of a level speaks of more records than there are: of those that a limit, or a draw, left out."""
@@ -151,7 +178,9 @@ class Steps:
 
     def keys(self, level: int, names: Names) -> Names:
         """What the association of a level knows records by: their names, or what several that were made together have in common."""
-        return self._association(level).keys(names) if self._operators[level].name in OPAQUE else names
+        if self._operators[level].name not in OPAQUE or isinstance(names, Far):
+            return names
+        return self._association(level).keys(names)
 
     def witnesses(self, level: int, names: Names) -> pa.Table:
         """A row for each way in which records of a level came about: ``key``, and ``n`` with the number of each level below.
@@ -159,9 +188,7 @@ class Steps:
         Without their peers, on which they depend besides.
         """
         known = self._association(level)
-        plan = known.plan
-        if level not in self.subqueries:
-            plan = restricted(self._catalyst, plan, known.parts, known.keys(names).flatten())
+        plan = known.plan if level in self.subqueries else self._restricted(known, names)
         columns = {"key": self._catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
         return self._catalyst.table(plan, columns)
 
@@ -187,7 +214,7 @@ class Steps:
             if (peers := self._peers(level)) is not None:
                 names = peers.back(names)
         if names is not None and level not in self.subqueries and (exactly or (len(names) <= _FEW and self._peers(level) is None)):
-            plan = restricted(self._catalyst, plan, known.parts, known.keys(names).flatten())
+            plan = self._restricted(known, names)
         columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
         table = self._catalyst.table(plan, columns).combine_chunks()
         fields = [array_of(table[f"k{i}"]) for i in range(len(known.parts))]
@@ -247,7 +274,16 @@ class Steps:
 
 def _merge(found: dict[int, Names], more: Found) -> None:
     for level, names in more.items():
-        found[level] = merged(found[level], names) if level in found else names
+        found[level] = _together(found[level], names) if level in found else names
+
+
+def _together(names: Names, more: Names) -> Names:
+    """The names of both, wherever they are; None stands for all."""
+    if names is None or more is None:
+        return None
+    if isinstance(more, Far):
+        names, more = more, names
+    return names.merged(more) if isinstance(names, Far) else merged(names, more)
 
 
 def _level_above(root: PlanOperator, operator_id: int, levels: frozenset[int]) -> int | None:
