@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.spark.attachment import check_session, install, is_frame, plain_context, running_session, uninstall
+from bigdebug.spark.attachment import (
+    check_frame,
+    check_session,
+    install,
+    is_frame,
+    plain_context,
+    running_session,
+    uninstall,
+)
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
@@ -21,6 +29,7 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.workloads import Workload, built_table
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
@@ -102,6 +111,10 @@ class Capture:
             return {"text/plain": repr(self)}
         shown = self.runs[0].table() if len(self.runs) == 1 else runs_table(self.runs)
         return shown._repr_mimebundle_()
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _each(runs: Run | Capture | Iterable[Run]) -> Iterable[Run]:
@@ -197,13 +210,34 @@ class DebugSession:
         """
         return violations(self._frames, frame, dependencies, form)
 
-    def index(self, what: Any) -> None:
+    def index(self, what: Any) -> Table:
         """Keep the lineage of a DataFrame, or of one of its runs, in indexes: questions take milliseconds then.
 
-        Takes about as long as the query, and some 16 bytes of memory for each record and source that took part. Strategy
-        "defer" does it by itself in think time (Smoke 3.2).
+        Takes about as long as the query, and some 16 bytes of memory for each record and source that took part; less if
+        ``declare`` says what will be asked. Gives the indexes, their sizes and seconds. Strategy "defer" does it by itself in
+        think time (Smoke 3.2). Raises TooLargeError if the driver would not hold them.
         """
-        index(self.lineage(what).run)
+        run = self.lineage(what).run
+        index(run)
+        workload = run.questions.workload
+        return built_table(run.questions.built, "" if workload is None else str(workload))
+
+    def declare(
+        self, frame: Any, relations: str | Iterable[str] = (), direction: str = "both", where: Any = None,
+        partition_by: str | None = None, group_by: str | Iterable[str] = (), sums: str | Iterable[str] = (),
+    ) -> Workload:
+        """Say what will be asked of a DataFrame, so that its indexes hold that and no more (Smoke 4).
+
+        ``relations`` are those that traces lead back to, all if none; ``direction`` is "backward", "forward" or "both". Of one
+        relation: ``where`` is a condition that will be asked of its traced rows, ``partition_by`` a column of which a value
+        will be (``trace["lineitem"].where("l_shipmode = 'AIR'")``), ``group_by`` columns by which they will be counted, and
+        ``sums`` summed (``trace["lineitem"].grouped("l_shipmode")``). Other questions are answered too, by jobs. Costs nothing:
+        ``index``, or strategy "defer", builds; what this gives shows the sizes and seconds.
+        """
+        check_frame(frame, self.spark)
+        workload = Workload(_names(relations), direction, where, partition_by, _names(group_by), _names(sums))
+        self._frames.declare(frame, workload)
+        return workload
 
     def wait_for_indexes(self, timeout: float | None = None) -> bool:
         """Wait until the indexes are built that strategy "defer" builds in think time; False if they are not after ``timeout`` seconds."""
@@ -230,10 +264,7 @@ class DebugSession:
         if isinstance(what, LineageRDD | LineageFrame):
             return what
         if is_frame(what):
-            if what.sparkSession is not self.spark:
-                raise NotCapturedError(
-                    "This DataFrame is of another session", value=what, remedy="Attach bigdebug to that one: bigdebug.attach(df.sparkSession).",
-                )
+            check_frame(what, self.spark)
             return lineage_frame.lineage_of(self._frames.asked(what))
         if isinstance(what, Captured):
             return lineage_of(what)

@@ -21,6 +21,7 @@ from bigdebug.spark.rdd.sources import adopt_source
 from bigdebug.spark.sql import actions
 from bigdebug.spark.sql.lineage_frame import lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
+from bigdebug.trace.shown import shown
 
 # A property in PySpark 4.0, a cached_property in 4.3.
 _plain_rdd: Any = DataFrame.__dict__["rdd"]
@@ -66,6 +67,16 @@ def lineage(frame: DataFrame) -> Any:
 def is_frame(what: Any) -> bool:
     """Whether it is a DataFrame, of whichever session."""
     return isinstance(what, DataFrame)
+
+
+def check_frame(frame: Any, spark: SparkSession) -> None:
+    """See that ``frame`` is a DataFrame of this session; else TypeError or NotCapturedError."""
+    if not is_frame(frame):
+        raise TypeError(f"this takes a DataFrame, not {shown(frame)}")
+    if frame.sparkSession is not spark:
+        raise NotCapturedError(
+            "This DataFrame is of another session", value=frame, remedy="Attach bigdebug to that one: bigdebug.attach(df.sparkSession).",
+        )
 
 
 def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder) -> None:

@@ -6,7 +6,7 @@ asked: the witnesses sorted by what they name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -77,37 +77,48 @@ class Indexed:
     """The association of one level with those right below it.
 
     ``keys`` are the names of its records by witness, ``below`` what the witnesses name, by level. Building takes a sort of
-    the witnesses; a question takes time in proportion to its answer.
+    the witnesses; a question takes time in proportion to its answer. ``direction`` is the one that will be asked, "backward"
+    or "forward", or "both" (Smoke 4.1); ``complete`` says that ``below`` are all levels there are.
     """
 
-    def __init__(self, keys: Names, below: Mapping[int, Names]) -> None:
+    def __init__(self, keys: Names, below: Mapping[int, Names], direction: str = "both", complete: bool = True) -> None:
         codes, count = codes_of(keys)
         order = np.argsort(codes, kind="stable")
         self._offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))])
         self.records: Names = keys.take(pa.array(order[self._offsets[:-1]]))
-        self._owners = codes[order]
+        self._owners = None if direction == "backward" else codes[order]
         self._below = {level: Below(names.take(pa.array(order))) for level, names in below.items()}
+        self._complete = complete
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, without what forward questions add."""
-        return int(self._offsets.nbytes + self._owners.nbytes + self.records.nbytes + sum(b.nbytes for b in self._below.values()))
+        owners = 0 if self._owners is None else self._owners.nbytes
+        return int(self._offsets.nbytes + owners + self.records.nbytes + sum(b.nbytes for b in self._below.values()))
 
-    def back(self, names: Names) -> dict[int, Names]:
-        """The records below that those of these names were made of; of all, if None."""
+    def __len__(self) -> int:
+        """How many witnesses."""
+        return int(self._offsets[-1])
+
+    def answers(self, below: Collection[int] | None, ahead: bool) -> bool:
+        """Whether it knows these levels below, all if None, in a direction."""
+        return (self._complete or (below is not None and self._below.keys() >= set(below))) and not (ahead and self._owners is None)
+
+    def back(self, names: Names, wanted: Collection[int] | None = None) -> dict[int, Names]:
+        """The records below, at the levels ``wanted``, that those of these names were made of; of all, if None."""
         witnesses: Any = slice(None)
         if names is not None:
             at = places(self.records, names)
             first, last = self._offsets[at], self._offsets[at + 1]
             witnesses = slice(int(first[0]), int(last[0])) if len(at) == 1 else _ranges(first, last)
-        return {level: below.named(witnesses) for level, below in self._below.items()}
+        return {level: below.named(witnesses) for level, below in self._below.items() if wanted is None or level in wanted}
 
     def ahead(self, level: int, names: Names) -> Names:
         """The records that those of a level below had a part in; of all that it has, if None."""
         if names is not None and not len(names):
             return NOTHING
-        below = self._below[level]
-        witnesses = np.arange(len(self._owners)) if names is None else below.naming(names)
+        assert self._owners is not None
+        witnesses = np.arange(len(self._owners)) if names is None else self._below[level].naming(names)
         return distinct(self.records.take(pa.array(np.unique(self._owners[witnesses]))))
 
 

@@ -42,10 +42,13 @@ class Absences:
             and any(o.id in leaves and often[leaves[o.id].dataset] > 1 for o in operator)
         ]
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is such a join at all."""
+        return bool(self._joins)
+
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
         """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
-        if not self._joins:
-            return found
         if any(isinstance(names, Far) for names in found.values()):
             raise TooLargeError(
                 "A relation is read twice and joined to what is not there, and the driver does not take so many rows",

@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.provenance import polynomial
@@ -18,7 +20,8 @@ from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.rows import Rows
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found
-from bigdebug.trace.names import Names, array_of
+from bigdebug.spark.sql.workloads import Workload
+from bigdebug.trace.names import NOTHING, Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
 from bigdebug.trace.trace import not_here, whole
 
@@ -31,15 +34,48 @@ class LineageFrame(Rows):
     def where(self, condition: Column | str | Row | Mapping[str, Any] | Callable[[Row], Any]) -> LineageFrame:
         """The rows for which ``condition`` holds: a Column, SQL, a function of a Row, or a Row itself (those equal to it)."""
         operator = self._only("where()")
+        base = self if self._within is None else self._within
 
         def find() -> Found:
             steps, catalyst = self._steps, self.run.questions.catalyst
+            if (declared := base._declared(operator)) is not None:
+                workload, names = declared
+                if (known := workload.chosen(steps, operator, names, condition, base is not self)) is not None:
+                    return {operator: known}
             if self._whole and (known := recognized(self.run, steps, condition)) is not None:
                 return {operator: known}
             plan, name = steps.rows(operator, self._at(operator))
             return {operator: matching(catalyst, plan, name, self._columns(operator), condition, steps.names)}
 
-        return self._to([operator], find)
+        found = self._to([operator], find)
+        workload = self.run.questions.workload
+        if workload is not None and self._towards is not None and workload.is_where(self._steps, operator, condition):
+            found._within = self
+        return found
+
+    def grouped(self, *columns: str, sums: Sequence[str] = ()) -> Any:
+        """How many of these rows have each value of some columns, and the sums of others: a pandas frame, ordered by the values.
+
+        A job; none if ``dbg.declare(df, relations=..., group_by=columns, sums=...)`` announced it (Smoke 4.2).
+        """
+        operator = self._one_source("grouped()")
+        base = self if self._within is None else self._within
+        if (declared := base._declared(operator)) is not None:
+            workload, names = declared
+            known = workload.totals(self._steps, operator, names, columns, sums, base is not self)
+            if known is not None:
+                return known.to_pandas().sort_values(list(columns), ignore_index=True)
+        totals = [F.count("*").alias("count"), *(F.sum(name).alias(f"sum({name})") for name in sums)]
+        grouped = unheard(self.toDF().groupBy(*columns).agg(*totals), "toPandas")
+        return grouped.sort_values(list(columns), ignore_index=True)
+
+    def _declared(self, operator: int) -> tuple[Workload, Names] | None:
+        """What was declared about a source at which this trace stands, and the names above it; None if that does not help."""
+        questions = self.run.questions
+        level = self._steps.above.get(operator) if operator in questions.leaves else None
+        if questions.workload is None or self._towards is None or self._others or level is None or not questions.by_steps:
+            return None
+        return questions.workload, self._towards(frozenset([level])).get(level, NOTHING)
 
     def equal_to(self, rows: Sequence[Row]) -> LineageFrame:
         """The rows of the whole result that are equal to one of ``rows``."""
@@ -66,7 +102,7 @@ class LineageFrame(Rows):
         here = [s for s in every or [s for s, known in names.items() if known == name] if s in self.operators]
         if not here:
             raise not_here(name, names.values())
-        return self._to(here, lambda: {s: self._at(s) for s in here})
+        return self._part(here)
 
     __iter__ = None
 
@@ -75,7 +111,9 @@ class LineageFrame(Rows):
     def goBackAll(self) -> LineageFrame:
         """All source rows that contributed."""
         questions = self.run.questions
-        return self._walk(frozenset(questions.leaves), False, find=lambda: questions.sources(self.standing, self._others))
+        found = self._walk(frozenset(questions.leaves), False)
+        found._towards = lambda goals: questions.sources(self.standing, self._others, goals)
+        return found
 
     def goNextAll(self) -> LineageFrame:
         """All rows of the result that these had a part in."""
@@ -111,9 +149,7 @@ class LineageFrame(Rows):
         goal = self.run.questions.operator(operator)
         return self._walk(frozenset([goal]), ahead, self._others | {goal})
 
-    def _walk(
-        self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None, find: Callable[[], Found] | None = None,
-    ) -> LineageFrame:
+    def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None) -> LineageFrame:
         graph = self.run.graph
         ways = {u for o in self.operators for u in (graph.downstream(o) if ahead else graph.upstream(o))}
         reached = sorted(goals & ways)
@@ -130,7 +166,7 @@ class LineageFrame(Rows):
         def walked() -> Found:
             return self.run.questions.steps(stops).walk(self.standing, goals, ahead)
 
-        return LineageFrame(self.run, reached, find or walked, stops)
+        return LineageFrame(self.run, reached, walked, stops)
 
     def _step(self, n: int, ahead: bool) -> LineageFrame:
         n = whole(n, "a trace goes by a whole number of steps")
@@ -214,7 +250,14 @@ class LineageFrame(Rows):
 
     def _occurrence(self, name: str) -> LineageFrame:
         here = [source for source, known in self.run.input_names().items() if known == name]
-        return self._to(here, lambda: {source: self._at(source) for source in here})
+        return self._part(here)
+
+    def _part(self, here: Sequence[int]) -> LineageFrame:
+        """The trace at some of the operators where it stands; the others need not be followed."""
+        found = self._to(here, lambda: {operator: self._at(operator) for operator in here})
+        if self._find is not None:
+            found._towards = self._towards
+        return found
 
 
 def lineage_of(run: FrameRun) -> LineageFrame:

@@ -33,12 +33,7 @@ def matching(
     if isinstance(condition, Row | Mapping):
         return names(catalyst.plan(_equal(catalyst, frame, known, condition)), name)
     if isinstance(condition, (Column, str)):
-        try:
-            with unlogged():
-                frame = frame.filter(condition)
-        except AnalysisException as problem:
-            raise _misunderstood(problem, condition, [a.name() for a in known]) from problem
-        return names(catalyst.plan(frame), name)
+        return names(catalyst.filter(understood(catalyst, plan, condition, known), plan), name)
     if not callable(condition):
         raise TypeError(
             f"where() takes a Column, SQL, a Row of the result or a function of a Row, not {shown(condition)}; where('x > 1')"
@@ -47,6 +42,16 @@ def matching(
     test = F.udf(guarded(condition), "boolean", useArrow=False)
     with told():
         return names(catalyst.plan(frame.filter(test(row))), name)
+
+
+def understood(catalyst: Catalyst, plan: Node, condition: Column | str, known: Sequence[Expr] | None = None) -> Expr:
+    """A condition on the columns of ``plan``, as Spark understands it. Raises UnknownColumnError, and names ``known`` ones."""
+    try:
+        with unlogged():
+            return catalyst.plan(catalyst.frame(plan).filter(condition)).condition()
+    except AnalysisException as problem:
+        names = [a.name() for a in (catalyst.items(plan.output()) if known is None else known)]
+        raise _misunderstood(problem, condition, names) from problem
 
 
 def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row], schema: StructType) -> Node:

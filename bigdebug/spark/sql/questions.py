@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.determinism import check_expressions
+from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
 from bigdebug.spark.sql.misses import with_misses
@@ -24,6 +25,7 @@ from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
+from bigdebug.spark.sql.workloads import Workload
 from bigdebug.trace.names import Names
 
 
@@ -38,6 +40,8 @@ class Questions:
         self._conditions = conditions
         self._steps: dict[frozenset[int], Steps] = {}
         self._settled: set[int] = set()
+        self.workload: Workload | None = None
+        self.built: list[Built] = []
 
     @cached_property
     def catalyst(self) -> Catalyst:
@@ -130,19 +134,29 @@ class Questions:
                     self._settle(steps, operator)
         return self._steps[stops]
 
-    def index(self, records: Names | None) -> None:
-        """Index every level, the result first; ``records`` are the names of its rows, if they are known."""
+    def index(self, records: Names | None) -> Sequence[Built]:
+        """Index what will be asked, everything if nobody declared it; ``records`` are the names of the result's rows, if known."""
         steps = self.steps()
-        used: dict[int, Names] = {self.root.id: None}
-        for level in sorted(steps.levels - set(self.leaves), reverse=True):
-            if level in used:
-                used.update(steps.index(level, used[level], records if level == self.root.id else None))
+        if self.workload is None:
+            self.built.extend(build(steps, self.root.id, records, self.leaves))
+        else:
+            self.built.extend(self.workload.build(steps, self.root.id, records, self.leaves))
+        return self.built
 
-    def sources(self, start: Found, others: frozenset[int]) -> Found:
-        """The source records that records of some levels were made of, and what a query that reads a relation twice needs besides."""
+    def sources(self, start: Found, others: frozenset[int], goals: frozenset[int]) -> Found:
+        """The records of the sources ``goals`` that records of some levels were made of, and what a query that reads a
+        relation twice needs besides."""
         steps = self.steps(others)
+        absences = Absences(self.catalyst, self._held, self.leaves, steps)
+        if not absences.possible:
+            return steps.walk(start, goals, ahead=False)
         visited, found = steps.traced(start)
-        return Absences(self.catalyst, self._held, self.leaves, steps).completed(visited, found)
+        return {at: names for at, names in absences.completed(visited, found).items() if at in goals}
+
+    @cached_property
+    def by_steps(self) -> bool:
+        """Whether steps alone find all that a result needs."""
+        return not Absences(self.catalyst, self._held, self.leaves, self.steps()).possible
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""

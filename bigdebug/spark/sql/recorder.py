@@ -22,6 +22,7 @@ from bigdebug.spark.sql.reading import PlanOperator, read
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.think_time import ThinkTime
+from bigdebug.spark.sql.workloads import Workload
 
 log = logging.getLogger("bigdebug")
 
@@ -83,6 +84,7 @@ class FrameRecorder:
         self._program = program
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
+        self._workloads: list[tuple[Any, Workload]] = []
         self._state = _ThreadState()
         self._sessions: dict[tuple[int, int], Any] = {}
 
@@ -119,7 +121,7 @@ class FrameRecorder:
         """The latest run of a DataFrame; a new one, of no action, if there is none."""
         answering(self.spark.sparkContext)
         for run in reversed(self.runs):
-            if run.frame is frame or run.frame._jdf.queryExecution().equals(frame._jdf.queryExecution()):
+            if _same(run.frame, frame):
                 return run
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
@@ -129,6 +131,16 @@ class FrameRecorder:
         )
         self.runs.append(run)
         return run
+
+    def declare(self, frame: Any, workload: Workload) -> None:
+        """From here on indexes of a DataFrame hold what ``workload`` says. Raises an error of ours if it cannot be asked."""
+        run = self.asked(frame)
+        workload.check(run.questions.catalyst, run.questions.leaves)
+        self._workloads = [(known, other) for known, other in self._workloads if not _same(known, frame)]
+        self._workloads.append((frame, workload))
+        for run in self.runs:
+            if _same(run.frame, frame):
+                run.questions.workload = workload
 
     def forget(self, run: FrameRun) -> None:
         self.runs = [other for other in self.runs if other is not run]
@@ -167,7 +179,9 @@ class FrameRecorder:
             self.think_time.add(run)
 
     def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
-        return Questions(self.spark, Catalyst.plan(frame), conditions, executed)
+        questions = Questions(self.spark, Catalyst.plan(frame), conditions, executed)
+        questions.workload = next((workload for known, workload in self._workloads if _same(known, frame)), None)
+        return questions
 
     def _conditions(self, frame: Any) -> Conditions:
         stamps = stamps_of(Catalyst(self.spark), Catalyst.plan(frame))
@@ -185,3 +199,8 @@ class FrameRecorder:
                 clone.conf().set(name, value)
             self._sessions[settings] = clone
         return self._sessions[settings]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two DataFrames are one query."""
+    return one is other or bool(one._jdf.queryExecution().equals(other._jdf.queryExecution()))

@@ -39,6 +39,10 @@ class Rows:
         self._others = others
         self._whole = whole_result
         self._find: Callable[[], Found] | None = standing
+        self._towards: Callable[[frozenset[int]], Found] | None = None
+        """Finds the rows at some of the operators, where the way there is known, and only at those."""
+        self._within: Any = None
+        """The trace before a condition that was declared."""
         self._standing: Found = {}
 
     # ---- where it stands --------------------------------------------------------------------------------------
@@ -47,8 +51,8 @@ class Rows:
     def standing(self) -> Found:
         """The names of the rows, by operator; None for all rows of one. Found on first use."""
         if self._find is not None:
-            self._standing = self._find()
-            self._find = None
+            self._standing = self._find() if self._towards is None else self._towards(frozenset(self.operators))
+            self._find = self._towards = None
         return self._standing
 
     @property

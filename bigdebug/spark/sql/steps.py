@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, reduce
 
 import pyarrow as pa
@@ -18,10 +18,7 @@ from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.procedures import OPAQUE, Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.indexed import Indexed
-from bigdebug.trace.names import NOTHING, Names, array_of, distinct, merged
-
-_FEW = 10_000
-"""Names for which an index leaves out what nothing above was made of; for more it takes all, rather than compare."""
+from bigdebug.trace.names import NOTHING, Names, distinct, merged
 
 Found = Mapping[int, Names]
 """Names by level."""
@@ -33,7 +30,7 @@ class Steps:
     def __init__(
         self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int] = (),
     ) -> None:
-        self._catalyst = catalyst
+        self.catalyst = catalyst
         self._leaves = leaves
         self._operators = {operator.id: operator for operator in root}
         self.levels = levels_of(root, others) | frozenset(leaves)
@@ -48,6 +45,9 @@ class Steps:
         """The level whose records are made of those of an operator; None above the result."""
         return _level_above(self._root, operator, self.levels)
 
+    def operator(self, level: int) -> PlanOperator:
+        return self._operators[level]
+
     # ---- records of a level -----------------------------------------------------------------------------------
 
     def rows(self, level: int, names: Names) -> tuple[Node, Expr]:
@@ -58,13 +58,13 @@ class Steps:
     def names(self, plan: Node, name: Expr) -> Names:
         """The names in a column of a plan, each once."""
         try:
-            return distinct(self._catalyst.table(plan, {"name": name})["name"])
+            return distinct(self.catalyst.table(plan, {"name": name})["name"])
         except TooLargeError:
-            return Far.unless_few(self._catalyst, plan, name)
+            return Far.unless_few(self.catalyst, plan, name)
 
     def _having(self, plan: Node, level: int, name: Expr, names: Names) -> Node:
         """The rows of a plan in which ``name``, a column that names records of a level, is one of ``names``."""
-        c = self._catalyst
+        c = self.catalyst
         if not len(names):
             return c.filter(c.literal(False, "boolean"), plan)
         if level in self.subqueries:
@@ -89,9 +89,9 @@ class Steps:
     def check(self, operator: PlanOperator) -> None:
         """Raise NondeterminismError if another execution of a limit, or of an as-of join, might choose other rows."""
         if operator.name == "Limit":
-            Limit(self._catalyst, self.procedures, operator).check()
+            Limit(self.catalyst, self.procedures, operator).check()
         elif operator.name == "AsOfJoin":
-            check_nearest(self._catalyst, self.procedures, operator)
+            check_nearest(self.catalyst, self.procedures, operator)
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
@@ -109,44 +109,71 @@ class Steps:
             return None
         return reduce(_together, names, NOTHING)
 
-    def back(self, level: int, names: Names) -> Found:
-        """The records of the levels right below that those of ``level`` were made of."""
-        if names is None and self._broader(level):
-            names = self.names(*self.rows(level, None))
-        if names is not None and (peers := self._peers(level)) is not None:
-            names = peers.back(self._near(level, names))
-        if names is not None and level not in self.subqueries:
-            names = self.keys(level, names)
-        if level in self.indexes and not isinstance(names, Far):
-            return self.indexes[level].back(None if level in self.subqueries else names)
-        known = self._association(level)
-        plan = known.plan
-        if names is not None and level not in self.subqueries:
-            if known.levels == self.procedures.parts(self._operators[level]):  # a record's name says it all
-                if isinstance(names, Far):
-                    return {at: names.part(i) for i, at in enumerate(known.levels)}
-                return {at: distinct(field) for at, field in zip(known.levels, names.flatten())}
-            plan = self._restricted(known, names)
-        try:
-            table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
-        except TooLargeError:
-            return {name.level: Far.unless_few(self._catalyst, plan, name.column) for name in known.names}
-        return {name.level: distinct(table[f"n{name.level}"]) for name in known.names}
+    def towards(self, goals: Collection[int]) -> frozenset[int]:
+        """The levels from which a way back leads to one of ``goals``, themselves included."""
+        ways = set(goals)
+        for goal in goals:
+            above = self.above[goal]
+            while above is not None and above not in ways:
+                ways.add(above)
+                above = self.above[above]
+        return frozenset(ways)
 
-    def _restricted(self, known: Association, names: Names) -> Node:
+    def known_by(self, level: int, names: Names) -> Names:
+        """What the association of a level knows records by, and all that they depend on besides; None for all."""
+        if names is None and self.broader(level):
+            names = self.names(*self.rows(level, None))
+        if names is not None and (peers := self.peers(level)) is not None:
+            names = peers.back(self._near(level, names))
+        if level in self.subqueries:
+            return None
+        return names if names is None else self.keys(level, names)
+
+    def back(self, level: int, names: Names, wanted: Collection[int] | None = None) -> Found:
+        """The records of the levels right below that those of ``level`` were made of; of those ``wanted``, if not all."""
+        names = self.known_by(level, names)
+        if (index := self._index(level, names, ahead=False, wanted=wanted)) is not None:
+            return index.back(names, wanted)
+        known = self.association(level)
+        plan = known.plan
+        below = [name for name in known.names if wanted is None or name.level in wanted]
+        if names is not None:
+            if self.says_all(level):
+                if isinstance(names, Far):
+                    return {name.level: names.part(known.names.index(name)) for name in below}
+                return {at: distinct(field) for at, field in zip(known.levels, names.flatten()) if wanted is None or at in wanted}
+            plan = self.restricted(known, names)
+        try:
+            table = self.catalyst.table(plan, {f"n{name.level}": name.column for name in below})
+        except TooLargeError:
+            return {name.level: Far.unless_few(self.catalyst, plan, name.column) for name in below}
+        return {name.level: distinct(table[f"n{name.level}"]) for name in below}
+
+    def says_all(self, level: int) -> bool:
+        """Whether the name of a record at a level says which of those below made it."""
+        return self.association(level).levels == self.procedures.parts(self._operators[level])
+
+    def _index(self, level: int, names: Names, ahead: bool, wanted: Collection[int] | None) -> Indexed | None:
+        known = self.indexes.get(level)
+        if known is None or isinstance(names, Far):
+            return None
+        below = None if wanted is None else self.next_to(level, ahead=False).intersection(wanted)
+        return known if known.answers(below, ahead) else None
+
+    def restricted(self, known: Association, names: Names) -> Node:
         """The witnesses of records with these names."""
         if isinstance(names, Far):
             return names.restricted(known.plan, list(known.parts))
-        return restricted(self._catalyst, known.plan, known.parts, known.keys(names).flatten())
+        return restricted(self.catalyst, known.plan, known.parts, known.keys(names).flatten())
 
     def ahead(self, level: int, names: Names) -> Found:
         """The records of the level right above that those of ``level`` had a part in."""
         above = self.above[level]
         if above is None:
             return {}
-        if above in self.indexes and not isinstance(names, Far):
-            return {above: self._reached(above, self.indexes[above].ahead(level, None if level in self.subqueries else names))}
-        known, c = self._association(above), self._catalyst
+        if (index := self._index(above, names, ahead=True, wanted=[level])) is not None:
+            return {above: self._reached(above, index.ahead(level, None if level in self.subqueries else names))}
+        known, c = self.association(above), self.catalyst
         column = next((name.column for name in known.names if name.level == level), None)
         if column is None:  # of an anti join's right side: no row was made of it
             return {}
@@ -157,9 +184,9 @@ class Steps:
         """Of records that rows below would make, those that there are; and those that depend on them."""
         if not len(names):
             return names
-        if self._operators[level].name in OPAQUE or (self._broader(level) and level not in self.indexes):
+        if self._operators[level].name in OPAQUE or (self.broader(level) and level not in self.indexes):
             names = self.names(*self.rows(level, names))
-        peers = self._peers(level)
+        peers = self.peers(level)
         return names if peers is None else peers.ahead(self._near(level, names))
 
     def _near(self, level: int, names: Names) -> Names:
@@ -171,7 +198,7 @@ class Steps:
             )
         return names
 
-    def _broader(self, level: int) -> bool:
+    def broader(self, level: int) -> bool:
         """Whether the association of a level speaks of more records than there are: of those that a limit, or a draw, left out."""
         operator = self._operators[level]
         return operator.name == "Limit" or (operator.draws and operator.name != "Aggregate")
@@ -180,56 +207,28 @@ class Steps:
         """What the association of a level knows records by: their names, or what several that were made together have in common."""
         if self._operators[level].name not in OPAQUE or isinstance(names, Far):
             return names
-        return self._association(level).keys(names)
+        return self.association(level).keys(names)
 
     def witnesses(self, level: int, names: Names) -> pa.Table:
         """A row for each way in which records of a level came about: ``key``, and ``n`` with the number of each level below.
 
         Without their peers, on which they depend besides.
         """
-        known = self._association(level)
-        plan = known.plan if level in self.subqueries else self._restricted(known, names)
-        columns = {"key": self._catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
-        return self._catalyst.table(plan, columns)
-
-    def index(self, level: int, names: Names, records: Names | None = None) -> Found:
-        """Keep the association of a level in arrays; questions about it need no job then (Smoke 3.2, Defer).
-
-        ``names`` are those of its records that anything above was made of, all if None; ``records`` all that there are, if
-        they are known. Gives the names of the records below that are used.
-        """
-        if level not in self.indexes:
-            known = self._association(level)
-            if records is not None and known.levels == self.procedures.parts(self._operators[level]):
-                self.indexes[level] = Indexed(records, dict(zip(known.levels, records.flatten())))
-            else:
-                self.indexes[level] = self._indexed(level, known, names)
-        return {} if level in self._leaves else self.indexes[level].back(None)
-
-    def _indexed(self, level: int, known: Association, names: Names) -> Indexed:
-        plan = known.plan
-        exactly = self._broader(level)
-        if exactly:
-            names = self.names(*self.rows(level, names))
-            if (peers := self._peers(level)) is not None:
-                names = peers.back(names)
-        if names is not None and level not in self.subqueries and (exactly or (len(names) <= _FEW and self._peers(level) is None)):
-            plan = self._restricted(known, names)
-        columns = {f"n{name.level}": name.column for name in known.names} | {f"k{i}": part for i, part in enumerate(known.parts)}
-        table = self._catalyst.table(plan, columns).combine_chunks()
-        fields = [array_of(table[f"k{i}"]) for i in range(len(known.parts))]
-        keys = pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
-        return Indexed(keys, {name.level: array_of(table[f"n{name.level}"]) for name in known.names})
+        known = self.association(level)
+        plan = known.plan if level in self.subqueries else self.restricted(known, names)
+        columns = {"key": self.catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
+        return self.catalyst.table(plan, columns)
 
     def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
         """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
-        return self._walk(start, goals, ahead)[1]
+        return self._walk(start, goals, ahead, None if ahead else self.towards(goals))[1]
 
     def traced(self, start: Found) -> tuple[Found, Found]:
         """Back to the sources: the names at all levels on the way, and at the sources."""
-        return self._walk(start, frozenset(self._leaves), ahead=False)
+        return self._walk(start, frozenset(self._leaves), ahead=False, ways=None)
 
-    def _walk(self, start: Found, goals: frozenset[int], ahead: bool) -> tuple[Found, Found]:
+    def _walk(self, start: Found, goals: frozenset[int], ahead: bool, ways: frozenset[int] | None) -> tuple[Found, Found]:
+        """``ways`` are the levels to go by, all if None."""
         todo, found = dict(start), {}
         visited = dict(start)
         while todo:
@@ -239,13 +238,13 @@ class Steps:
             if level in goals:
                 found[level] = names
             else:
-                more = self.step({level: names}, ahead)
+                more = self.step({level: names}, ahead, ways)
                 _merge(todo, more)
                 _merge(visited, more)
         return visited, found
 
-    def step(self, start: Found, ahead: bool) -> Found:
-        """From records to those of the levels next to theirs; what stands at an end of the query stays."""
+    def step(self, start: Found, ahead: bool, ways: frozenset[int] | None = None) -> Found:
+        """From records to those of the levels next to theirs, or of ``ways``; what stands at an end of the query stays."""
         found: dict[int, Names] = {}
         for level, names in start.items():
             if names is not None and not len(names):
@@ -253,20 +252,20 @@ class Steps:
             if self.above[level] is None if ahead else level in self._leaves:
                 _merge(found, {level: names})
             else:
-                _merge(found, self.ahead(level, names) if ahead else self.back(level, names))
+                _merge(found, self.ahead(level, names) if ahead else self.back(level, names, ways))
         return found
 
-    def _peers(self, level: int) -> Peers | None:
+    def peers(self, level: int) -> Peers | None:
         operator = self._operators[level]
         if operator.draws:
             return None
         if operator.name == "Window":
-            return WindowPeers(self._catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))
-        if operator.name == "Limit" and (limit := Limit(self._catalyst, self.procedures, operator)).cut.skip:
+            return WindowPeers(self.catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))
+        if operator.name == "Limit" and (limit := Limit(self.catalyst, self.procedures, operator)).cut.skip:
             return limit
         return None
 
-    def _association(self, level: int) -> Association:
+    def association(self, level: int) -> Association:
         if level not in self._associations:
             self._associations[level] = self.procedures.association(self._operators[level])
         return self._associations[level]
