@@ -43,10 +43,10 @@ def test_back_to_the_lines_of_a_text_and_ahead_again(dbg: Any, lines: Any, frame
     assert back.at(back.rids()[:1]).forward_to(frame).collect() == [Row(i=2, k=2)]
 
 
-def test_through_todf_and_steps_between(dbg: Any, lines: Any) -> None:
+def test_steps_between(dbg: Any, spark: Any, lines: Any) -> None:
     pairs = lines.map(numbers)
     odd = pairs.filter(lambda pair: pair[0] % 3 != 0)
-    frame = odd.toDF(["i", "k"]).where("i > 5")
+    frame = spark.createDataFrame(odd, ["i", "k"]).where("i > 5")
     trace = dbg.lineage(frame).where("i = 8")
     assert trace.back_to(odd).collect() == trace.back_to(pairs).collect() == [(8, 0)]
     assert trace.back_to(lines).collect() == ["8,0"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
-from bigdebug.errors import NotCapturedError, PredicateError, UnknownColumnError, UnknownOperatorError
+from bigdebug.errors import BigdebugError, NotCapturedError, PredicateError, UnknownColumnError, UnknownOperatorError
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +85,60 @@ def test_actions_and_their_failures_are_the_users_own(dbg: Any, spark: Any, fram
     assert [(run.action, run.status) for run in capture.runs] == [
         ("count", "succeeded"), ("first", "succeeded"), ("write.parquet", "succeeded"), ("collect", "failed"),
     ]
+
+
+@pytest.mark.parametrize(("sql", "place"), [
+    ("select id\nfrom places\nlimit 3", "(line 3: limit 3)"),
+    ("select *\nfrom (select id, rand() r from places)\nwhere r > 0.5", "(line 2: select id, rand() r from places)"),
+])
+def test_a_refusal_tells_the_place_in_the_query(sql: str, place: str, dbg: Any, spark: Any) -> None:
+    spark.range(10).createOrReplaceTempView("places")
+    with pytest.raises(BigdebugError) as problem:
+        dbg.lineage(spark.sql(sql)).goBackAll().count()
+    assert place in str(problem.value)
+
+
+def test_a_refusal_tells_the_line_of_python(dbg: Any, spark: Any) -> None:
+    frame = spark.range(10).where(F.col("id") + F.rand() > 3)
+    with pytest.raises(BigdebugError, match=r"Filter#2 \(at .*test_sql_bad_input.py:"):
+        dbg.lineage(frame).goBackAll().count()
+
+
+def test_a_stopped_session_is_named(dbg: Any) -> None:
+    program = """
+import bigdebug
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+dbg = bigdebug.attach(spark)
+frame = spark.range(3)
+trace = frame.getLineage().goBackAll()
+spark.stop()
+for ask in (trace.count, lambda: dbg.lineage(frame), frame.getLineage):
+    try:
+        ask()
+    except bigdebug.errors.IncompleteLineageError as problem:
+        print(problem)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.splitlines() == ["The session of this query has been stopped. Run the query again, in a new session."] * 3, done.stderr[-500:]
+
+
+def test_a_known_input_that_is_not_reached_yet(dbg: Any, spark: Any) -> None:
+    with pytest.raises(UnknownOperatorError, match=r"go back to the sources first"):
+        dbg.lineage(spark.range(3).groupBy().count())["range"]
+
+
+def test_what_does_not_parse_is_said_in_a_sentence(dbg: Any, spark: Any, capfd: Any) -> None:
+    frame = spark.range(20).selectExpr("id % 4 k").groupBy("k").count()
+    with dbg.capture():
+        frame.collect()
+    for condition, told in (("k >", "PARSE_SYNTAX_ERROR"), ("kk > 1", "no such column")):
+        with pytest.raises(UnknownColumnError, match=told):
+            dbg.lineage(frame).where(condition).count()
+    assert "QueryContextLogger" not in "".join(capfd.readouterr())
+
+
+def test_a_trace_at_several_inputs_shows_how_many_rows(dbg: Any, spark: Any) -> None:
+    frame = spark.range(5).join(spark.createDataFrame([(1, "a")], "id long, s string"), "id")
+    text = frame.getLineage().goBackAll()._repr_mimebundle_()["text/plain"]
+    assert text.splitlines()[2:] == ["range            1", "createDataFrame  1", "2 records at 2 inputs; trace['range'] shows those of one"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bigdebug.errors import SourceChangedError, UntraceableError
 
@@ -94,3 +97,41 @@ def test_files_that_changed_or_went(dbg: Any, spark: Any, tmp_path: Path) -> Non
 def test_a_stream_is_refused(dbg: Any, spark: Any) -> None:
     with pytest.raises(UntraceableError, match="stream"):
         dbg.lineage(spark.readStream.format("rate").load()).goBackAll()
+
+
+class Ticking(DataSource):
+    """A source that gives something else each time."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "ticking"
+
+    def schema(self) -> str:
+        return "i int, t double"
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return TickingReader()
+
+
+class TickingReader(DataSourceReader):
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(i) for i in range(2)]
+
+    def read(self, partition: InputPartition) -> Any:
+        return ((partition.value * 5 + i, random.random()) for i in range(5))
+
+
+def test_a_source_that_cannot_be_read_again_is_refused_or_kept(dbg: Any, spark: Any) -> None:
+    spark.dataSource.register(Ticking)
+    frame = spark.read.format("ticking").load().groupBy((F.col("i") % 2).alias("k")).agg(F.sum("t").alias("s"))
+    with dbg.capture():
+        frame.collect()
+    with pytest.raises(UntraceableError, match=r"DataSourceV2Relation#1 cannot be read again.*inject"):
+        dbg.lineage(frame).goBackAll().count()
+    with dbg.capture(strategy="inject"):
+        rows = frame.collect()
+    for row in rows:
+        back = dbg.lineage(frame).where(row).goBackAll()
+        assert back.inputs == ("ticking",)
+        assert sorted(r.i % 2 for r in back.collect()) == [row.k] * 5
+        assert sum(r.t for r in back.collect()) == pytest.approx(row.s)

@@ -42,7 +42,8 @@ def build(
         if level not in steps.indexes or not steps.indexes[level].answers(ways & steps.next_to(level, ahead=False), direction != "backward"):
             steps.indexes[level] = _indexed(steps, level, used[level], records if level == root else None, ways, direction)
             known = steps.indexes[level]
-            yield Built(str(steps.operator(level)), len(known), known.nbytes, time.perf_counter() - began)
+            operator = steps.operator(level)
+            yield Built(f"{operator.name}#{operator.id}", len(known), known.nbytes, time.perf_counter() - began)
         used.update(steps.indexes[level].back(None, ways))
 
 

@@ -12,7 +12,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import drawing
-from bigdebug.spark.sql.leaves import leaves_of
+from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.partitions import PARTITIONED
 from bigdebug.spark.sql.procedures import Procedures, levels_of
 from bigdebug.spark.sql.reading import Kept, PlanOperator
@@ -31,6 +31,8 @@ def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperato
     Unless ``anyway``, nothing is kept where keeping might change what a seed draws: behind a shuffle, or over files that Spark
     would split otherwise.
     """
+    if anyway:
+        root = _with_snapshots(catalyst, root)
     operators = drawing(catalyst, root, limits=anyway)
     if not anyway and not all(map(_undisturbed, operators)):
         return root
@@ -47,6 +49,18 @@ def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperato
 def holding(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     """The query with the inputs of functions over partitions held: their rows stay in the partitions that they are in."""
     return _stored(catalyst, root, [o for o in _sides(root) if o.kept is None], frozenset())
+
+
+def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
+    """The query with what its sources give now in their place, where they need not give the same again."""
+    made = root.over(catalyst, tuple(_with_snapshots(catalyst, child) for child in root.inputs))
+    if made.inputs or not unreadable(catalyst, made):
+        return made
+    with counted(catalyst.spark.sparkContext, "keeping a source"):
+        stored = catalyst.plan(catalyst.frame(made.node).localCheckpoint())
+    version_2 = made.node.getClass().getSimpleName().startswith("DataSourceV2")
+    dataset = made.dataset or (made.node.table().name() if version_2 else made.name)
+    return replace(made, name=stored.nodeName(), node=stored, dataset=dataset)
 
 
 def _sides(root: PlanOperator) -> list[PlanOperator]:

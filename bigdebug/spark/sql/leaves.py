@@ -31,7 +31,7 @@ _SPELLED = 32
 _SPARK_BITS = 33
 """Of Spark's monotonically increasing ids: the position in a partition."""
 
-_REREAD = "Put df.localCheckpoint() in its place: that is kept, and read the same way each time."
+_REREAD = "Capture with strategy='inject', which keeps what it gives, or put df.localCheckpoint() in its place."
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,15 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
     return found
 
 
+def unreadable(catalyst: Catalyst, operator: PlanOperator) -> bool:
+    """Whether a source need not give the same records again, in the same order, but can be read."""
+    try:
+        _leaf(catalyst, operator)
+    except UntraceableError:
+        return not operator.node.isStreaming() and operator.name != "UnionLoopRef"
+    return False
+
+
 def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
     """The leaf of a source; None if it has no records of its own (SELECT 1)."""
     maker = _LEAVES.get(operator.name)
@@ -127,7 +136,8 @@ def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
         raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)
     if operator.name == "UnionLoopRef":
         raise UntraceableError(
-            f"{operator.dataset or 'A query'} is recursive (WITH RECURSIVE), and rows of a recursion have no names", remedy=_REREAD,
+            f"{operator.dataset or 'A query'} is recursive (WITH RECURSIVE), and rows of a recursion have no names",
+            remedy="Put df.localCheckpoint() in its place: a trace ends there.",
         )
     if maker is None:
         raise UntraceableError(

@@ -53,12 +53,13 @@ class LineageFrame(Rows):
             found._within = self
         return found
 
-    def grouped(self, *columns: str, sums: Sequence[str] = ()) -> Any:
+    def grouped(self, *columns: str, sums: str | Sequence[str] = ()) -> Any:
         """How many of these rows have each value of some columns, and the sums of others: a pandas frame, ordered by the values.
 
         A job; none if ``dbg.declare(df, relations=..., group_by=columns, sums=...)`` announced it (Smoke 4.2).
         """
         operator = self._one_source("grouped()")
+        sums = (sums,) if isinstance(sums, str) else sums
         base = self if self._within is None else self._within
         if (declared := base._declared(operator)) is not None:
             workload, names = declared

@@ -30,6 +30,13 @@ _KINDS = {
 }
 
 
+_PIECE = 60
+"""Characters of SQL that tell where an operator stands."""
+
+_LOOKED_AT = 5
+"""Expressions of a node that are asked where they were written."""
+
+
 class Kept(NamedTuple):
     """What an operator gave: a plan that reads it again, and the column that names its rows.
 
@@ -93,7 +100,8 @@ class PlanOperator:
         return (*self.inputs, *self.subqueries)
 
     def __str__(self) -> str:
-        return f"{self.name}#{self.id}" + (f" {self.dataset}" if self.dataset else "")
+        """With its place in the user's query, where Spark knows it: for errors."""
+        return f"{self.name}#{self.id}" + (f" {self.dataset}" if self.dataset else "") + _place(self.node)
 
 
 def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
@@ -150,6 +158,21 @@ def graph_of(root: PlanOperator, names: dict[int, str]) -> OperatorGraph:
             detail={"does": _shown(operator.node)},
         ))
     return OperatorGraph(operators, [root.id])
+
+
+def _place(node: Node) -> str:
+    """The piece of SQL, or the line of Python, that a node was made of."""
+    origin = node.origin()
+    if origin.line().isDefined() and origin.sqlText().isDefined():
+        begin, end = origin.startIndex(), origin.stopIndex()
+        piece = origin.sqlText().get()[begin.get() if begin.isDefined() else 0: end.get() + 1 if end.isDefined() else None]
+        return f" (line {origin.line().get()}: {' '.join(piece.split())[:_PIECE]})"
+    expressions = node.expressions()
+    for i in range(min(expressions.length(), _LOOKED_AT)):
+        context = expressions.apply(i).origin().context()
+        if context is not None and context.contextType().toString() == "DataFrame" and ".py:" in context.callSite():
+            return f" (at {context.callSite()})"
+    return ""
 
 
 def _shown(node: Any) -> str:
