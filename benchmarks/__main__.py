@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.capture import cost_in_bytes, cost_in_time
-from benchmarks.growth import growth, picture
+from benchmarks.growth import growth, picture, query_growth, query_picture
 from benchmarks.inputs import Inputs
 from benchmarks.pairs import FEWEST
 from benchmarks.queries import capture_cost, first_trace, index_cost
@@ -39,6 +39,7 @@ MEASURES = {
     "P5": Measure(first_trace, "time of the first trace of one row / time of the query; time of a trace with an index"),
     "P6": Measure(index_cost, "time to index the lineage of a whole query / time of the query"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
+    "P12-SQL": Measure(query_growth, "P5 at 1, 4 and 16 times the scale, which is 0.0625 if not given", 0.0625, query_picture),
 }
 
 

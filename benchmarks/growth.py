@@ -1,8 +1,9 @@
-"""P12: how capture and traces of the word count grow with the data."""
+"""P12: how capture and traces of the word count, and traces of queries, grow with the data."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from benchmarks.capture import cost_in_time
 from benchmarks.inputs import Inputs
 from benchmarks.jobs import WORD_COUNT
 from benchmarks.plot import Series, chart
+from benchmarks.queries import first_trace
 from benchmarks.results import Result
 from benchmarks.sides import Sides
 from benchmarks.tracing import trace_times
@@ -35,11 +37,25 @@ def growth(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterato
             if result.unit == "ms":
                 seen.append(replace(result, measure="P12", subject=_steady(result.subject)))
                 yield seen[-1]
-    for series in curves(seen):
+    yield from _exponents("P12", curves(seen), inputs.scale, "M words")
+
+
+def query_growth(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
+    """P12: the results of P5 at 1, 4 and 16 times the scale of ``inputs``, and their exponents."""
+    seen: list[Result] = []
+    for factor in FACTORS:
+        for result in first_trace(sides, Inputs(inputs.scale * factor, inputs.folder), scratch, repeats):
+            seen.append(replace(result, measure="P12-SQL"))
+            yield seen[-1]
+    yield from _exponents("P12-SQL", query_curves(seen), inputs.scale, "M lines")
+
+
+def _exponents(measure: str, found: list[Series], scale: float, unit: str) -> Iterator[Result]:
+    for series in found:
         (small, before), *_, (large, after) = series.points
         exponent = math.log(after / before) / math.log(large / small)
-        remark = f"{before:.3g} s at {small:g}, {after:.3g} s at {large:g} M words"
-        yield Result("P12", f"{series.name}: exponent", "", exponent, None, inputs.scale, MOST_EXPONENT, remark)
+        remark = f"{before:.3g} s at {small:g}, {after:.3g} s at {large:g} {unit}"
+        yield Result(measure, f"{series.name}: exponent", "", exponent, None, scale, MOST_EXPONENT, remark)
 
 
 def curves(results: list[Result]) -> list[Series]:
@@ -54,6 +70,24 @@ def curves(results: list[Result]) -> list[Series]:
             second = f"{result.subject}, {result.detail['second_side']}"
             found.setdefault(second, []).append((words, result.detail["second_median"]))
     return [Series(name, tuple(points)) for name, points in found.items() if len(points) > 1]
+
+
+def query_curves(results: list[Result]) -> list[Series]:
+    """Seconds over millions of lines of orders: each query, its first trace, and a trace with an index."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for result in results:
+        lines, name = 6 * result.scale, result.subject.split(",")[0]
+        if result.unit == "ms":
+            found.setdefault(f"{name}, second trace", []).append((lines, result.value / 1e3))
+        elif result.unit == "x":
+            found.setdefault(name, []).append((lines, statistics.median(result.detail["first_seconds"])))
+            found.setdefault(f"{name}, first trace", []).append((lines, statistics.median(result.detail["second_seconds"])))
+    return [Series(name, tuple(points)) for name, points in found.items() if len(points) > 1]
+
+
+def query_picture(results: list[Result]) -> str:
+    """The curves of P12-SQL as SVG."""
+    return chart("Queries of TPC-H and their traces as the tables grow", "million lines of orders", "seconds", query_curves(results))
 
 
 def picture(results: list[Result]) -> str:

@@ -37,6 +37,7 @@ class Crossing:
         self._recorder = recorder
         self._frames = frames
         self._made_of: dict[int, Any] = {}
+        self._checkpoints: dict[int, DataFrame] = {}
         self._rows: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def made(self, frame: DataFrame, rdd: Any) -> None:
@@ -44,6 +45,12 @@ class Crossing:
         leaf = Catalyst.plan(frame).collectLeaves().head()
         if leaf.nodeName() == "LogicalRDD":
             self._made_of[leaf.rdd().id()] = rdd
+
+    def checkpointed(self, frame: DataFrame, original: DataFrame) -> None:
+        """``frame`` has the rows of ``original``, and no query."""
+        leaf = Catalyst.plan(frame).collectLeaves().head()
+        if leaf.nodeName() == "LogicalRDD":
+            self._checkpoints[leaf.rdd().id()] = original
 
     def taken(self, rdd: Any, frame: DataFrame) -> None:
         """``rdd`` is the rows of ``frame``."""
@@ -54,7 +61,7 @@ class Crossing:
 
     def rdd_behind(self, trace: LineageFrame, rdd: Any) -> Any:
         """The records of ``rdd`` that rows were made of. A job reads it once more, under capture."""
-        for source, known in self._sources(trace):
+        for source, known in self._sources(trace, self._made_of):
             if any(made is rdd for made in definitions(known)):
                 rows = trace.back_to(source)
                 found = self._whole(known).at(rows.rids())
@@ -71,6 +78,17 @@ class Crossing:
                 found = _equal_records(self._whole(rdd).back_to(known), trace.goNextAll().collect())
                 return found if known is rdd else found.forward_to(rdd)
         raise _no_way("ahead", trace, rdd)
+
+    # ---- from DataFrames to those that they are checkpoints of ------------------------------------------------
+
+    def original(self, trace: LineageFrame, frame: DataFrame) -> LineageFrame | None:
+        """The rows of ``frame`` that rows were made of, behind a checkpoint; None if there is none on the way."""
+        for source, known in self._sources(trace, self._checkpoints):
+            run = self._frames.asked(known)
+            if _same(known, frame) or run.questions.made_of(frame):
+                found = _equal(lineage_of(run), trace.back_to(source).collect())
+                return found if _same(known, frame) else found.back_to(frame)
+        return None
 
     # ---- from RDDs to DataFrames ------------------------------------------------------------------------------
 
@@ -89,20 +107,19 @@ class Crossing:
     def frame_ahead(self, trace: LineageRDD, frame: DataFrame) -> LineageFrame:
         """The rows of ``frame`` that records had a part in, where it was made of an RDD."""
         result = lineage_of(self._frames.asked(frame))
-        for source, known in self._sources(result):
+        for source, known in self._sources(result, self._made_of):
             if {made._definition.operator.id for made in definitions(known)}.issuperset(trace.operators):
                 return result.starting(source, self._reached(trace, known)).goNextAll()
         raise _no_way("ahead", trace, frame)
 
     # ---- the RDDs at the ends ---------------------------------------------------------------------------------
 
-    def _sources(self, trace: LineageFrame) -> list[tuple[int, Any]]:
-        """The sources of a query, reachable from where a trace stands, that are the records of an RDD."""
+    def _sources(self, trace: LineageFrame, made_of: Mapping[int, Any]) -> list[tuple[int, Any]]:
+        """The sources of a query, reachable from where a trace stands, that were made of something, with that."""
         graph, leaves = trace.run.graph, trace.run.questions.leaves
         reachable = {source for operator in trace.operators for source in graph.upstream(operator)}
         nodes = {source: leaf.node for source, leaf in leaves.items() if source in reachable and leaf.node.nodeName() == "LogicalRDD"}
-        made_of = {source: self._made_of.get(node.rdd().id()) for source, node in nodes.items()}
-        return [(source, rdd) for source, rdd in made_of.items() if rdd is not None]
+        return [(source, made_of[node.rdd().id()]) for source, node in nodes.items() if node.rdd().id() in made_of]
 
     def _whole(self, rdd: Any) -> LineageRDD:
         """All records of an RDD, in a run of ours that reads it to its end."""

@@ -103,3 +103,16 @@ def test_where_nothing_crosses(dbg: Any, spark: Any, frame: Any) -> None:
     ):
         with pytest.raises(UnknownOperatorError, match="crosses at createDataFrame"):
             wrong()
+
+
+@pytest.mark.parametrize("how", ["checkpoint", "localCheckpoint"])
+def test_back_behind_a_checkpoint(how: str, dbg: Any, spark: Any, lines: Any, frame: Any, tmp_path: Path) -> None:
+    spark.sparkContext.setCheckpointDir(str(tmp_path / "checkpoints"))
+    sums = summed(frame)
+    kept = getattr(sums, how)()
+    result = kept.groupBy((F.col("k") % 2).alias("odd")).agg(F.sum("s").alias("t"))
+    trace = dbg.lineage(result).where("odd = 1")
+    assert sorted(r.k for r in trace.goBackAll().collect()) == [1, 3]
+    assert sorted(trace.back_to(sums).collect()) == [Row(k=1, s=45), Row(k=3, s=55)]
+    assert sorted(r.i for r in trace.back_to(frame).collect()) == list(range(1, 20, 2))
+    assert trace.back_to(frame).back_to(lines).count() == 10

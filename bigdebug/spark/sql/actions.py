@@ -21,6 +21,9 @@ _WRITERS: tuple[tuple[type, tuple[str, ...]], ...] = (
     (DataFrameWriterV2, ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")),
 )
 
+_CHECKPOINTS = ("checkpoint", "localCheckpoint")
+"""Methods that give a DataFrame of the same rows, which has forgotten its query."""
+
 _plain: dict[tuple[type, str], Any] = {}
 """PySpark's own methods, while ours stand in their place."""
 
@@ -32,6 +35,10 @@ def install() -> None:
             if (kind, name) not in _plain and name in vars(kind):
                 _plain[kind, name] = vars(kind)[name]
                 setattr(kind, name, _told(name, vars(kind)[name], kind is DataFrame))
+    for name in _CHECKPOINTS:
+        if (DataFrame, name) not in _plain:
+            _plain[DataFrame, name] = vars(DataFrame)[name]
+            setattr(DataFrame, name, _remembered(vars(DataFrame)[name]))
 
 
 def uninstall() -> None:
@@ -40,9 +47,21 @@ def uninstall() -> None:
     _plain.clear()
 
 
-def unheard(frame: Any, name: str, *args: Any) -> Any:
+def unheard(frame: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """What an action gives, which is not the user's: no capture notes it."""
-    return _plain.get((DataFrame, name), getattr(DataFrame, name))(frame, *args)
+    return _plain.get((DataFrame, name), getattr(DataFrame, name))(frame, *args, **kwargs)
+
+
+def _remembered(method: Any) -> Any:
+    @functools.wraps(method)
+    def remembered(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = method(self, *args, **kwargs)
+        recorder = vars(self.sparkSession).get(RECORDER)
+        if recorder is not None:
+            recorder.crossing.checkpointed(made, self)
+        return made
+
+    return remembered
 
 
 def _told(name: str, method: Any, of_frame: bool) -> Any:

@@ -29,7 +29,7 @@ class Far:
         """The names in a column of a plan, computed and kept where they are."""
         frame = catalyst.frame(catalyst.project([catalyst.alias(name, _NAME)], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
-            return cls(catalyst, catalyst.plan(frame.where(f"{_NAME} is not null").distinct().localCheckpoint()))
+            return cls(catalyst, catalyst.plan(unheard(frame.where(f"{_NAME} is not null").distinct(), "localCheckpoint")))
 
     @classmethod
     def unless_few(cls, catalyst: Catalyst, plan: Node, name: Expr) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.jobs import counted
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import drawing
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
@@ -57,7 +58,7 @@ def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     if made.inputs or not unreadable(catalyst, made):
         return made
     with counted(catalyst.spark.sparkContext, "keeping a source"):
-        stored = catalyst.plan(catalyst.frame(made.node).localCheckpoint())
+        stored = catalyst.plan(unheard(catalyst.frame(made.node), "localCheckpoint"))
     version_2 = made.node.getClass().getSimpleName().startswith("DataSourceV2")
     dataset = made.dataset or (made.node.table().name() if version_2 else made.name)
     return replace(made, name=stored.nodeName(), node=stored, dataset=dataset)
@@ -80,7 +81,7 @@ def _stored(catalyst: Catalyst, root: PlanOperator, operators: Sequence[PlanOper
         plan, name = procedures.exposed(here)
         rows = catalyst.frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
-            stored = catalyst.plan(rows.localCheckpoint())
+            stored = catalyst.plan(unheard(rows, "localCheckpoint"))
         kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
     return with_kept(catalyst, root, kept)
 

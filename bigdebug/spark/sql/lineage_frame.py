@@ -131,10 +131,15 @@ class LineageFrame(Rows):
     def back_to(self, operator: Any) -> Any:
         """Back to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id.
 
-        Or to an RDD that its rows were made of, by createDataFrame(): then the trace is a LineageRDD.
+        Or to a DataFrame behind a checkpoint; or to an RDD that its rows were made of, by createDataFrame(): then the trace is a
+        LineageRDD.
         """
         if isinstance(operator, RDD):
             return self.run.crossing.rdd_behind(self, operator)
+        if isinstance(operator, DataFrame) and not self.run.questions.made_of(operator):
+            original = self.run.crossing.original(self, operator)
+            if original is not None:
+                return original
         return self._to_one(operator, ahead=False)
 
     def forward_to(self, operator: Any) -> Any:

@@ -129,7 +129,7 @@ class Rows:
         frame = catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
         leaf = self.run.questions.leaves.get(operator)
         # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
-        made: DataFrame = frame.localCheckpoint(eager=False) if leaf is not None and leaf.counts else frame
+        made: DataFrame = unheard(frame, "localCheckpoint", eager=False) if leaf is not None and leaf.counts else frame
         return made
 
     def createOrReplaceTempView(self, name: str) -> None:
