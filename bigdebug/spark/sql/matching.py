@@ -33,7 +33,7 @@ def matching(
     if isinstance(condition, Row | Mapping):
         return names(catalyst.plan(_equal(catalyst, frame, known, condition)), name)
     if isinstance(condition, (Column, str)):
-        return names(catalyst.filter(understood(catalyst, plan, condition, known), plan), name)
+        return names(filtered(catalyst, plan, condition, known), name)
     if not callable(condition):
         raise TypeError(
             f"where() takes a Column, SQL, a Row of the result or a function of a Row, not {shown(condition)}; where('x > 1')"
@@ -44,11 +44,11 @@ def matching(
         return names(catalyst.plan(frame.filter(test(row))), name)
 
 
-def understood(catalyst: Catalyst, plan: Node, condition: Column | str, known: Sequence[Expr] | None = None) -> Expr:
-    """A condition on the columns of ``plan``, as Spark understands it. Raises UnknownColumnError, and names ``known`` ones."""
+def filtered(catalyst: Catalyst, plan: Node, condition: Column | str, known: Sequence[Expr] | None = None) -> Node:
+    """The rows of ``plan`` for which a condition holds. Raises UnknownColumnError, and names the columns that are ``known``."""
     try:
         with unlogged():
-            return catalyst.plan(catalyst.frame(plan).filter(condition)).condition()
+            return catalyst.plan(catalyst.frame(plan).filter(condition))
     except AnalysisException as problem:
         names = [a.name() for a in (catalyst.items(plan.output()) if known is None else known)]
         raise _misunderstood(problem, condition, names) from problem

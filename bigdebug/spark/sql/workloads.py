@@ -16,7 +16,7 @@ from bigdebug.errors import UnknownColumnError, UnknownOperatorError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.indexes import Built, build, keys_of
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.matching import understood
+from bigdebug.spark.sql.matching import filtered
 from bigdebug.spark.sql.procedures import Extended, Name
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import Names, array_of, places
@@ -79,7 +79,7 @@ class Workload:
                     near = get_close_matches(name, columns, 3) or columns
                     raise UnknownColumnError(f"{leaf.name} has no such column", value=name, remedy=f"It has {', '.join(near)}.")
             if self.where is not None:
-                understood(catalyst, leaf.node, self.where)
+                filtered(catalyst, leaf.node, self.where)
 
     # ---- building ---------------------------------------------------------------------------------------------
 
@@ -243,7 +243,8 @@ def _condition(steps: Steps, leaf: int, condition: Any) -> Expr | None:
     if not isinstance(condition, str | Column):
         return None
     try:
-        return understood(steps.catalyst, steps.operator(leaf).node, condition)
+        plan = filtered(steps.catalyst, steps.operator(leaf).node, condition)
+        return plan.condition() if plan.nodeName() == "Filter" else None  # else hidden columns are asked
     except UnknownColumnError:
         return None
 
