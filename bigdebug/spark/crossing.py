@@ -23,6 +23,9 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.places import rids_of
 from bigdebug.trace.shown import shown
 
+_REMEMBERED = 500
+"""DataFrames made of RDDs; each keeps its RDD, and what Spark has of it, from being cleaned up."""
+
 _COMPARED = 10_000
 """Up to so many rows are compared with the records that they are said to be made of."""
 
@@ -37,7 +40,8 @@ class Crossing:
         self._recorder = recorder
         self._frames = frames
         self._made_of: dict[int, Any] = {}
-        self._checkpoints: dict[int, DataFrame] = {}
+        # A checkpoint is there to be able to forget: the original is known as long as somebody else holds it.
+        self._checkpoints: WeakValueDictionary[int, DataFrame] = WeakValueDictionary()
         self._rows: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def made(self, frame: DataFrame, rdd: Any) -> None:
@@ -45,6 +49,8 @@ class Crossing:
         leaf = Catalyst.plan(frame).collectLeaves().head()
         if leaf.nodeName() == "LogicalRDD":
             self._made_of[leaf.rdd().id()] = rdd
+            while len(self._made_of) > _REMEMBERED:
+                del self._made_of[next(iter(self._made_of))]
 
     def checkpointed(self, frame: DataFrame, original: DataFrame) -> None:
         """``frame`` has the rows of ``original``, and no query."""
