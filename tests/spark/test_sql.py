@@ -90,6 +90,29 @@ def test_a_relation_that_is_read_twice_is_one_name_and_two(dbg: Any, spark: Any)
     assert back["edges"].count() == 2
 
 
+PARTS = [
+    ("select x.id, q.n from r x cross join (select count(*) n from (select a from r group by a having count(*) = 1)) q", (1, 3)),
+    ("select x.id, q.n from r x cross join (select count(*) n from (select count(*) over (partition by a) c from r) where c = 1) q", (1, 3)),
+    ("select x.id, q.n from r x cross join (select count(*) n from (select s from r order by id limit 2) where s = 'p') q", (2, 1)),
+    ("select x.id, q.n from r x cross join (select count(*) n from r y join (select count(*) n from o) z on y.b = z.n + 2) q", (2, 0)),
+    ("select s, count(*) n from (select id, s, lag(a) over (order by id) p from r) where p is null group by s", ("q", 1)),
+    ("select x.id, q.n from r x cross join (select count(*) n from r where not exists (select 1 from o where o.id = b) or s = 'z') q", (0, 1)),
+    ("select r.id from r left anti join (select x.id from r x left anti join o on x.a = o.a) q on r.b = q.id", (0,)),
+]
+"""Where a part of a relation would give rows that all of it does not: in groups, windows and limits, or for want of a match."""
+
+
+@pytest.mark.parametrize(("sql", "row"), PARTS)
+def test_a_part_does_not_count_for_the_whole(sql: str, row: tuple[Any, ...], dbg: Any, spark: Any) -> None:
+    rows = [(0, 1, 0, "p"), (1, 2, 1, "q"), (2, 2, 2, "p"), (3, None, 3, "q"), (4, 0, 1, "q")]
+    given = {
+        "r": spark.createDataFrame(rows, "id int, a int, b int, s string"),
+        "o": spark.createDataFrame([(0, 1), (1, 2), (2, 2)], "id int, a int"),
+    }
+    restored(given)
+    check(dbg, sql, given, [found for found in spark.sql(sql).collect() if found == row])
+
+
 def test_steps_stop_at_boundaries_and_anywhere(dbg: Any, spark: Any) -> None:
     numbers = spark.range(20).selectExpr("id", "id % 4 k")
     even = numbers.where("id % 2 = 0")

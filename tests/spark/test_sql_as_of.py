@@ -59,6 +59,8 @@ SQL = [
     "select * from trades asof join quotes match_condition (trades.t >= quotes.t) on trades.k = quotes.k",
     "select * from trades left asof join quotes match_condition (trades.t <= quotes.t) on trades.k = quotes.k",
     "select q, sum(v) from trades asof join quotes match_condition (trades.t >= quotes.t) on trades.k = quotes.k group by q",
+    # Of a group that is the nearest to no row, a part may be.
+    "select trades.t, q.m from trades left asof join (select k, min(t) m from trades group by k) q match_condition (trades.t <= q.m)",
 ]
 
 

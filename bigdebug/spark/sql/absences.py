@@ -19,12 +19,15 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.misses import sides_missing
+from bigdebug.spark.sql.parts import Parts
 from bigdebug.spark.sql.procedures import BOUNDARIES
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
 
-_LEAVING_OUT = {"LeftAnti", "LeftOuter", "RightOuter", "FullOuter"}
+_LEAVING_OUT = {"LeftAnti": (0,), "LeftOuter": (0,), "RightOuter": (1,), "FullOuter": (0, 1), "ExistenceJoin": (0,), "AsOfJoin": (0,)}
+"""Which inputs of a join have rows that it leaves out, or that stand alone, for want of a match."""
 
 
 class Absences:
@@ -38,65 +41,59 @@ class Absences:
         self._steps = steps
         often = Counter(leaf.dataset for leaf in leaves.values())
         self._joins = [
-            operator for operator in root if operator.name == "Join" and operator.node.joinType().toString() in _LEAVING_OUT
+            operator for operator in root if _kind(operator) in _LEAVING_OUT
             and any(o.id in leaves and often[leaves[o.id].dataset] > 1 for o in operator)
         ]
+        self._hidden = {o.id for operator in root for side in sides_missing(operator) for o in side}
+        self._parts = Parts(catalyst, root, leaves, steps)
 
     @property
     def possible(self) -> bool:
-        """Whether there is such a join at all."""
-        return bool(self._joins)
+        """Whether there is such a join at all, or a part that is counted."""
+        return bool(self._joins or self._parts)
 
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
         """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
-        if any(isinstance(names, Far) for names in found.values()):
-            raise TooLargeError(
-                "A relation is read twice and joined to what is not there, and the driver does not take so many rows",
-                remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
-            )
-        visited, found = dict(visited), dict(found)
-        while True:
-            before = sum(len(names) for names in found.values())
-            for join, level in self._counting(visited):
-                visited_more, more = self._steps.traced(self._needed(join, level, visited, found))
-                for known, extra in ((visited, visited_more), (found, more)):
+        visited, found = dict(visited), dict(_near(found))
+        while self.possible:
+            before = sum(map(len, found.values()))
+            for needed in self._needed(visited, found):
+                visited_more, more = self._steps.traced(_near(needed))
+                for known, extra in ((visited, visited_more), (found, _near(more))):
                     for at, names in extra.items():
                         known[at] = merged(known[at], names) if known.get(at) is not None else names
-            if sum(len(names) for names in found.values()) == before:
-                return found
+            if sum(map(len, found.values())) == before:
+                break
+        return found
 
-    def _counting(self, visited: Mapping[int, Names]) -> Iterator[tuple[PlanOperator, int]]:
-        """The joins whose rows are counted next: only there do more rows change one that was there."""
+    def _needed(self, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
         for join in self._joins:
             level = self._steps.segment(join.id)
-            if level is not None and level in visited and self._operators[level].name in BOUNDARIES:
-                yield join, level
+            # Rows that come back do harm where they are counted next, and where others are there because they are not.
+            if join.id in self._hidden:
+                yield from self._matching(join, visited, found)
+            elif level is not None and level in visited and self._operators[level].name in BOUNDARIES:
+                if _kind(join) == "LeftAnti":
+                    yield self._removing(join, level, visited, found)
+                else:
+                    yield from self._matching(join, visited, found)
+        yield from self._parts.needed(visited, lambda leaf: self._held(leaf, visited, found))
 
-    def _needed(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:
-        kind = join.node.joinType().toString()
-        if kind == "LeftAnti":
-            return self._removing(join, level, visited, found)
-        sides = {"LeftOuter": (0,), "RightOuter": (1,), "FullOuter": (0, 1)}[kind]
-        needed: dict[int, Names] = {}
-        for side in sides:
-            for at, names in self._matching(join, side, visited, found).items():
-                needed[at] = merged(needed[at], names) if at in needed else names
-        return needed
-
-    def _matching(self, join: PlanOperator, side: int, visited: Mapping[int, Names], found: Found) -> Found:
-        """The names of what matched rows that the lineage holds: without it they would stand alone."""
-        if any(o.name == "Join" and o.node.condition().isEmpty() for o in join.inputs[side]):
-            return {}  # a product, which only conditions above the join make small: as below a correlated scalar subquery
-        extended = self._procedures.within(join)
-        held = {operator.id for operator in join.inputs[side]}
-        plan = extended.plan
-        for name in extended.names:
-            if name.level in held and name.level in self._leaves:
-                plan = restricted(self._catalyst, plan, [name.column], [self._held(name.level, visited, found)])
-        table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in extended.names})
-        mask = self._mask(table, [name.level for name in extended.names if name.level in held], visited, found)
-        kept = table.filter(pa.array(mask))
-        return {name.level: distinct(kept[f"n{name.level}"]) for name in extended.names if name.level not in held}
+    def _matching(self, join: PlanOperator, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
+        """The names of what rows of each side matched that the lineage holds: without it they would stand alone."""
+        extended = self._procedures.with_removed(join.id).within(join)
+        for side in (join.inputs[at] for at in _LEAVING_OUT[_kind(join)]):
+            if any(o.name == "Join" and o.node.condition().isEmpty() for o in side):
+                continue  # a product, which only conditions above the join make small: as below a correlated scalar subquery
+            held = {operator.id for operator in side}
+            plan = extended.plan
+            for name in extended.names:
+                if name.level in held and name.level in self._leaves:
+                    plan = restricted(self._catalyst, plan, [name.column], [self._held(name.level, visited, found)])
+            table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in extended.names})
+            mask = self._mask(table, [name.level for name in extended.names if name.level in held], visited, found)
+            kept = table.filter(pa.array(mask))
+            yield {name.level: distinct(kept[f"n{name.level}"]) for name in extended.names if name.level not in held}
 
     def _removing(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:
         """The names of right rows that removed left rows which the lineage holds, from the groups that were traced."""
@@ -130,3 +127,18 @@ class Absences:
             return visited.get(level, NOTHING)
         dataset = self._leaves[level].dataset
         return reduce(merged, [names for at, names in found.items() if self._leaves[at].dataset == dataset], NOTHING)
+
+
+def _near(found: Found) -> Found:
+    """The names, if the driver has them all."""
+    if any(isinstance(names, Far) for names in found.values()):
+        raise TooLargeError(
+            "A row depends on what is not there, or on all of a group, and the driver does not take so many rows",
+            remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
+        )
+    return found
+
+
+def _kind(operator: PlanOperator) -> str:
+    """Of a join, what it does; else the name of the operator."""
+    return str(operator.node.joinType().toString()).split("(")[0] if operator.name == "Join" else operator.name

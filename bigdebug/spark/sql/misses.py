@@ -30,7 +30,7 @@ class _Misses:
     def __init__(self, catalyst: Catalyst, root: PlanOperator) -> None:
         self._ids = count(1_000_000)
         self.sides: dict[int, list[PlanOperator]] = {}
-        suspects = [(operator, side) for operator in root for side in _sides(operator) if any(o.name in _REMAKING for o in side)]
+        suspects = [(operator, side) for operator in root for side in sides_missing(operator) if any(o.name in _REMAKING for o in side)]
         if suspects:
             self._datasets = {operator: leaf.dataset for operator, leaf in leaves_of(catalyst, root).items()}
             self._often = Counter(self._datasets.values())
@@ -61,18 +61,21 @@ class _Misses:
 _REMAKING = {"Aggregate", "Window", "Limit"}
 
 
-def _sides(operator: PlanOperator) -> Iterator[PlanOperator]:
+def sides_missing(operator: PlanOperator) -> Iterator[PlanOperator]:
+    """The inputs of an operator of which a row may have nothing, and be there for that reason."""
     if operator.name == "Join":
         kind = operator.node.joinType().toString()
         for at in (1,) if kind.startswith("ExistenceJoin") else _MISSING.get(kind, ()):
             yield operator.inputs[at]
-    elif operator.name == "Union" and len(operator.inputs) == 2 and all(_counts(child) for child in operator.inputs):
+    elif operator.name == "AsOfJoin" or _subtracts(operator):  # other rows may be nearer, also where one was the nearest
         yield operator.inputs[1]
 
 
-def _counts(child: PlanOperator) -> bool:
-    """Whether Spark has put a count beside the rows, as it does to subtract those of an EXCEPT ALL."""
-    return child.name == "Project" and child.node.projectList().head().name() == "vcol"
+def _subtracts(operator: PlanOperator) -> bool:
+    """Whether it is the union that Spark makes of an EXCEPT ALL, with a count beside the rows of both sides."""
+    return operator.name == "Union" and len(operator.inputs) == 2 and all(
+        child.name == "Project" and child.node.projectList().head().name() == "vcol" for child in operator.inputs
+    )
 
 
 def _numbered(root: PlanOperator) -> PlanOperator:

@@ -1,0 +1,132 @@
+"""Parts: groups, windows and limits of which a lineage holds a part, where an aggregate above takes up what comes out of them.
+
+A part of a group has another sum than the whole. If a condition asks for that sum, the part may pass where the whole did not,
+and a count above is one more. A lineage holds parts where a relation is read elsewhere too, and of what windows read besides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.procedures import BOUNDARIES
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.trace.names import NOTHING, Names, places
+
+
+class Parts:
+    """The groups, windows and limits of a query that have to be whole in a lineage, if it has a part of them."""
+
+    def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], steps: Steps) -> None:
+        self._catalyst = catalyst
+        self._leaves = leaves
+        self._steps = steps
+        self._parents = {child.id: operator for operator in root for child in operator.parents}
+        often = Counter(leaf.dataset for leaf in leaves.values())
+        self._deciding: list[tuple[PlanOperator, PlanOperator]] = []
+        for operator in root:
+            if operator.name in BOUNDARIES and not operator.draws and self._splits(operator, often):
+                above = self._decided_by(operator)
+                self._deciding += [] if above is None else [(operator, above)]
+
+    def __bool__(self) -> bool:
+        return bool(self._deciding)
+
+    def needed(self, visited: Mapping[int, Names], held: Callable[[int], Names]) -> Iterator[Found]:
+        """Records to be traced whole; ``visited`` are the names that were, ``held`` gives what the lineage has of a source."""
+        for operator, above in self._deciding:
+            known, reached = visited.get(operator.id, NOTHING), visited.get(above.id, NOTHING)
+            if known is None or (reached is not None and not len(reached)):
+                continue
+            names = self._touched(operator, above, held)
+            if isinstance(names, Far) or len(places(names, known)) < len(names):
+                yield {operator.id: names}
+
+    def _touched(self, operator: PlanOperator, above: PlanOperator, held: Callable[[int], Names]) -> Names:
+        """The names of records that the lineage has a part of. What is one for all rows, it has in any case."""
+        one = _is_one(operator)
+        asked = [o.id for o in _inside(above if one else operator) if o.id in self._leaves]
+        start = {leaf: names for leaf in asked if len(names := held(leaf))}
+        if not start:
+            return NOTHING
+        if one or operator.name == "Limit":
+            return self._steps.names(*self._steps.rows(operator.id, None))
+        return self._steps.walk(start, frozenset([operator.id]), ahead=True).get(operator.id, NOTHING)
+
+    # ---- which count ------------------------------------------------------------------------------------------
+
+    def _splits(self, operator: PlanOperator, often: Mapping[str, int]) -> bool:
+        """Whether a lineage may have some rows of a record of this operator without the others."""
+        if _is_one(operator):
+            return True
+        below = Counter(self._leaves[o.id].dataset for o in operator if o.id in self._leaves)
+        return any(often[dataset] > times for dataset, times in below.items()) or any(
+            o.name in BOUNDARIES and self._steps.peers(o.id) is not None for o in _inside(operator)
+        )
+
+    def _decided_by(self, operator: PlanOperator) -> PlanOperator | None:
+        """The level above, if what is computed here decides which rows it takes up; a row of its own needs no others."""
+        computed, decides = self._computed(operator), operator.name not in ("Aggregate", "Window")
+        below, above = operator, self._parents.get(operator.id)
+        while above is not None:
+            if below in above.subqueries:
+                return below if decides and below is not operator else None
+            if _hides(above, below):
+                return None
+            if above.name in BOUNDARIES:
+                return above if decides or self._asks(self._keys(above), computed) else None
+            if above.name == "Project":
+                computed |= {c.exprId().id() for c in self._catalyst.items(above.node.projectList()) if self._asks([c], computed)}
+            elif above.name == "Union":
+                pairs = zip(self._catalyst.items(below.node.output()), self._catalyst.items(above.node.output()))
+                computed |= {after.exprId().id() for before, after in pairs if before.exprId().id() in computed}
+            else:
+                decides = decides or self._asks(self._catalyst.items(above.node.expressions()), computed)
+            below, above = above, self._parents.get(above.id)
+        return None
+
+    def _computed(self, operator: PlanOperator) -> set[int]:
+        """The ids of the columns whose values hang on all rows of a record."""
+        if operator.name == "Window":
+            columns = self._catalyst.items(operator.node.windowExpressions())
+        elif operator.name == "Aggregate":
+            columns = [  # in the normal form, keys are attributes
+                c for c in self._catalyst.items(operator.node.aggregateExpressions())
+                if (c.child() if c.nodeName() == "Alias" else c).nodeName() != "AttributeReference"
+            ]
+        else:
+            columns = self._catalyst.items(operator.node.output())
+        return {column.exprId().id() for column in columns}
+
+    def _keys(self, operator: PlanOperator) -> list[Expr]:
+        """The expressions by which a boundary tells what belongs together, or comes first."""
+        node = operator.node
+        if operator.name == "Aggregate":
+            return self._catalyst.items(node.groupingExpressions())
+        if operator.name == "Window":
+            return [*self._catalyst.items(node.partitionSpec()), *self._catalyst.items(node.orderSpec())]
+        return self._catalyst.items(node.expressions())
+
+    def _asks(self, expressions: list[Expr], computed: set[int]) -> bool:
+        return any(a.exprId().id() in computed for e in expressions for a in self._catalyst.items(e.references().toSeq()))
+
+
+def _inside(operator: PlanOperator) -> Iterator[PlanOperator]:
+    """An operator and what its rows are made of: no subqueries."""
+    for child in operator.inputs:
+        yield from _inside(child)
+    yield operator
+
+
+def _is_one(operator: PlanOperator) -> bool:
+    """Whether there is one record, also of no rows."""
+    return operator.name == "Aggregate" and bool(operator.node.groupingExpressions().isEmpty())
+
+
+def _hides(join: PlanOperator, side: PlanOperator) -> bool:
+    """Whether no row above is made of rows of this side."""
+    return join.name == "Join" and join.node.joinType().toString() == "LeftAnti" and side is join.inputs[1]
