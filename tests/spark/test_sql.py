@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import NondeterminismError, UntraceableError
 from tests.spark.oracle import check, restored
 from tests.spark.sql_queries import QUERIES, tables
 
@@ -111,6 +111,15 @@ def test_a_part_does_not_count_for_the_whole(sql: str, row: tuple[Any, ...], dbg
     }
     restored(given)
     check(dbg, sql, given, [found for found in spark.sql(sql).collect() if found == row])
+
+
+def test_a_limit_that_a_subquery_leaves_without_an_order_is_refused(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(0, 1), (1, 1), (2, 1)], "id int, a int").createOrReplaceTempView("r")
+    sql = "select r.id, l.b from r, lateral (select x.a b from r x where x.a = r.a and x.id > r.id order by x.id limit 1) l"
+    with pytest.raises(NondeterminismError, match="Let the subquery select what it orders by"):
+        dbg.lineage(spark.sql(sql)).goBackAll().count()
+    sql = sql.replace("select x.a b", "select x.a b, x.id")
+    check(dbg, sql, {"r": spark.table("r")}, spark.sql(sql).collect())
 
 
 def test_steps_stop_at_boundaries_and_anywhere(dbg: Any, spark: Any) -> None:

@@ -39,6 +39,11 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
             raise NondeterminismError(
                 f"{operator} draws by the position of each row, and positions differ between executions", remedy=_INJECT,
             )
+        if operator.name == "Window" and node.orderSpec().isEmpty() and _numbers(catalyst, operator):
+            raise NondeterminismError(
+                f"{operator} numbers rows that come in no order: Spark makes it of a LIMIT in a correlated subquery whose ORDER BY is "
+                "about columns that it does not select", remedy="Let the subquery select what it orders by.",
+            )
         if not operator.inputs or not suspect:
             continue
         expressions = catalyst.items(node.expressions())
@@ -60,6 +65,12 @@ def _by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
     """Whether an aggregate depends on the order in which rows arrive; Spark 4.3 takes it for deterministic."""
     made = {"Aggregate": "aggregateExpressions", "Window": "windowExpressions"}.get(operator.name)
     return made is not None and any(_ARRIVAL.search(column.sql()) for column in catalyst.items(getattr(operator.node, made)()))
+
+
+def _numbers(catalyst: Catalyst, window: PlanOperator) -> bool:
+    """Whether a window numbers rows."""
+    functions = [column.child().windowFunction() for column in catalyst.items(window.node.windowExpressions())]
+    return any(function.nodeName() == "RowNumber" for function in functions)
 
 
 def drawing(catalyst: Catalyst, root: PlanOperator, limits: bool) -> list[PlanOperator]:
