@@ -115,7 +115,7 @@ class Indexed:
 
     def ahead(self, level: int, names: Names) -> Names:
         """The records that those of a level below had a part in; of all that it has, if None."""
-        if names is not None and not len(names):
+        if level not in self._below or (names is not None and not len(names)):  # no row is made of an anti join's right side
             return NOTHING
         assert self._owners is not None
         witnesses = np.arange(len(self._owners)) if names is None else self._below[level].naming(names)

@@ -113,6 +113,15 @@ def test_a_part_does_not_count_for_the_whole(sql: str, row: tuple[Any, ...], dbg
     check(dbg, sql, given, [found for found in spark.sql(sql).collect() if found == row])
 
 
+def test_an_index_knows_that_nothing_is_made_of_what_removes(dbg: Any, spark: Any) -> None:
+    spark.range(3).createOrReplaceTempView("kept")
+    spark.range(1, 5).createOrReplaceTempView("gone")
+    frame = spark.sql("select * from kept left anti join gone using (id)")
+    dbg.index(frame)
+    ahead = {name: dbg.lineage(frame).starting(at, [0]).goNextAll() for at, name in dbg.lineage(frame).run.input_names().items()}
+    assert {name: trace.collect() for name, trace in ahead.items()} == {"kept": [Row(id=0)], "gone": []}
+
+
 def test_a_limit_that_a_subquery_leaves_without_an_order_is_refused(dbg: Any, spark: Any) -> None:
     spark.createDataFrame([(0, 1), (1, 1), (2, 1)], "id int, a int").createOrReplaceTempView("r")
     sql = "select r.id, l.b from r, lateral (select x.a b from r x where x.a = r.a and x.id > r.id order by x.id limit 1) l"
