@@ -30,7 +30,8 @@ class Below:
             self._values: Codes = codes
         else:
             self._known = None
-            filled = names.fill_null(-1) if names.null_count else names
+            numbers = names.cast(pa.int64())  # a subquery, which is taken as a whole, is named true
+            filled = numbers.fill_null(-1) if names.null_count else numbers
             self._values = filled.to_numpy(zero_copy_only=False).astype(np.int64)
 
     @cached_property

@@ -122,6 +122,18 @@ def test_an_index_knows_that_nothing_is_made_of_what_removes(dbg: Any, spark: An
     assert {name: trace.collect() for name, trace in ahead.items()} == {"kept": [Row(id=0)], "gone": []}
 
 
+def test_an_index_holds_what_only_some_rows_depend_on(dbg: Any, spark: Any) -> None:
+    spark.range(3).createOrReplaceTempView("some")
+    spark.range(5, 7).createOrReplaceTempView("two")
+    sql = "select id, n from some left join (select count(*) n from two) on id = n"
+    found = [lineage(dbg, sql, {"id": i}) for i in (1, 2)]
+    frame = spark.sql(sql)
+    dbg.index(frame)
+    back = [dbg.lineage(frame).where({"id": i}).goBackAll() for i in (1, 2)]
+    assert found == [{name: sorted(map(tuple, b[name].collect())) for name in b.inputs} for b in back]
+    assert found[0] == {"some": [(1,)], "two": [(5,), (6,)]}
+
+
 def test_a_limit_that_a_subquery_leaves_without_an_order_is_refused(dbg: Any, spark: Any) -> None:
     spark.createDataFrame([(0, 1), (1, 1), (2, 1)], "id int, a int").createOrReplaceTempView("r")
     sql = "select r.id, l.b from r, lateral (select x.a b from r x where x.a = r.a and x.id > r.id order by x.id limit 1) l"
