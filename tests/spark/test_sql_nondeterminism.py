@@ -102,7 +102,7 @@ def test_limits_within_ties(dbg: Any, numbers: Any) -> None:
 
 def test_windows_that_count_tied_rows(dbg: Any, numbers: Any) -> None:
     frame = numbers.withColumn("n", F.row_number().over(Window.partitionBy("k").orderBy(F.col("id") % 10)))
-    with pytest.raises(NondeterminismError, match=r"Window#\d counts rows in an order that does not tell all of them apart"):
+    with pytest.raises(NondeterminismError, match=r"Window#\d .*counts rows in an order that does not tell all of them apart"):
         dbg.lineage(frame).where("id = 5").goBackAll().count()
 
 
