@@ -39,6 +39,7 @@ class Questions:
         self._executed = root
         self._conditions = conditions
         self._steps: dict[frozenset[int], Steps] = {}
+        self._completing: dict[frozenset[int], Absences] = {}
         self._settled: set[int] = set()
         self.workload: Workload | None = None
         self.built: list[Built] = []
@@ -146,8 +147,7 @@ class Questions:
     def sources(self, start: Found, others: frozenset[int], goals: frozenset[int]) -> Found:
         """The records of the sources ``goals`` that records of some levels were made of, and what a query that reads a
         relation twice needs besides."""
-        steps = self.steps(others)
-        absences = Absences(self.catalyst, self._held, self.leaves, steps)
+        steps, absences = self.steps(others), self._absences(others)
         if not absences.possible:
             return steps.walk(start, goals, ahead=False)
         visited, found = steps.traced(start)
@@ -156,7 +156,12 @@ class Questions:
     @cached_property
     def by_steps(self) -> bool:
         """Whether steps alone find all that a result needs."""
-        return not Absences(self.catalyst, self._held, self.leaves, self.steps()).possible
+        return not self._absences(frozenset()).possible
+
+    def _absences(self, others: frozenset[int]) -> Absences:
+        if others not in self._completing:
+            self._completing[others] = Absences(self.catalyst, self._held, self.leaves, self.steps(others))
+        return self._completing[others]
 
     def settle(self) -> None:
         """Raise NondeterminismError if the query ends in a limit that may keep other rows each time."""
