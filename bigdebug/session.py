@@ -25,14 +25,16 @@ from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.spark.sql import lineage_frame
 from bigdebug.spark.sql.dependencies import Violations, violations
+from bigdebug.spark.sql.indexes import built_table
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.workloads import Workload, built_table
+from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
+from bigdebug.trace.shown import shown
 from bigdebug.trace.table import Table
 
 STRATEGIES = ("auto", "inject", "defer", "lazy")
@@ -113,8 +115,11 @@ class Capture:
         return shown._repr_mimebundle_()
 
 
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(given: Any) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple | set) else (given,)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"relations and columns are declared by their names, not {shown(given)}")
+    return names
 
 
 def _each(runs: Run | Capture | Iterable[Run]) -> Iterable[Run]:
@@ -166,7 +171,8 @@ class DebugSession:
     @property
     def runs(self) -> tuple[Run, ...]:
         """Captured runs, oldest first."""
-        return tuple(sorted([*self._recorder.runs, *self._frames.runs], key=lambda run: int(run.id[1:])))
+        users = [run for run in self._recorder.runs if run.id not in self._recorder.crossing.runs]
+        return tuple(sorted([*users, *self._frames.runs], key=lambda run: int(run.id[1:])))
 
     @contextmanager
     def capture(self, name: str | None = None, strategy: str = "auto") -> Iterator[Capture]:
@@ -217,10 +223,12 @@ class DebugSession:
         ``declare`` says what will be asked. Gives the indexes, their sizes and seconds. Strategy "defer" does it by itself in
         think time (Smoke 3.2). Raises TooLargeError if the driver would not hold them.
         """
-        run = self.lineage(what).run
-        index(run)
-        workload = run.questions.workload
-        return built_table(run.questions.built, "" if workload is None else str(workload))
+        trace = self.lineage(what)
+        if not isinstance(trace, LineageFrame):
+            raise TypeError(f"index() is for DataFrames and their runs, not {shown(what)}; traces of RDDs read tables as they are")
+        questions = trace.run.questions
+        index(trace.run)
+        return built_table(questions.built, "" if questions.declared is None else str(questions.declared.workload))
 
     def declare(
         self, frame: Any, relations: str | Iterable[str] = (), direction: str = "both", where: Any = None,
@@ -231,8 +239,8 @@ class DebugSession:
         ``relations`` are those that traces lead back to, all if none; ``direction`` is "backward", "forward" or "both". Of one
         relation: ``where`` is a condition that will be asked of its traced rows, ``partition_by`` a column of which a value
         will be (``trace["lineitem"].where("l_shipmode = 'AIR'")``), ``group_by`` columns by which they will be counted, and
-        ``sums`` summed (``trace["lineitem"].grouped("l_shipmode")``). Other questions are answered too, by jobs. Costs nothing:
-        ``index``, or strategy "defer", builds; what this gives shows the sizes and seconds.
+        ``sums`` summed (``trace["lineitem"].grouped("l_shipmode")``). Other questions are answered too, by jobs. Costs no job:
+        ``index``, or strategy "defer", builds, and ``index`` shows the sizes and seconds.
         """
         check_frame(frame, self.spark)
         workload = Workload(_names(relations), direction, where, partition_by, _names(group_by), _names(sums))
@@ -248,7 +256,8 @@ class DebugSession:
 
         The RDDs stay; an action under capture makes a new run. Traces of a forgotten run raise NotCapturedError.
         """
-        for run in self.runs if runs is None else _each(runs):
+        every = [*self._recorder.runs, *self._frames.runs]
+        for run in every if runs is None else _each(runs):
             self._frames.forget(run) if isinstance(run, FrameRun) else self._recorder.forget(run)
 
     @staticmethod

@@ -17,6 +17,7 @@ class OpenCapture:
     name: str | None = None
     strategy: str = "auto"
     told: tuple[Callable[[Run], None], ...] = ()
+    alone: bool = False
     thread: int = field(default_factory=threading.get_ident)
 
     def note(self, run: Run) -> None:
@@ -40,6 +41,7 @@ class Captures:
         here = threading.get_ident()
         known = list(self._open)
         mine = [capture for capture in known if capture.thread == here]
+        known = [capture for capture in known if not capture.alone]
         if mine or known:
             return (mine or known)[-1]
         return self._plain if self.always else None
@@ -54,7 +56,17 @@ class Captures:
         """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread."""
         here = threading.get_ident()
         around = next((c.told for c in reversed(self._open) if c.thread == here), ())
-        capture = OpenCapture(name, strategy, (*around, tell))
+        with self._during(OpenCapture(name, strategy, (*around, tell))):
+            yield
+
+    @contextmanager
+    def alone(self, name: str, strategy: str, tell: Callable[[Run], None]) -> Iterator[None]:
+        """Within: actions of this thread are captured for a question of ours, and nobody else hears of them."""
+        with self._during(OpenCapture(name, strategy, (tell,), alone=True)):
+            yield
+
+    @contextmanager
+    def _during(self, capture: OpenCapture) -> Iterator[None]:
         self._open.append(capture)
         try:
             yield

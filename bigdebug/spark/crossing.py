@@ -6,10 +6,16 @@ order that another execution need not repeat: they are found again by their valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import date
+from decimal import Decimal
 from typing import Any
 from weakref import WeakValueDictionary
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import NondeterminismError, UnknownOperatorError, UntraceableError
@@ -17,7 +23,7 @@ from bigdebug.spark.jobs import counted
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
-from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.places import rids_of
@@ -29,8 +35,11 @@ _REMEMBERED = 500
 _COMPARED = 10_000
 """Up to so many rows are compared with the records that they are said to be made of."""
 
-_PLAIN = (int, str, bool, bytes)
+_PLAIN = (int, str, bool, bytes, float, Decimal, date)
 """Types of values that createDataFrame leaves as they are."""
+
+
+log = logging.getLogger("bigdebug")
 
 
 class Crossing:
@@ -39,24 +48,25 @@ class Crossing:
     def __init__(self, recorder: Recorder, frames: FrameRecorder) -> None:
         self._recorder = recorder
         self._frames = frames
+        self.runs: set[str] = set()
+        """The ids of those that were made to answer questions, and are none of the user's."""
         self._made_of: dict[int, Any] = {}
         # A checkpoint is there to be able to forget: the original is known as long as somebody else holds it.
         self._checkpoints: WeakValueDictionary[int, DataFrame] = WeakValueDictionary()
+        self._alone = threading.Lock()
         self._rows: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def made(self, frame: DataFrame, rdd: Any) -> None:
-        """``frame`` has been made of the records of ``rdd``."""
-        leaf = Catalyst.plan(frame).collectLeaves().head()
-        if leaf.nodeName() == "LogicalRDD":
-            self._made_of[leaf.rdd().id()] = rdd
+        """``frame`` has been made of the records of ``rdd``. Never raises: the user's call comes first."""
+        number = _number(frame)
+        with self._alone:
+            self._made_of[number] = rdd
             while len(self._made_of) > _REMEMBERED:
                 del self._made_of[next(iter(self._made_of))]
 
     def checkpointed(self, frame: DataFrame, original: DataFrame) -> None:
-        """``frame`` has the rows of ``original``, and no query."""
-        leaf = Catalyst.plan(frame).collectLeaves().head()
-        if leaf.nodeName() == "LogicalRDD":
-            self._checkpoints[leaf.rdd().id()] = original
+        """``frame`` has the rows of ``original``, and no query. Never raises."""
+        self._checkpoints[_number(frame)] = original
 
     def taken(self, rdd: Any, frame: DataFrame) -> None:
         """``rdd`` is the rows of ``frame``."""
@@ -67,34 +77,38 @@ class Crossing:
 
     def rdd_behind(self, trace: LineageFrame, rdd: Any) -> Any:
         """The records of ``rdd`` that rows were made of. A job reads it once more, under capture."""
+        found = []
         for source, known in self._sources(trace, self._made_of):
             if any(made is rdd for made in definitions(known)):
                 rows = trace.back_to(source)
-                found = self._whole(known).at(rows.rids())
+                records = self._whole(known).at(rows.rids())
                 if rows.count() <= _COMPARED:
-                    _compare(rows.collect(), found.collect())
-                return found if known is rdd else found.back_to(rdd)
-        raise _no_way("back", trace, rdd)
+                    _compare(rows.collect(), records.collect())
+                found.append((known, records if known is rdd else records.back_to(rdd)))
+        if not found:
+            raise _no_way("back", trace, rdd)
+        # All in one run, in which the ids of other runs are the same.
+        ids = {int(rid) for _, records in found for rid in records.rids()}
+        return found[0][1] if len(found) == 1 else self._whole(rdd).at(sorted(ids))
 
     def rdd_ahead(self, trace: LineageFrame, rdd: Any) -> Any:
         """The records of ``rdd`` that rows had a part in, through ``df.rdd`` of their result."""
-        for known in definitions(rdd):
-            frame = known.__dict__.get("_rows_of")
-            if frame is not None and _same(frame, trace.run.frame):
-                found = _equal_records(self._whole(rdd).back_to(known), trace.goNextAll().collect())
-                return found if known is rdd else found.forward_to(rdd)
-        raise _no_way("ahead", trace, rdd)
+        sources = [known for known in definitions(rdd) if (frame := known.__dict__.get("_rows_of")) is not None and same_query(frame, trace.run.frame)]
+        if not sources:
+            raise _no_way("ahead", trace, rdd)
+        rows, whole = trace.goNextAll().collect(), self._whole(rdd)
+        ids: set[int] = set()
+        for known in sources:
+            found = _equal_records(whole.back_to(known), rows)
+            ids.update(map(int, (found if known is rdd else found.forward_to(rdd)).rids()))
+        return whole.at(sorted(ids))
 
     # ---- from DataFrames to those that they are checkpoints of ------------------------------------------------
 
     def original(self, trace: LineageFrame, frame: DataFrame) -> LineageFrame | None:
         """The rows of ``frame`` that rows were made of, behind a checkpoint; None if there is none on the way."""
-        for source, known in self._sources(trace, self._checkpoints):
-            run = self._frames.asked(known)
-            if _same(known, frame) or run.questions.made_of(frame):
-                found = _equal(lineage_of(run), trace.back_to(source).collect())
-                return found if _same(known, frame) else found.back_to(frame)
-        return None
+        rows = [(known, trace.back_to(source).collect()) for source, known in self._sources(trace, self._checkpoints)]
+        return self._behind(rows, frame)
 
     # ---- from RDDs to DataFrames ------------------------------------------------------------------------------
 
@@ -102,21 +116,37 @@ class Crossing:
         """The rows of ``frame`` that records were made of, through its ``df.rdd`` or that of a DataFrame made of it."""
         graph = trace.run.graph
         reachable = {source for operator in trace.operators for source in graph.upstream(operator)}
-        for source in reachable & set(self._rows.keys()):
-            result = self._rows[source]._rows_of
-            run = self._frames.asked(result)
-            if _same(result, frame) or run.questions.made_of(frame):
-                found = _equal(lineage_of(run), trace.back_to(source).collect())
-                return found if _same(result, frame) else found.back_to(frame)
-        raise _no_way("back", trace, frame)
+        known = {source: rdd for source in sorted(reachable) if (rdd := self._rows.get(source)) is not None}
+        found = self._behind([(rdd._rows_of, trace.back_to(source).collect()) for source, rdd in known.items()], frame)
+        if found is None:
+            raise _no_way("back", trace, frame)
+        return found
 
     def frame_ahead(self, trace: LineageRDD, frame: DataFrame) -> LineageFrame:
         """The rows of ``frame`` that records had a part in, where it was made of an RDD."""
         result = lineage_of(self._frames.asked(frame))
-        for source, known in self._sources(result, self._made_of):
-            if {made._definition.operator.id for made in definitions(known)}.issuperset(trace.operators):
-                return result.starting(source, self._reached(trace, known)).goNextAll()
-        raise _no_way("ahead", trace, frame)
+        starts = {
+            source: pa.array(self._reached(trace, known), pa.int64()) for source, known in self._sources(result, self._made_of)
+            if {made._definition.operator.id for made in definitions(known)}.issuperset(trace.operators)
+        }
+        if not starts:
+            raise _no_way("ahead", trace, frame)
+        return result.standing_at(starts).goNextAll()
+
+    def _behind(self, rows: Iterable[tuple[DataFrame, list[Row]]], frame: DataFrame) -> LineageFrame | None:
+        """What rows of the results of queries were made of at ``frame``; None if none of them was made of it."""
+        found: list[LineageFrame] = []
+        for result, wanted in rows:
+            run = self._frames.asked(result)
+            if same_query(result, frame):
+                found.append(_equal(lineage_of(run), wanted))
+            elif run.questions.made_of(frame):
+                found.append(_equal(lineage_of(run), wanted).back_to(frame))
+        if len(found) < 2:
+            return found[0] if found else None
+        # In runs of different queries the same rows have different names: they meet in that of the frame itself.
+        whole = lineage_of(self._frames.asked(frame))
+        return whole.union([_equal(whole, part.collect()) if part.run is not whole.run else part for part in found])
 
     # ---- the RDDs at the ends ---------------------------------------------------------------------------------
 
@@ -132,9 +162,11 @@ class Crossing:
         run = rdd.__dict__.get("_crossed")
         if run is None or run not in self._recorder.runs:
             made: list[Any] = []
-            with self._recorder.captures.opened("lineage", "auto", made.append), counted(self._recorder.sc, "following lineage"):
+            with self._recorder.captures.alone("lineage", "auto", made.append), counted(self._recorder.sc, "following lineage"):
                 rdd.count()
-            run = rdd.__dict__["_crossed"] = made[-1]
+            [run] = made
+            rdd.__dict__["_crossed"] = run
+            self.runs.add(run.id)
         return trace_of(self._recorder, run, rdd._definition.operator.id)
 
     def _reached(self, trace: LineageRDD, rdd: Any) -> list[int]:
@@ -147,11 +179,21 @@ class Crossing:
         return sorted(reached)
 
 
+def _number(frame: DataFrame) -> int:
+    """What the JVM calls the rows that a DataFrame reads; -1 if it reads none."""
+    try:
+        leaf = Catalyst.plan(frame).collectLeaves().head()
+        return int(leaf.rdd().id()) if leaf.nodeName() == "LogicalRDD" else -1
+    except Exception as trouble:  # the user's call comes first
+        log.warning("bigdebug could not note where %s comes from: %s", frame, trouble)
+        return -1
+
+
 def _equal_records(trace: LineageRDD, rows: list[Row]) -> Any:
     """The part of a trace over rows as records that has these rows."""
     wanted = frozenset(map(repr, rows))
     found = trace.where(lambda row: repr(row) in wanted)
-    _check(found.count(), len(rows), "RDD")
+    _check(Counter(map(repr, found.collect())), Counter(map(repr, rows)), "RDD")
     return found
 
 
@@ -164,7 +206,7 @@ def _equal(trace: LineageFrame, rows: list[Row]) -> LineageFrame:
             remedy="Make the RDD without that column: df.drop(...).rdd.",
         )
     found = trace.equal_to(rows)
-    _check(found.count(), len(rows), "DataFrame")
+    _check(Counter(map(repr, found.collect())), Counter(map(repr, rows)), "DataFrame")
     return found
 
 
@@ -176,33 +218,32 @@ def _compare(rows: list[Row], records: list[Any]) -> None:
             pairs = [(row[name], record[name]) for name in fields if name in row.__fields__]
         else:
             pairs = list(zip(row, record)) if isinstance(record, tuple | list) else []
-        if any(type(a) is type(b) and isinstance(a, _PLAIN) and a != b for a, b in pairs):
+        if any(type(a) is type(b) and type(a) in _PLAIN and a != b and a == a for a, b in pairs):
             raise NondeterminismError(
                 f"The RDD gives {shown(record)} now, and the DataFrame was made of {shown(row)}",
                 remedy="Make the DataFrame of an RDD that gives the same each time: rdd.cache(), or functions that draw nothing.",
             )
 
 
-def _check(found: int, wanted: int, where: str) -> None:
-    if found > wanted:
+def _check(found: Counter[str], wanted: Counter[str], where: str) -> None:
+    """See that what was found by its values is what was looked for, row by row."""
+    if more := found - wanted:
+        row = next(iter(more))
         raise NondeterminismError(
-            f"{found:,} rows of the {where} are equal to the {wanted:,} traced, and which of them these are is not known",
-            remedy="Keep a column that tells rows apart, or trace all that are equal: where(row).",
+            f"{found[row]:,} rows of the {where} are equal to {row[:200]}, the trace names {wanted[row]:,}, and which of them these are is "
+            "not known", remedy="Keep a column that tells rows apart, or trace all that are equal: where(row).",
         )
-    if found < wanted:
+    if less := wanted - found:
+        row = next(iter(less))
         raise NondeterminismError(
-            f"The {where} gives {found:,} of the {wanted:,} traced rows now",
+            f"The {where} gives the row {row[:200]} {found[row]:,} times now, and the trace names {wanted[row]:,}",
             remedy="Keep the DataFrame's rows before they become an RDD, or the other way around: df.localCheckpoint().",
         )
-
-
-def _same(one: DataFrame, other: DataFrame) -> bool:
-    return one is other or bool(one._jdf.queryExecution().equals(other._jdf.queryExecution()))
 
 
 def _no_way(direction: str, trace: Any, goal: Any) -> UnknownOperatorError:
     here = ", ".join(str(trace.run.graph[o]) for o in trace.operators)
     return UnknownOperatorError(
         f"No way leads {direction} from {here} to this {'DataFrame' if isinstance(goal, DataFrame) else 'RDD'}",
-        remedy="A trace crosses at createDataFrame(rdd) and at df.rdd, if both were called while bigdebug was attached.",
+        remedy="A trace crosses at createDataFrame(rdd) and at df.rdd, if they were called while bigdebug was attached.",
     )

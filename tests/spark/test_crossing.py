@@ -72,7 +72,7 @@ def test_equal_rows_that_nothing_tells_apart_are_refused(dbg: Any, spark: Any) -
     with dbg.capture():
         first.collect()
         every.collect()
-    with pytest.raises(NondeterminismError, match="2 rows of the DataFrame are equal to the 1 traced"):
+    with pytest.raises(NondeterminismError, match=r"2 rows of the DataFrame are equal to Row\(x=1, s='a'\), the trace names 1"):
         first.getLineage().back_to(frame)
     assert every.getLineage().back_to(frame).count() == 2
 

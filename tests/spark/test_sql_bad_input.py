@@ -141,4 +141,4 @@ def test_what_does_not_parse_is_said_in_a_sentence(dbg: Any, spark: Any, capfd: 
 def test_a_trace_at_several_inputs_shows_how_many_rows(dbg: Any, spark: Any) -> None:
     frame = spark.range(5).join(spark.createDataFrame([(1, "a")], "id long, s string"), "id")
     text = frame.getLineage().goBackAll()._repr_mimebundle_()["text/plain"]
-    assert text.splitlines()[2:] == ["range            1", "createDataFrame  1", "2 records at 2 inputs; trace['range'] shows those of one"]
+    assert text.splitlines()[2:] == ["range            1", "createDataFrame  1", "2 records at 2 places; trace['range'] shows those of one"]

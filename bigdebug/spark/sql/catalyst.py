@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, reduce
 from typing import Any
 
@@ -24,8 +25,7 @@ Node = Any
 _COLUMN: Any = ClassicColumn
 """Its __new__ is declared to give PySpark's abstract one."""
 
-_UNHASHED = ("MAP<", "VARIANT")
-"""Types that Spark does not hash."""
+_NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
@@ -104,15 +104,8 @@ class Catalyst:
         Raises TooLargeError if they are more than Spark lets the driver take.
         """
         frame = self.frame(self.project([self.alias(column, name) for name, column in columns.items()], plan))
-        try:
-            with counted(self.spark.sparkContext, "following lineage"):
-                return PandasConversionMixin.toArrow(frame)
-        except (Py4JJavaError, PySparkException) as problem:
-            if "spark.driver.maxResultSize" not in str(problem):
-                raise
-            raise TooLargeError(
-                "This answer is larger than the driver takes", remedy="Ask about fewer rows, or set spark.driver.maxResultSize higher.",
-            ) from problem
+        with bounded(), counted(self.spark.sparkContext, "following lineage"):
+            return PandasConversionMixin.toArrow(frame)
 
     def children(self, node: Node) -> list[Node]:
         return self.items(node.children())
@@ -226,14 +219,16 @@ class Catalyst:
         named = [part for i, e in enumerate(fields) for part in (self._literals.apply(f"_{i}"), e)]
         return self._expressions.CreateNamedStruct(self.seq(named))
 
-    def content(self, plan: Node, columns: Sequence[Expr]) -> Expr:
-        """A hash of the values in some columns of a plan."""
-        frame, values = self.frame(plan), []
+    def content(self, plan: Node, columns: Sequence[Expr]) -> list[Expr]:
+        """Hashes of the values in some columns of a plan: 128 bits."""
+        values = []
         for column in columns:
-            kind = column.dataType().sql()
             value = self.column(column)
-            values.append(value.cast("string") if any(strange in kind for strange in _UNHASHED) else value)
-        return self.plan(frame.select(functions.xxhash64(functions.lit(0), *values))).expressions().head()
+            # Spark's hash leaves NULL out, so its place is told besides; within what is nested, JSON tells it.
+            nested = any(kind in column.dataType().sql() for kind in _NESTED)
+            values += [functions.to_json(value, {"ignoreNullFields": "false"}) if nested else value, value.isNull()]
+        hashes = [functions.xxhash64(functions.lit(seed), *values) for seed in (0, 1)]
+        return self.items(self.plan(self.frame(plan).select(*hashes)).expressions())
 
     # ---- window functions -------------------------------------------------------------------------------------
 
@@ -270,3 +265,22 @@ class Catalyst:
     def _nothing(self) -> Any:
         """Scala's None."""
         return getattr(getattr(self.jvm.scala, "None$"), "MODULE$")
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Within: what is more than Spark lets the driver take is a TooLargeError."""
+    try:
+        yield
+    except (Py4JJavaError, PySparkException) as problem:
+        if "spark.driver.maxResultSize" not in str(problem):
+            raise
+        raise TooLargeError(
+            "This answer is larger than the driver takes",
+            remedy="Ask about fewer rows, count() or toDF() them, or set spark.driver.maxResultSize higher.",
+        ) from problem
+
+
+def same_query(one: Any, other: Any) -> bool:
+    """Whether two DataFrames are one query."""
+    return one is other or bool(one._jdf.queryExecution().equals(other._jdf.queryExecution()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from bigdebug.spark.sql.procedures import Association
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import Names, array_of
+from bigdebug.trace.table import Table
 
 _FEW = 10_000
 """Names for which an index leaves out what nothing above was made of; for more it takes all, rather than compare."""
@@ -75,7 +76,14 @@ def _plan(steps: Steps, level: int, known: Association, names: Names) -> object:
     if exactly:
         names = steps.names(*steps.rows(level, names))
         if peers is not None:
-            names = peers.back(names)
+            names = peers.back(steps.near(level, names))
     if names is not None and level not in steps.subqueries and (exactly or (len(names) <= _FEW and peers is None)):
         return steps.restricted(known, names)
     return known.plan
+
+
+def built_table(built: Sequence[Built], caption: str) -> Table:
+    """Indexes, a line each, and what they take together."""
+    rows = [(each.what, f"{each.witnesses:,}", f"{each.bytes / 1e6:,.2f} MB", f"{each.seconds:.2f}") for each in built]
+    size, seconds = sum(each.bytes for each in built), sum(each.seconds for each in built)
+    return Table(("index of", "entries", "size", "seconds"), rows, (f"{size / 1e6:,.2f} MB in {seconds:.2f} s", caption))

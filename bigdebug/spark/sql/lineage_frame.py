@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
@@ -14,13 +13,13 @@ from pyspark.sql import functions as F
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
+from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.rows import Rows
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found
-from bigdebug.spark.sql.workloads import Workload
 from bigdebug.trace.names import NOTHING, Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
 from bigdebug.trace.trace import not_here, whole
@@ -33,24 +32,28 @@ class LineageFrame(Rows):
 
     def where(self, condition: Column | str | Row | Mapping[str, Any] | Callable[[Row], Any]) -> LineageFrame:
         """The rows for which ``condition`` holds: a Column, SQL, a function of a Row, or a Row itself (those equal to it)."""
-        operator = self._only("where()")
-        base = self if self._within is None else self._within
+        if not self._at_one:
+            self._only("where()")
+        base, known = self._pushed(self.operators[0]) or (self, None)
 
         def find() -> Found:
             steps, catalyst = self._steps, self.run.questions.catalyst
-            if (declared := base._declared(operator)) is not None:
-                workload, names = declared
-                if (known := workload.chosen(steps, operator, names, condition, base is not self)) is not None:
-                    return {operator: known}
-            if self._whole and (known := recognized(self.run, steps, condition)) is not None:
-                return {operator: known}
-            plan, name = steps.rows(operator, self._at(operator))
-            return {operator: matching(catalyst, plan, name, self._columns(operator), condition, steps.names)}
+            operator = self.operators[0]
+            if known is not None and (names := base._above(operator)) is not None:
+                rids = known.chosen(steps, operator, names, condition, base is not self)
+                if rids is not None:
+                    return {operator: rids}
+            if self._whole and (rows := recognized(self.run, steps, condition)) is not None:
+                return {operator: rows}
+            found = {}
+            for operator in self.operators:  # of a source that is read several times, there are several
+                plan, name = steps.rows(operator, self._at(operator))
+                found[operator] = matching(catalyst, plan, name, self._columns(operator), condition, steps.names)
+            return found
 
-        found = self._to([operator], find)
-        workload = self.run.questions.workload
-        if workload is not None and self._towards is not None and workload.is_where(self._steps, operator, condition):
-            found._within = self
+        found = self._to(self.operators, find)
+        if known is not None and base is self and known.is_where(self._steps, self.operators[0], condition):
+            found._within = (self, known)
         return found
 
     def grouped(self, *columns: str, sums: str | Sequence[str] = ()) -> Any:
@@ -59,24 +62,35 @@ class LineageFrame(Rows):
         A job; none if ``dbg.declare(df, relations=..., group_by=columns, sums=...)`` announced it (Smoke 4.2).
         """
         operator = self._one_source("grouped()")
-        sums = (sums,) if isinstance(sums, str) else sums
-        base = self if self._within is None else self._within
-        if (declared := base._declared(operator)) is not None:
-            workload, names = declared
-            known = workload.totals(self._steps, operator, names, columns, sums, base is not self)
-            if known is not None:
-                return known.to_pandas().sort_values(list(columns), ignore_index=True)
-        totals = [F.count("*").alias("count"), *(F.sum(name).alias(f"sum({name})") for name in sums)]
-        grouped = unheard(self.toDF().groupBy(*columns).agg(*totals), "toPandas")
-        return grouped.sort_values(list(columns), ignore_index=True)
+        sums = (sums,) if isinstance(sums, str) else tuple(sums)
+        there = [a.name() for a in self.run.questions.catalyst.items(self._columns(operator))]
+        if not columns or any(name not in there for name in (*columns, *sums)):
+            strange = next((name for name in (*columns, *sums) if name not in there), None)
+            raise UnknownColumnError("grouped() takes columns of these rows", value=strange, remedy=f"They have {', '.join(there)}.")
+        base, known = self._pushed(operator) or (self, None)
+        found = None
+        if known is not None and (names := base._above(operator)) is not None:
+            found = known.totals(self._steps, operator, names, columns, sums, base is not self)
+        if found is None:
+            totals = [F.count("*").alias("count"), *(F.sum(name).alias(f"sum({name})") for name in sums)]
+            found = unheard(self.toDF().groupBy(*columns).agg(*totals), "toArrow")
+        return found.to_pandas().sort_values(list(columns), ignore_index=True)
 
-    def _declared(self, operator: int) -> tuple[Workload, Names] | None:
-        """What was declared about a source at which this trace stands, and the names above it; None if that does not help."""
-        questions = self.run.questions
-        level = self._steps.above.get(operator) if operator in questions.leaves else None
-        if questions.workload is None or self._towards is None or self._others or level is None or not questions.by_steps:
+    def _pushed(self, operator: int) -> tuple[LineageFrame, Declared] | None:
+        """The trace whose rows at a source were declared to be asked about, this one or the one before a condition; None if not so."""
+        declared = self.run.questions.declared
+        if len(self.operators) != 1 or declared is None or operator not in self.run.questions.leaves:
             return None
-        return questions.workload, self._towards(frozenset([level])).get(level, NOTHING)
+        if self._within is not None:
+            return self._within if self._within[1] is declared else None
+        return None if self._towards is None else (self, declared)
+
+    def _above(self, operator: int) -> Names | None:
+        """The names at the level above a source of the records by way of which the trace came to it; None if that is not enough."""
+        questions, level = self.run.questions, self._steps.above.get(operator)
+        if self._towards is None or self._others or level is None or not questions.by_steps:
+            return None
+        return self._towards(frozenset([level])).get(level, NOTHING)
 
     def equal_to(self, rows: Sequence[Row]) -> LineageFrame:
         """The rows of the whole result that are equal to one of ``rows``."""
@@ -90,9 +104,14 @@ class LineageFrame(Rows):
 
         return self._to([operator], find)
 
-    def starting(self, operator: int, rids: Sequence[int]) -> LineageFrame:
-        """A trace that stands at these records of a source."""
-        return self._to([operator], lambda: {operator: pa.array(rids, pa.int64())})
+    def standing_at(self, found: Found) -> LineageFrame:
+        """A trace over the same query that stands at these records."""
+        return self._to(found, lambda: found)
+
+    def union(self, others: Sequence[LineageFrame]) -> LineageFrame:
+        """The rows of several traces over the same query."""
+        operators = sorted({operator for other in others for operator in other.operators})
+        return self._to(operators, lambda: {o: self._steps.union([other._at(o) for other in others]) for o in operators})
 
     def __getitem__(self, name: str) -> LineageFrame:
         """The part of the trace that stands at one input. A source that the query reads several times is one name."""
@@ -113,7 +132,11 @@ class LineageFrame(Rows):
         """All source rows that contributed."""
         questions = self.run.questions
         found = self._walk(frozenset(questions.leaves), False)
-        found._towards = lambda goals: questions.sources(self.standing, self._others, goals)
+        if not set(self.operators) <= set(questions.leaves):
+            def towards(goals: frozenset[int]) -> Found:
+                return questions.sources(self.standing, self._others, goals)
+
+            found._towards, found._find = towards, lambda: towards(frozenset(found.operators))
         return found
 
     def goNextAll(self) -> LineageFrame:
@@ -260,9 +283,13 @@ class LineageFrame(Rows):
 
     def _part(self, here: Sequence[int]) -> LineageFrame:
         """The trace at some of the operators where it stands; the others need not be followed."""
-        found = self._to(here, lambda: {operator: self._at(operator) for operator in here})
-        if self._find is not None:
-            found._towards = self._towards
+        def find() -> Found:
+            if self._find is None or self._towards is None:
+                return {operator: self._at(operator) for operator in here}
+            return self._towards(frozenset(here))
+
+        found = self._to(here, find)
+        found._towards = self._towards
         return found
 
 

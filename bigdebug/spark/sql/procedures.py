@@ -112,7 +112,7 @@ class Procedures:
         if operator.name in OPAQUE:
             plan, together = exposed_groups(c, operator) if operator.name not in PARTITIONED else with_partition(c, operator.node)
             columns = c.items(operator.node.output())
-            name = c.alias(c.struct([*together, c.content(plan, columns)]), f"__bigdebug_{operator.id}")
+            name = c.alias(c.struct([*together, *c.content(plan, columns)]), f"__bigdebug_{operator.id}")
             return c.project([*columns, name], plan), name.toAttribute()
         if operator.name == "Aggregate":
             name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")

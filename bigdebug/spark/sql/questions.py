@@ -15,6 +15,7 @@ from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.conditions import Conditions
+from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
@@ -25,7 +26,6 @@ from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
-from bigdebug.spark.sql.workloads import Workload
 from bigdebug.trace.names import Names
 
 
@@ -41,7 +41,7 @@ class Questions:
         self._steps: dict[frozenset[int], Steps] = {}
         self._completing: dict[frozenset[int], Absences] = {}
         self._settled: set[int] = set()
-        self.workload: Workload | None = None
+        self.declared: Declared | None = None
         self.built: list[Built] = []
 
     @cached_property
@@ -129,19 +129,20 @@ class Questions:
         stops = frozenset(others)
         if stops not in self._steps:
             _ = self.unsettled
-            steps = self._steps[stops] = Steps(self.catalyst, self._held, self.leaves, sorted(stops))
+            steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops))
             for operator in self._held:
                 if operator.name != "Limit" or operator.id != self.root.id:
                     self._settle(steps, operator)
+            self._steps[stops] = steps
         return self._steps[stops]
 
     def index(self, records: Names | None) -> Sequence[Built]:
         """Index what will be asked, everything if nobody declared it; ``records`` are the names of the result's rows, if known."""
         steps = self.steps()
-        if self.workload is None:
+        if self.declared is None:
             self.built.extend(build(steps, self.root.id, records, self.leaves))
         else:
-            self.built.extend(self.workload.build(steps, self.root.id, records, self.leaves))
+            self.built.extend(self.declared.build(steps, self.root.id, records, self.leaves))
         return self.built
 
     def sources(self, start: Found, others: frozenset[int], goals: frozenset[int]) -> Found:

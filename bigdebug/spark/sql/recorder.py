@@ -10,12 +10,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.jobs import answering
-from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
+from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator, read
@@ -84,7 +86,7 @@ class FrameRecorder:
         self._program = program
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
-        self._workloads: list[tuple[Any, Workload]] = []
+        self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._state = _ThreadState()
         self._sessions: dict[tuple[int, int], Any] = {}
 
@@ -121,7 +123,7 @@ class FrameRecorder:
         """The latest run of a DataFrame; a new one, of no action, if there is none."""
         answering(self.spark.sparkContext)
         for run in reversed(self.runs):
-            if _same(run.frame, frame):
+            if same_query(run.frame, frame):
                 return run
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
@@ -136,11 +138,12 @@ class FrameRecorder:
         """From here on indexes of a DataFrame hold what ``workload`` says. Raises an error of ours if it cannot be asked."""
         run = self.asked(frame)
         workload.check(run.questions.catalyst, run.questions.leaves)
-        self._workloads = [(known, other) for known, other in self._workloads if not _same(known, frame)]
-        self._workloads.append((frame, workload))
+        for known in [known for known in self._workloads if same_query(known, frame)]:
+            del self._workloads[known]
+        self._workloads[frame] = workload
         for run in self.runs:
-            if _same(run.frame, frame):
-                run.questions.workload = workload
+            if same_query(run.frame, frame):
+                run.questions.declared = Declared(workload)
 
     def forget(self, run: FrameRun) -> None:
         self.runs = [other for other in self.runs if other is not run]
@@ -180,7 +183,8 @@ class FrameRecorder:
 
     def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
         questions = Questions(self.spark, Catalyst.plan(frame), conditions, executed)
-        questions.workload = next((workload for known, workload in self._workloads if _same(known, frame)), None)
+        workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
+        questions.declared = None if workload is None else Declared(workload)
         return questions
 
     def _conditions(self, frame: Any) -> Conditions:
@@ -199,8 +203,3 @@ class FrameRecorder:
                 clone.conf().set(name, value)
             self._sessions[settings] = clone
         return self._sessions[settings]
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two DataFrames are one query."""
-    return one is other or bool(one._jdf.queryExecution().equals(other._jdf.queryExecution()))

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row
 from bigdebug.errors import TooLargeError, UnknownOperatorError
 from bigdebug.model import Origin
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.runs import FrameRun
@@ -42,7 +43,7 @@ class Rows:
         self._towards: Callable[[frozenset[int]], Found] | None = None
         """Finds the rows at some of the operators, where the way there is known, and only at those."""
         self._within: Any = None
-        """The trace before a condition that was declared."""
+        """The trace before a condition that was declared, and what was declared."""
         self._standing: Found = {}
 
     # ---- where it stands --------------------------------------------------------------------------------------
@@ -51,8 +52,8 @@ class Rows:
     def standing(self) -> Found:
         """The names of the rows, by operator; None for all rows of one. Found on first use."""
         if self._find is not None:
-            self._standing = self._find() if self._towards is None else self._towards(frozenset(self.operators))
-            self._find = self._towards = None
+            self._standing = self._find()
+            self._find = None
         return self._standing
 
     @property
@@ -137,9 +138,10 @@ class Rows:
         self.toDF().createOrReplaceTempView(name)
 
     def collect(self) -> list[Row]:
-        """The rows."""
-        found: list[Row] = unheard(self.toDF(), "collect")
-        return found
+        """The rows. Raises TooLargeError if they are more than Spark lets the driver take."""
+        with bounded():
+            found: list[Row] = unheard(self.toDF(), "collect")
+            return found
 
     def take(self, num: int) -> list[Row]:
         found: list[Row] = unheard(self.toDF(), "take", whole(num, "the number of rows to take is a whole one"))
@@ -148,7 +150,8 @@ class Rows:
     def toPandas(self) -> Any:
         """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
         frame, origins = self._located(None)
-        found = unheard(frame, "toPandas")
+        with bounded():
+            found = unheard(frame, "toPandas")
         rids = found.pop(_RID) if _RID in found else None
         if rids is not None:
             found.insert(0, "rid", rids)
@@ -186,10 +189,11 @@ class Rows:
         return Table(["origin", *header[1:]], [[str(o), *(shown(v) for v in row[1:])] for o, row in zip(names, rows)], notes)
 
     def _overview(self) -> Table:
-        names = self.run.input_names()
-        here = {names[operator]: operator for operator in reversed(self.operators)}
-        counts = [(name, f"{self._counted(here[name], self._at(here[name])):,}") for name in reversed(here)]
-        return Table(("input", "rows"), counts, (f"{counted(self.count())} at {len(counts)} inputs; trace[{counts[0][0]!r}] shows those of one",))
+        inputs, datasets = self.run.input_names(), self.run.datasets()
+        found = {operator: self._counted(operator, names) for operator, names in self._by_source().items()}
+        rows = [(datasets.get(operator, str(self.run.graph[operator])), f"{rows:,}") for operator, rows in found.items()]
+        one = next((f"; trace[{datasets[o]!r}] shows those of one" for o in found if o in inputs), "")
+        return Table(("at", "rows"), rows, (f"{counted(sum(found.values()))} at {len(rows)} places{one}",))
 
     def _located(self, n: int | None) -> tuple[DataFrame, Callable[[Any], list[Origin]]]:
         """The rows, at a source with their rids in front, and what gives the origins of rids."""

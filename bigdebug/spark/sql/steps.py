@@ -124,7 +124,7 @@ class Steps:
         if names is None and self.broader(level):
             names = self.names(*self.rows(level, None))
         if names is not None and (peers := self.peers(level)) is not None:
-            names = peers.back(self._near(level, names))
+            names = peers.back(self.near(level, names))
         if level in self.subqueries:
             return None
         return names if names is None else self.keys(level, names)
@@ -172,24 +172,24 @@ class Steps:
         if above is None:
             return {}
         if (index := self._index(above, names, ahead=True, wanted=[level])) is not None:
-            return {above: self._reached(above, index.ahead(level, None if level in self.subqueries else names))}
+            return {above: self._reached(above, index.ahead(level, None if level in self.subqueries else names), indexed=True)}
         known, c = self.association(above), self.catalyst
         column = next((name.column for name in known.names if name.level == level), None)
         if column is None:  # of an anti join's right side: no row was made of it
             return {}
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
-        return {above: self._reached(above, self.names(plan, c.struct(known.parts)))}
+        return {above: self._reached(above, self.names(plan, c.struct(known.parts)), indexed=False)}
 
-    def _reached(self, level: int, names: Names) -> Names:
-        """Of records that rows below would make, those that there are; and those that depend on them."""
+    def _reached(self, level: int, names: Names, indexed: bool) -> Names:
+        """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
         if not len(names):
             return names
-        if self._operators[level].name in OPAQUE or (self.broader(level) and level not in self.indexes):
+        if self._operators[level].name in OPAQUE or (self.broader(level) and not indexed):
             names = self.names(*self.rows(level, names))
         peers = self.peers(level)
-        return names if peers is None else peers.ahead(self._near(level, names))
+        return names if peers is None else peers.ahead(self.near(level, names))
 
-    def _near(self, level: int, names: Names) -> Names:
+    def near(self, level: int, names: Names) -> Names:
         """Names that are in the driver: only there are rows counted from one another."""
         if isinstance(names, Far):
             raise TooLargeError(
@@ -237,6 +237,8 @@ class Steps:
             names = todo.pop(level)
             if level in goals:
                 found[level] = names
+            elif (self.above[level] is None) if ahead else level in self._leaves:
+                continue  # an end of the query that is no goal
             else:
                 more = self.step({level: names}, ahead, ways)
                 _merge(todo, more)
