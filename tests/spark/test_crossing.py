@@ -116,3 +116,31 @@ def test_back_behind_a_checkpoint(how: str, dbg: Any, spark: Any, lines: Any, fr
     assert sorted(trace.back_to(sums).collect()) == [Row(k=1, s=45), Row(k=3, s=55)]
     assert sorted(r.i for r in trace.back_to(frame).collect()) == list(range(1, 20, 2))
     assert trace.back_to(frame).back_to(lines).count() == 10
+
+
+def test_a_crossing_follows_all_ways(dbg: Any, spark: Any) -> None:
+    pairs = dbg.context.parallelize([(i, i % 3) for i in range(6)], 2)
+    frame = spark.createDataFrame(pairs, "i int, k int")
+    both = frame.alias("a").join(frame.alias("b"), F.expr("a.k = b.i")).selectExpr("a.i x", "b.i y")
+    assert sorted(dbg.lineage(both).where("x = 4").back_to(pairs).collect()) == [(1, 1), (4, 1)]
+    with dbg.capture():
+        pairs.collect()
+    reached = pairs.getLineage().where(lambda pair: pair[0] == 2).forward_to(both)
+    assert sorted(map(tuple, reached.collect())) == [(2, 2), (5, 2)]
+
+
+def test_back_from_a_union_of_rows(dbg: Any, spark: Any, frame: Any) -> None:
+    parts = [frame.where(f"k = {k}").rdd for k in (0, 1)]
+    union = parts[0].union(parts[1])
+    with dbg.capture():
+        union.collect()
+    assert sorted(r.i for r in union.getLineage().back_to(frame).collect()) == [i for i in range(20) if i % 4 < 2]
+
+
+def test_a_crossing_is_no_run_of_the_user(dbg: Any, lines: Any, frame: Any) -> None:
+    result = summed(frame)
+    with dbg.capture("mine") as mine:
+        result.collect()
+        assert dbg.lineage(result).where("k = 1").back_to(lines).count() == 5
+    assert [run.action for run in mine.runs] == ["collect"]
+    assert "count" not in [run.action for run in dbg.runs]

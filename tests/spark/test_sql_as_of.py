@@ -51,8 +51,9 @@ def test_a_row_is_made_of_two(how: str, direction: str, dbg: Any, spark: Any, vi
 def test_equally_near_rows_are_refused(dbg: Any, spark: Any, views: dict[str, Any]) -> None:
     quotes = spark.table("quotes")
     frame = spark.table("trades")._joinAsOf(quotes.union(quotes), leftAsOfColumn="t", rightAsOfColumn="t")
-    with pytest.raises(NondeterminismError, match="equally near"):
-        dbg.lineage(frame).goBackAll().count()
+    for _ in range(2):  # a refusal is not forgotten
+        with pytest.raises(NondeterminismError, match="equally near"):
+            dbg.lineage(frame).goBackAll().count()
 
 
 SQL = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from pyspark.sql import Row, Window
 from pyspark.sql import functions as F
 
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import NondeterminismError, UntraceableError
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,35 @@ def test_a_row_of_a_group_is_one_row(dbg: Any, rows: Any) -> None:
     assert one.collect() == [Row(m=39.0)]
     assert one.count() == 1
     assert sorted(r.m for r in one.goBackAll().goNextAll().collect()) == [3.0, 39.0]
+
+
+def test_rows_that_differ_in_where_they_have_nothing(dbg: Any, rows: Any) -> None:
+    def halves(data: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"a": [1, None], "b": [None, 1]}, dtype="Int64")
+
+    trace = dbg.lineage(rows.groupBy("k").applyInPandas(halves, "a long, b long")).where("a = 1")
+    assert trace.count() == len(trace.collect()) == 5
+    assert {tuple(row) for row in trace.collect()} == {(1, None)}
+
+
+def test_partitions_are_those_of_the_query_or_refused(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    def sizes(batches: Any) -> Any:
+        yield pd.DataFrame({"n": [sum(map(len, batches))]})
+
+    spark.range(3000).write.csv(str(tmp_path / "numbers"), header=True)
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "2k")
+    spark.conf.set("spark.sql.files.openCostInBytes", "0")
+    try:
+        frame = spark.read.csv(str(tmp_path / "numbers"), header=True).mapInPandas(sizes, "n long")
+        plain = frame.collect()
+        assert len(plain) > 2
+        with dbg.capture(strategy="inject"):
+            assert sorted(frame.collect()) == sorted(plain)
+        with pytest.raises(NondeterminismError, match="whole partitions"):
+            dbg.lineage(frame).collect()
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+        spark.conf.unset("spark.sql.files.openCostInBytes")
 
 
 def test_equal_rows_of_a_group_are_all_counted(dbg: Any, rows: Any) -> None:

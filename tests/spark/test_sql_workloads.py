@@ -9,9 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import functions as F
 
-from bigdebug.errors import UnknownColumnError, UnknownOperatorError
+from bigdebug.errors import BigdebugError, UnknownColumnError, UnknownOperatorError
 
 SQL = """
 select o.region, count(*) n, sum(l.price) revenue from lines l join orders o on l.o = o.o where l.price > 1 group by o.region
@@ -159,4 +160,91 @@ def test_what_cannot_be_declared(dbg: Any, spark: Any, views: None) -> None:
     with pytest.raises(TypeError, match="takes a DataFrame"):
         dbg.declare("lines", "lines")
     dbg.index(frame)
+    assert dbg.lineage(frame).run.questions.declared is None
+
+
+@pytest.mark.parametrize("sql", [
+    "select l.id, o.region, l.mode from lines l join orders o on l.o = o.o",
+    "select id, sum(price) over (partition by mode order by id) s from lines",
+    "select id, mode from lines order by id limit 40",
+    "select id, mode, rand() r from lines",
+])
+def test_queries_without_groups(sql: str, dbg: Any, spark: Any, views: None) -> None:
+    frame, plain = spark.sql(sql), spark.sql(sql)
+    for each in (frame, plain):
+        with dbg.capture():
+            each.collect()
+    dbg.declare(frame, "lines", partition_by="mode", group_by="mode")
+    dbg.index(frame)
+    for condition in ("id = 21", "id < 9"):
+        back, expected = (dbg.lineage(each).where(condition).goBackAll()["lines"] for each in (frame, plain))
+        assert back.grouped("mode").equals(expected.grouped("mode"))
+        assert list(back.where("mode = 'sea'").rids()) == list(expected.where("mode = 'sea'").rids())
+
+
+def test_a_value_that_is_null_is_equal_to_none(dbg: Any, spark: Any, views: None) -> None:
+    frame = spark.sql(SQL)
+    dbg.declare(frame, "lines", partition_by="mode")
+    dbg.index(frame)
+    lines = dbg.lineage(frame).goBackAll()["lines"]
+    assert lines.where("mode = null").count() == 0
+    assert lines.where("mode <=> null").count() == lines.where("mode is null").count() > 0
+
+
+def test_a_relation_that_is_read_twice(dbg: Any, spark: Any, views: None) -> None:
+    sql = "select a.o, count(*) n from orders a join orders b on a.o = b.o + 1 group by a.o"
+    frame, plain = spark.sql(sql), spark.sql(sql)
+    dbg.declare(frame, "orders", partition_by="region", group_by="region")
+    dbg.index(frame)
+    for name in ("orders", "orders#2"):
+        back, expected = (dbg.lineage(each).where("o = 7").goBackAll()[name] for each in (frame, plain))
+        assert back.grouped("region").equals(expected.grouped("region"))
+        assert sorted(back.where("region = 'r1'").collect()) == sorted(expected.where("region = 'r1'").collect())
+
+
+def test_another_declaration_takes_the_place_of_the_first(dbg: Any, spark: Any, views: None) -> None:
+    frame = spark.sql(SQL)
+    dbg.declare(frame, "lines", where="price > 5")
+    dbg.index(frame)
+    within = dbg.lineage(frame).goBackAll()["lines"].where("price > 5")
+    dbg.declare(frame, "lines", partition_by="mode")
+    dbg.index(frame)
+    assert within.where("mode = 'air'").toDF().where("price <= 5").count() == 0
+
+
+def test_a_pruned_index_invents_nothing_ahead(dbg: Any, spark: Any, views: None) -> None:
+    sql = "select l.id, o.region from lines l join orders o on l.o = o.o order by l.id limit 5"
+    frame = spark.sql(sql)
+    dbg.declare(frame, "lines", direction="backward")
+    dbg.index(frame)
+    assert dbg.lineage(frame).goBackAll()["orders"].goNextAll().count() == 5
+
+
+def test_a_trace_at_its_sources_stays_there(dbg: Any, spark: Any, views: None) -> None:
+    frame = spark.sql(SQL)
+    dbg.declare(frame, "lines", where="mode = 'air'")
+    back = dbg.lineage(frame).where("region = 'r1'").goBackAll()
+    assert back.goBackAll()["lines"].where("mode = 'air'").count() == back["lines"].where("mode = 'air'").count()
+
+
+def test_sums_that_are_too_large_fail_as_in_spark(dbg: Any, spark: Any) -> None:
+    rows = [(i, i % 2, (1 << 62) + 5) for i in range(4)]
+    spark.createDataFrame(rows, "id long, k long, big long").createOrReplaceTempView("wide")
+    frame = spark.sql("select id, count(*) n from wide group by id")
+    dbg.declare(frame, "wide", group_by="k", sums="big")
+    dbg.index(frame)
+    wide = dbg.lineage(frame).goBackAll()["wide"]
+    assert wide.where("id < 2").grouped("k", sums="big")["sum(big)"].tolist() == [(1 << 62) + 5] * 2
+    with pytest.raises(ArithmeticException):
+        wide.grouped("k", sums="big")
+
+
+@pytest.mark.parametrize("wrong", [
+    {"partition_by": "d"}, {"group_by": "d"}, {"sums": "id"}, {"where": lambda row: True}, {"relations": 5}, {"where": "id > rand()"},
+])
+def test_what_an_index_cannot_tell_apart_is_refused(wrong: Any, dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(i, i / 2) for i in range(4)], "id long, d double").createOrReplaceTempView("measured")
+    frame = spark.sql("select id, max(d) from measured group by id")
+    with pytest.raises((BigdebugError, ValueError, TypeError)):  # each says what of it is wrong
+        dbg.declare(frame, **{"relations": "measured", **wrong})
     assert dbg.lineage(frame).run.questions.declared is None

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import NondeterminismError, UntraceableError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.determinism import drawing
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.partitions import PARTITIONED
-from bigdebug.spark.sql.procedures import Procedures, levels_of
+from bigdebug.spark.sql.procedures import OPAQUE, Procedures, levels_of
 from bigdebug.spark.sql.reading import Kept, PlanOperator
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 
@@ -26,7 +26,7 @@ _STILL = {"Project", "Filter", "Sample", "Generate", "Union", "Expand", "Limit"}
 """Operators that leave rows in the partitions of the sources: seeds draw the same there, with names riding along or without."""
 
 
-def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperator:
+def keeping(catalyst: Catalyst, users: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperator:
     """The query with the rows of operators that draw kept, by jobs that run now; ``root`` itself if there are none.
 
     Unless ``anyway``, nothing is kept where keeping might change what a seed draws: behind a shuffle, or over files that Spark
@@ -42,14 +42,18 @@ def keeping(catalyst: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperato
         if operator.name not in KEEPABLE:
             raise UntraceableError(f"What {operator} draws cannot be kept", value=operator.node.simpleString(5))
     drawn = {operator.id for operator in operators}
-    if anyway:  # which rows share a partition is a matter of the run, too
-        operators = [o for o in root if o.id in drawn or o in _sides(root)]
-    return _stored(catalyst, root, operators, drawn)
+    if anyway:  # which rows share a partition, and what a function makes of many rows, is a matter of the run too
+        held = _held(root)
+        operators = [o for o in root if o.id in drawn or o in held]
+    return _stored(catalyst, users, root, operators, drawn)
 
 
-def holding(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
-    """The query with the inputs of functions over partitions held: their rows stay in the partitions that they are in."""
-    return _stored(catalyst, root, [o for o in _sides(root) if o.kept is None], frozenset())
+def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator) -> PlanOperator:
+    """The query with what functions over many rows take and give held, so that each job of a question reads the same.
+
+    A function over partitions gets those of the user's session; NondeterminismError if they cannot be had again.
+    """
+    return _stored(catalyst, users, root, [o for o in _held(root) if o.kept is None], frozenset())
 
 
 def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
@@ -64,26 +68,44 @@ def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     return replace(made, name=stored.nodeName(), node=stored, dataset=dataset)
 
 
-def _sides(root: PlanOperator) -> list[PlanOperator]:
-    return [operator.inputs[0] for operator in root if operator.name in PARTITIONED]
+def _held(root: PlanOperator) -> list[PlanOperator]:
+    """Functions over many rows, and the inputs of those over partitions."""
+    sides = [operator.inputs[0] for operator in root if operator.name in PARTITIONED]
+    return [operator for operator in root if operator in sides or operator.name in OPAQUE]
 
 
-def _stored(catalyst: Catalyst, root: PlanOperator, operators: Sequence[PlanOperator], drawn: Collection[int]) -> PlanOperator:
+def _stored(
+    catalyst: Catalyst, users: Catalyst, root: PlanOperator, operators: Sequence[PlanOperator], drawn: Collection[int],
+) -> PlanOperator:
     """The query with the rows of some operators stored, from the sources on: what stands above one reads what was stored.
 
     ``drawn`` are those of which another execution would give other rows.
     """
     kept: dict[int, Kept] = {}
+    sides = {operator.inputs[0].id for operator in root if operator.name in PARTITIONED}
     for operator in operators:
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
         procedures = Procedures(catalyst, leaves_of(catalyst, root), levels_of(root, [operator.id]))
         plan, name = procedures.exposed(here)
-        rows = catalyst.frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
+        rows = (users if here.id in sides else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
             stored = catalyst.plan(unheard(rows, "localCheckpoint"))
+            if here.id in sides:
+                _check_partitions(users, here, stored)
         kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
     return with_kept(catalyst, root, kept)
+
+
+def _check_partitions(users: Catalyst, operator: PlanOperator, stored: Node) -> None:
+    """Raise NondeterminismError if the rows are in other partitions than those that the user's query has there."""
+    theirs = users.frame(operator.plan(users))._jdf.queryExecution().toRdd().getNumPartitions()
+    ours = stored.rdd().getNumPartitions()
+    if ours != theirs:
+        raise NondeterminismError(
+            f"A function takes whole partitions of {operator}, {theirs} in the query and {ours} where its rows are numbered",
+            remedy="Repartition by a column before the function, or put df.localCheckpoint() there.",
+        )
 
 
 def with_kept(catalyst: Catalyst, root: PlanOperator, kept: Mapping[int, Kept]) -> PlanOperator:

@@ -65,8 +65,8 @@ class Questions:
 
     @cached_property
     def _held(self) -> PlanOperator:
-        """The query as it is asked: where partitions matter, they stay as they are from one job to the next."""
-        return holding(self.catalyst, self.root)
+        """The query as it is asked: what functions make of many rows stays as it is from one job to the next."""
+        return holding(self.catalyst, self.users, self.root)
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:

@@ -159,7 +159,7 @@ class FrameRecorder:
                 return
             catalyst = Catalyst(self.spark, conditions.result().jsession)
             root = read(catalyst, plan)
-            action.executed = keeping(catalyst, root, anyway)
+            action.executed = keeping(catalyst, users, root, anyway)
             if action.executed is not root:
                 action.frame_to_run = users.frame(action.executed.plan(users))
         except Exception as trouble:  # the user's job comes first, and fails by itself if that is why
