@@ -170,16 +170,13 @@ def _gone(trace: Any, step: str) -> Any:
     """``trace`` one step further: to other operators, or to one of the inputs that it stands at."""
     if step in STEPS:
         return getattr(trace, _SHORT.get(step, step))()
-    if step in _standing(trace):
+    try:
         return trace[step]
-    inputs = ", ".join(trace.inputs)
-    raise UsageError(f"a step is one of {', '.join(STEPS)}, or after goBackAll one of the inputs {inputs}; not {step!r}")
-
-
-def _standing(trace: Any) -> list[str]:
-    """The inputs that a trace stands at, each once; none if it stands at something else too."""
-    datasets = trace.run.datasets()
-    return list(dict.fromkeys(datasets[o] for o in trace.operators)) if set(trace.operators) <= set(datasets) else []
+    except UnknownOperatorError:
+        inputs = ", ".join(trace.inputs)
+        raise UsageError(
+            f"a step is one of {', '.join(STEPS)}, or after goBackAll one of the inputs {inputs}; not {step!r}"
+        ) from None
 
 
 def _of_a_frame(trace: Any) -> bool:

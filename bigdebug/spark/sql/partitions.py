@@ -1,6 +1,7 @@
 """Functions over partitions (mapInPandas, mapInArrow): nobody knows which of its partition's rows made a row of theirs.
 
-So all of them did, as far as can be told. Which rows share a partition is settled by holding the function's input.
+So all of them did, as far as can be told. Holding the function's input (``kept.py``) settles which rows share a partition, for all
+jobs of a question; in the run it was the same unless the number of partitions differs, and then the question is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Quiet functions: those of the user in a query that is asked about, without their accumulators.
 
-A question computes again what the action has computed; what the user counts on the way must not be counted again.
+A question computes again what the action has computed; what the user counts on the way must not be counted again. An RDD that a
+DataFrame was made of is Spark's to compute: what its functions add, they add again.
 """
 
 from __future__ import annotations
