@@ -74,16 +74,20 @@ class Association:
 class Procedures:
     """The procedures for one query. ``levels`` are the operators at which records are named, boundaries and others."""
 
-    def __init__(self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Collection[int]) -> None:
+    def __init__(
+        self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Collection[int], unsettled: Collection[int] = (),
+    ) -> None:
+        """``unsettled`` are the ids of columns that another job may give otherwise."""
         self._catalyst = catalyst
         self._leaves = leaves
         self._levels = levels
+        self._unsettled = unsettled
         self._given: Mapping[int, Extended] = {}
         self._removed: int | None = None
 
     def given(self, operator: int, extended: Extended) -> Procedures:
         """The same procedures, for which the plan of one operator is another."""
-        other = Procedures(self._catalyst, self._leaves, self._levels)
+        other = Procedures(self._catalyst, self._leaves, self._levels, self._unsettled)
         other._given = {**self._given, operator: extended}
         return other
 
@@ -93,7 +97,7 @@ class Procedures:
 
     def with_removed(self, join: int) -> Procedures:
         """The same procedures, for which an anti join gives the rows that it removes, with those that remove them."""
-        other = Procedures(self._catalyst, self._leaves, self._levels)
+        other = Procedures(self._catalyst, self._leaves, self._levels, self._unsettled)
         other._removed = join
         return other
 
@@ -111,16 +115,39 @@ class Procedures:
             return self._leaves[operator.id].named(c)
         if operator.name in OPAQUE:
             plan, together = exposed_groups(c, operator) if operator.name not in PARTITIONED else with_partition(c, operator.node)
-            columns = c.items(operator.node.output())
-            name = c.alias(c.struct([*together, *c.content(plan, columns)]), f"__bigdebug_{operator.id}")
-            return c.project([*columns, name], plan), name.toAttribute()
+            name = self._told_apart(operator, plan, together)
+            return c.project([*c.items(operator.node.output()), name], plan), name.toAttribute()
         if operator.name == "Aggregate":
             name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
         whole = operator.name == "Limit" and not limited
         extended = self.extend(operator.inputs[0], witnesses=False) if whole else self._within(operator, witnesses=False)
-        name = c.alias(c.struct([n.column for n in extended.names]), f"__bigdebug_{operator.id}")
+        made_of = [n.column for n in extended.names]
+        if self.crowded(operator):
+            name = self._told_apart(operator, extended.plan, made_of)
+        else:
+            name = c.alias(c.struct(made_of), f"__bigdebug_{operator.id}")
         return c.extended(extended.plan, [name]), name.toAttribute()
+
+    def crowded(self, operator: PlanOperator) -> bool:
+        """Whether several records of a level are made of the same: their names say besides what is in them."""
+        if operator.name in OPAQUE:
+            return True
+        return operator.name not in BOUNDARIES and not self._at_leaf(operator) and self._multiplies(operator)
+
+    def _multiplies(self, operator: PlanOperator) -> bool:
+        """Whether an operator, or one below it up to the next levels, makes several rows of one."""
+        return operator.name in ("Generate", "Expand") or any(
+            self._multiplies(child) for child in operator.inputs if child.id not in self._levels and not self._at_leaf(child)
+        )
+
+    def _at_leaf(self, operator: PlanOperator) -> bool:
+        return operator.id in self._leaves
+
+    def _told_apart(self, operator: PlanOperator, plan: Node, made_of: Sequence[Expr]) -> Expr:
+        c = self._catalyst
+        settled = [column for column in c.items(operator.node.output()) if column.exprId().id() not in self._unsettled]
+        return c.alias(c.struct([*made_of, *c.content(plan, settled)]), f"__bigdebug_{operator.id}")
 
     def association(self, operator: PlanOperator) -> Association:
         """How the records of a level that is no source were made of those of the levels below."""

@@ -128,8 +128,7 @@ class Questions:
         self.check()
         stops = frozenset(others)
         if stops not in self._steps:
-            _ = self.unsettled
-            steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops))
+            steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops), self.unsettled)
             for operator in self._held:
                 if operator.name != "Limit" or operator.id != self.root.id:
                     self._settle(steps, operator)

@@ -14,7 +14,6 @@ from bigdebug.model import Origin
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far
-from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names
@@ -74,8 +73,8 @@ class Rows:
         return sum(self._counted(operator, names) for operator, names in self._by_source().items())
 
     def _counted(self, operator: int, names: Names) -> int:
-        """Rows of an operator with these names; equal rows that a function made have one name."""
-        if names is not None and self.run.graph[operator].name not in OPAQUE:
+        """Rows of an operator with these names; equal rows that were made at once have one name."""
+        if names is not None and not self._steps.crowded(operator):
             return len(names)
         rows: int = unheard(self.run.questions.catalyst.frame(self._steps.rows(operator, names)[0]), "count")
         return rows

@@ -15,7 +15,7 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.nearest import check_nearest
 from bigdebug.spark.sql.peers import Peers, WindowPeers
-from bigdebug.spark.sql.procedures import OPAQUE, Association, Procedures, Spelling, levels_of
+from bigdebug.spark.sql.procedures import Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import NOTHING, Names, distinct, merged
@@ -28,14 +28,14 @@ class Steps:
     """The levels of a query and the ways between them. ``others`` are operators to stop at, besides the boundaries."""
 
     def __init__(
-        self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int] = (),
+        self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int], unsettled: Collection[int],
     ) -> None:
         self.catalyst = catalyst
         self._leaves = leaves
         self._operators = {operator.id: operator for operator in root}
         self.levels = levels_of(root, others) | frozenset(leaves)
         self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
-        self.procedures = Procedures(catalyst, leaves, self.levels)
+        self.procedures = Procedures(catalyst, leaves, self.levels, unsettled)
         self._associations: dict[int, Association] = {}
         self.indexes: dict[int, Indexed] = {}
         self._root = root
@@ -184,7 +184,7 @@ class Steps:
         """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
         if not len(names):
             return names
-        if self._operators[level].name in OPAQUE or (self.broader(level) and not indexed):
+        if self.crowded(level) or (self.broader(level) and not indexed):
             names = self.names(*self.rows(level, names))
         peers = self.peers(level)
         return names if peers is None else peers.ahead(self.near(level, names))
@@ -203,9 +203,13 @@ class Steps:
         operator = self._operators[level]
         return operator.name == "Limit" or (operator.draws and operator.name != "Aggregate")
 
+    def crowded(self, level: int) -> bool:
+        """Whether several records of a level are made of the same; rows that are equal besides have one name."""
+        return self.procedures.crowded(self._operators[level])
+
     def keys(self, level: int, names: Names) -> Names:
         """What the association of a level knows records by: their names, or what several that were made together have in common."""
-        if self._operators[level].name not in OPAQUE or isinstance(names, Far):
+        if not self.crowded(level) or isinstance(names, Far):
             return names
         return self.association(level).keys(names)
 
