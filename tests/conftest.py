@@ -67,12 +67,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def dbg(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DebugSession]:
-    """A debug session for the tests of a module: no runs yet, a store of its own, detached at the end."""
+    """A debug session for the tests of a module: no runs yet, a store of its own, detached at the end. So go the module's views."""
     import bigdebug
 
     session = bigdebug.attach(spark, store=str(tmp_path_factory.mktemp("store")))
     yield session
     session.detach()
+    for table in spark.catalog.listTables():
+        if table.isTemporary:
+            spark.catalog.dropTempView(table.name)
 
 
 @pytest.fixture(scope="session")

@@ -127,6 +127,26 @@ def test_partitions_are_those_of_the_query_or_refused(dbg: Any, spark: Any, tmp_
         spark.conf.unset("spark.sql.files.openCostInBytes")
 
 
+@pytest.mark.parametrize("divided", [
+    lambda rows: rows.groupBy("k", "id").agg(F.sum("v").alias("v")), lambda rows: rows.repartition(3), lambda rows: rows.repartition("k"),
+    lambda rows: rows.repartitionByRange(3, "v"), lambda rows: rows.sort("v"), lambda rows: rows.join(rows.select("id"), "id"),
+])
+def test_rows_that_spark_may_divide_otherwise_are_held_in_the_run_or_refused(divided: Any, dbg: Any, rows: Any) -> None:
+    def numbers(batches: Any) -> Any:
+        yield pd.DataFrame({"ids": [",".join(str(i) for batch in batches for i in sorted(batch.id))]})
+
+    frame = divided(rows).mapInPandas(numbers, "ids string")
+    with dbg.capture():
+        frame.collect()
+    with pytest.raises(NondeterminismError, match="may divide its rows otherwise"):
+        dbg.lineage(frame).goBackAll()["createDataFrame"].count()
+    with dbg.capture(strategy="inject"):
+        result = frame.collect()
+    for row in result:
+        back = dbg.lineage(frame).where(row).goBackAll()
+        assert {r.id for r in back["createDataFrame"].collect()} == {int(i) for i in row.ids.split(",") if i}
+
+
 def test_equal_rows_of_a_group_are_all_counted(dbg: Any, rows: Any) -> None:
     frame = rows.groupBy("k").applyInPandas(lambda data: data.assign(id=1, v=0.5), rows.schema)
     assert dbg.lineage(frame).where("k = 2").count() == dbg.lineage(frame).where("k = 2").goBackAll().count() == 8
@@ -208,7 +228,10 @@ def test_a_function_over_partitions_is_opaque(strategy: str, dbg: Any, rows: Any
     assert dbg.lineage(frame).where(row).collect() == [row]
 
 
-@pytest.mark.parametrize("name", ["twice", "below a group", "above one", "of a join", "in a subquery"])
+PLACES = {"twice": "auto", "below a group": "auto", "above one": "inject", "of a join": "inject", "in a subquery": "auto"}
+
+
+@pytest.mark.parametrize("name", PLACES)
 def test_functions_over_partitions_anywhere(name: str, dbg: Any, spark: Any, rows: Any) -> None:
     def same(batches: Any) -> Any:
         yield from batches
@@ -222,7 +245,7 @@ def test_functions_over_partitions_anywhere(name: str, dbg: Any, spark: Any, row
         "of a join": parts.join(others, "k").mapInPandas(doubled, "k int, id int, v double, w int"),
         "in a subquery": others.where(F.col("w") > parts.mapInPandas(doubled, rows.schema).agg(F.max("v") - 70).scalar()),
     }[name]
-    with dbg.capture():
+    with dbg.capture(strategy=PLACES[name]):
         result = frame.collect()
     trace = dbg.lineage(frame).where(result[-1])
     back = trace.goBackAll()

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from bigdebug.errors import NondeterminismError, UntraceableError
+from bigdebug.errors import UntraceableError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import drawing
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
-from bigdebug.spark.sql.partitions import PARTITIONED
+from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
 from bigdebug.spark.sql.procedures import OPAQUE, Procedures, levels_of
 from bigdebug.spark.sql.reading import Kept, PlanOperator
 from bigdebug.spark.sql.tablefunctions import check_rowwise
@@ -53,7 +53,10 @@ def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator) -> PlanOper
 
     A function over partitions gets those of the user's session; NondeterminismError if they cannot be had again.
     """
-    return _stored(catalyst, users, root, [o for o in _held(root) if o.kept is None], frozenset())
+    held = [operator for operator in _held(root) if operator.kept is None]
+    for operator in _sides(root):
+        check_settled(operator)
+    return _stored(catalyst, users, root, held, frozenset())
 
 
 def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
@@ -70,8 +73,13 @@ def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
 
 def _held(root: PlanOperator) -> list[PlanOperator]:
     """Functions over many rows, and the inputs of those over partitions."""
-    sides = [operator.inputs[0] for operator in root if operator.name in PARTITIONED]
+    sides = _sides(root)
     return [operator for operator in root if operator in sides or operator.name in OPAQUE]
+
+
+def _sides(root: PlanOperator) -> list[PlanOperator]:
+    """The inputs of functions over partitions."""
+    return [operator.inputs[0] for operator in root if operator.name in PARTITIONED]
 
 
 def _stored(
@@ -82,7 +90,7 @@ def _stored(
     ``drawn`` are those of which another execution would give other rows.
     """
     kept: dict[int, Kept] = {}
-    sides = {operator.inputs[0].id for operator in root if operator.name in PARTITIONED}
+    sides = {operator.id for operator in _sides(root)}
     for operator in operators:
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
@@ -92,20 +100,9 @@ def _stored(
         with counted(catalyst.spark.sparkContext, "following lineage"):
             stored = catalyst.plan(unheard(rows, "localCheckpoint"))
             if here.id in sides:
-                _check_partitions(users, here, stored)
+                check_partitions(users, here, stored)
         kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
     return with_kept(catalyst, root, kept)
-
-
-def _check_partitions(users: Catalyst, operator: PlanOperator, stored: Node) -> None:
-    """Raise NondeterminismError if the rows are in other partitions than those that the user's query has there."""
-    theirs = users.frame(operator.plan(users))._jdf.queryExecution().toRdd().getNumPartitions()
-    ours = stored.rdd().getNumPartitions()
-    if ours != theirs:
-        raise NondeterminismError(
-            f"A function takes whole partitions of {operator}, {theirs} in the query and {ours} where its rows are numbered",
-            remedy="Repartition by a column before the function, or put df.localCheckpoint() there.",
-        )
 
 
 def with_kept(catalyst: Catalyst, root: PlanOperator, kept: Mapping[int, Kept]) -> PlanOperator:
