@@ -6,6 +6,8 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from bigdebug.spark.gateway import classes
+
 _DECLARED = {
     "getClass": "java.lang.Object", "toString": "java.lang.Object", "getName": "java.lang.Class",
     "inputSplit": "org.apache.spark.rdd.HadoopPartition", "serializableHadoopSplit": "org.apache.spark.rdd.NewHadoopPartition",
@@ -20,6 +22,7 @@ class Streams:
 
     def __init__(self, sc: SparkContext) -> None:
         self._sc: Any = sc
+        self._jvm = classes(self._sc._jvm)
         self._functions: dict[str, Any] = {}
         self._streaming: Any = None
 
@@ -33,7 +36,7 @@ class Streams:
 
     def of_sequence(self, sequence: Any) -> Any:
         """A stream of the objects in a Scala sequence."""
-        return self._sc._jvm.scala.jdk.javaapi.CollectionConverters.asJava(sequence).stream()
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(sequence).stream()
 
     def mapped(self, stream: Any, *methods: str) -> Any:
         """A stream of what ``methods`` give, one on the result of the other."""
@@ -43,14 +46,14 @@ class Streams:
 
     def texts(self, stream: Any, *methods: str) -> list[str]:
         """The same as texts."""
-        text = self.mapped(stream, *methods).collect(self._sc._jvm.java.util.stream.Collectors.joining("\0"))
+        text = self.mapped(stream, *methods).collect(self._jvm.java.util.stream.Collectors.joining("\0"))
         return str(text).split("\0") if text else []
 
     def _function(self, name: str, method: Any = None) -> Any:
         """A Java method as a java.util.function.Function."""
         if name not in self._functions:
             method = method or self._class(_DECLARED[name]).getMethod(name, self._array("java.lang.Class"))
-            invoke = self._sc._jvm.java.lang.invoke
+            invoke = self._jvm.java.lang.invoke
             handle = invoke.MethodHandles.publicLookup().unreflect(method)
             kind = self._class("java.util.function.Function")
             self._functions[name] = invoke.MethodHandleProxies.asInterfaceInstance(kind, handle)
@@ -63,10 +66,10 @@ class Streams:
         return self._streaming
 
     def _class(self, name: str) -> Any:
-        return self._sc._jvm.java.lang.Class.forName(name)
+        return self._jvm.java.lang.Class.forName(name)
 
     def _array(self, kind: str, *values: Any) -> Any:
-        array = self._sc._gateway.new_array(getattr(self._sc._jvm, kind), len(values))
+        array = self._sc._gateway.new_array(getattr(self._jvm, kind), len(values))
         for number, value in enumerate(values):
             array[number] = value
         return array

@@ -8,7 +8,7 @@ from functools import cached_property, reduce
 from typing import Any
 
 import pyarrow as pa
-from py4j.java_gateway import JavaObject, is_instance_of
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, functions
@@ -17,6 +17,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
 
 from bigdebug.errors import TooLargeError
+from bigdebug.spark.gateway import classes
 from bigdebug.spark.jobs import counted
 
 Node = Any
@@ -39,7 +40,7 @@ class Catalyst:
     def __init__(self, spark: Any, jsession: Any = None) -> None:
         """``jsession`` is the session in the JVM in which plans run; that of ``spark`` if None."""
         self.spark = spark
-        self.jvm = spark._jvm
+        self.jvm = classes(spark._jvm)
         self.jsession = spark._jsparkSession if jsession is None else jsession
         catalyst = self.jvm.org.apache.spark.sql.catalyst
         self._plans = catalyst.plans.logical
@@ -60,7 +61,7 @@ class Catalyst:
 
     def is_a(self, value: Any, name: str) -> bool:
         """Whether a value of the JVM is an instance of a class."""
-        return isinstance(value, JavaObject) and bool(is_instance_of(self.spark.sparkContext._gateway, value, name))
+        return isinstance(value, JavaObject) and bool(self.jvm.py4j.reflection.TypeUtil.isInstanceOf(name, value))
 
     def asks_clock(self, expression: Expr) -> bool:
         """Whether a current time, date or user is somewhere in an expression."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from pyspark.sql import DataFrame
 
@@ -28,6 +29,22 @@ from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.trace.names import Names
 
+_T = TypeVar("_T")
+
+
+class _Once(cached_property[_T]):
+    """Found by one thread, though think time and the user may ask for it at the same time: names of two readings do not match."""
+
+    @overload
+    def __get__(self, questions: None, owner: type[Any] | None = None) -> _Once[_T]: ...
+    @overload
+    def __get__(self, questions: object, owner: type[Any] | None = None) -> _T: ...
+    def __get__(self, questions: Any, owner: type[Any] | None = None) -> Any:
+        if questions is None:
+            return self
+        with questions.reading:
+            return super().__get__(questions, owner)
+
 
 class Questions:
     """What can be asked about the query of one run, under the conditions under which it ran."""
@@ -41,6 +58,7 @@ class Questions:
         self._steps: dict[frozenset[int], Steps] = {}
         self._completing: dict[frozenset[int], Absences] = {}
         self._settled: set[int] = set()
+        self.reading = threading.RLock()
         self.declared: Declared | None = None
         self.built: list[Built] = []
 
@@ -59,11 +77,11 @@ class Questions:
         answering(self._spark.sparkContext)
         self._conditions.result().check(self.catalyst)
 
-    @cached_property
+    @_Once
     def root(self) -> PlanOperator:
         return with_misses(self.catalyst, quiet(self.catalyst, self._executed or read(self.catalyst, self._plan)))
 
-    @cached_property
+    @_Once
     def _held(self) -> PlanOperator:
         """The query as it is asked: what functions make of many rows stays as it is from one job to the next."""
         return holding(self.catalyst, self.users, self.root)
@@ -95,7 +113,7 @@ class Questions:
         plan = quiet(self.catalyst, read(self.catalyst, Catalyst.plan(frame))).node
         return next((operator.id for operator in reversed(list(self.root)) if operator.node.sameResult(plan)), None)
 
-    @cached_property
+    @_Once
     def leaves(self) -> dict[int, Leaf]:
         """The sources, by operator."""
         return leaves_of(self.catalyst, self.root)
@@ -104,7 +122,7 @@ class Questions:
     def graph(self) -> OperatorGraph:
         return graph_of(self.root, {i: leaf.dataset for i, leaf in self.leaves.items()})
 
-    @cached_property
+    @_Once
     def unsettled(self) -> frozenset[int]:
         """The ids of the columns that depend on the order in which rows arrive.
 
@@ -127,13 +145,14 @@ class Questions:
         """
         self.check()
         stops = frozenset(others)
-        if stops not in self._steps:
-            steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops), self.unsettled)
-            for operator in self._held:
-                if operator.name != "Limit" or operator.id != self.root.id:
-                    self._settle(steps, operator)
-            self._steps[stops] = steps
-        return self._steps[stops]
+        with self.reading:
+            if stops not in self._steps:
+                steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops), self.unsettled)
+                for operator in self._held:
+                    if operator.name != "Limit" or operator.id != self.root.id:
+                        self._settle(steps, operator)
+                self._steps[stops] = steps
+            return self._steps[stops]
 
     def index(self, records: Names | None) -> Sequence[Built]:
         """Index what will be asked, everything if nobody declared it; ``records`` are the names of the result's rows, if known."""

@@ -241,9 +241,7 @@ class Steps:
             names = todo.pop(level)
             if level in goals:
                 found[level] = names
-            elif (self.above[level] is None) if ahead else level in self._leaves:
-                continue  # an end of the query that is no goal
-            else:
+            elif not self._ends(level, ahead):
                 more = self.step({level: names}, ahead, ways)
                 _merge(todo, more)
                 _merge(visited, more)
@@ -255,11 +253,15 @@ class Steps:
         for level, names in start.items():
             if names is not None and not len(names):
                 continue
-            if self.above[level] is None if ahead else level in self._leaves:
+            if self._ends(level, ahead):
                 _merge(found, {level: names})
             else:
                 _merge(found, self.ahead(level, names) if ahead else self.back(level, names, ways))
         return found
+
+    def _ends(self, level: int, ahead: bool) -> bool:
+        """Whether the query goes no further."""
+        return self.above[level] is None if ahead else level in self._leaves
 
     def peers(self, level: int) -> Peers | None:
         operator = self._operators[level]

@@ -1,0 +1,35 @@
+"""The gateway to the JVM: classes and static methods, each looked up once.
+
+Py4J asks the JVM for each part of a name each time that it is written: five calls for ``org.apache.spark.sql.X``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from py4j.java_gateway import JavaClass, JavaPackage
+
+
+class Classes:
+    """A package or a class of the JVM; its parts are remembered."""
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._part, name)
+        if isinstance(found, (JavaPackage, JavaClass)):
+            found = Classes(found)
+        vars(self)[name] = found
+        return found
+
+    def __call__(self, *arguments: Any) -> Any:
+        """A new instance of the class."""
+        return self._part(*arguments)
+
+
+@lru_cache(maxsize=1)
+def classes(jvm: Any) -> Classes:
+    """All that a JVM knows by name."""
+    return Classes(jvm)
