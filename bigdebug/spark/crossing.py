@@ -93,7 +93,10 @@ class Crossing:
 
     def rdd_ahead(self, trace: LineageFrame, rdd: Any) -> Any:
         """The records of ``rdd`` that rows had a part in, through ``df.rdd`` of their result."""
-        sources = [known for known in definitions(rdd) if (frame := known.__dict__.get("_rows_of")) is not None and same_query(frame, trace.run.frame)]
+        sources = [
+            known for known in definitions(rdd)
+            if (frame := known.__dict__.get("_rows_of")) is not None and same_query(frame, trace.run.frame)
+        ]
         if not sources:
             raise _no_way("ahead", trace, rdd)
         rows, whole = trace.goNextAll().collect(), self._whole(rdd)
@@ -142,6 +145,9 @@ class Crossing:
                 found.append(_equal(lineage_of(run), wanted))
             elif run.questions.made_of(frame):
                 found.append(_equal(lineage_of(run), wanted).back_to(frame))
+            elif self._sources(lineage_of(run), self._checkpoints):
+                further = self.original(_equal(lineage_of(run), wanted), frame)
+                found += [] if further is None else [further]
         if len(found) < 2:
             return found[0] if found else None
         # In runs of different queries the same rows have different names: they meet in that of the frame itself.
@@ -245,5 +251,6 @@ def _no_way(direction: str, trace: Any, goal: Any) -> UnknownOperatorError:
     here = ", ".join(str(trace.run.graph[o]) for o in trace.operators)
     return UnknownOperatorError(
         f"No way leads {direction} from {here} to this {'DataFrame' if isinstance(goal, DataFrame) else 'RDD'}",
-        remedy="A trace crosses at createDataFrame(rdd) and at df.rdd, if they were called while bigdebug was attached.",
+        remedy="A trace crosses at createDataFrame(rdd) and at df.rdd, if they were called while bigdebug was attached, and behind a "
+        "checkpoint as long as something holds the DataFrame that it was taken of.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,24 @@ def test_back_behind_a_checkpoint(how: str, dbg: Any, spark: Any, lines: Any, fr
     assert sorted(trace.back_to(sums).collect()) == [Row(k=1, s=45), Row(k=3, s=55)]
     assert sorted(r.i for r in trace.back_to(frame).collect()) == list(range(1, 20, 2))
     assert trace.back_to(frame).back_to(lines).count() == 10
+
+
+def test_back_behind_checkpoints_of_checkpoints(dbg: Any, frame: Any) -> None:
+    sums = summed(frame)
+    first = sums.localCheckpoint()
+    even = first.where("k % 2 = 0")
+    result = even.localCheckpoint().agg(F.max("s").alias("m"))
+    trace = dbg.lineage(result)
+    assert sorted(r.k for r in trace.back_to(first).collect()) == [0, 2]
+    assert sorted(r.i for r in trace.back_to(frame).collect()) == list(range(0, 20, 2))
+
+
+def test_a_checkpoint_whose_original_is_gone(dbg: Any, frame: Any) -> None:
+    result = summed(frame).localCheckpoint().where("k = 1")
+    assert [r.k for r in dbg.lineage(result).goBackAll().collect()] == [1]
+    gc.collect()
+    with pytest.raises(UnknownOperatorError, match="hold the DataFrame that it was taken of"):
+        dbg.lineage(result).back_to(frame)
 
 
 def test_a_crossing_follows_all_ways(dbg: Any, spark: Any) -> None:

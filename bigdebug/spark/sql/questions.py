@@ -96,7 +96,8 @@ class Questions:
             if (found := self._operator_of(given)) is not None:
                 return found
             raise UnknownOperatorError(
-                "The query was not made of this DataFrame", value=given, remedy="Give one that it was made of, or an operator of run.graph.",
+                "The query was not made of this DataFrame", value=given,
+                remedy="Give one that it was made of, or an operator of run.graph. Behind a checkpoint, hold the DataFrame that it was taken of.",
             )
         number = getattr(given, "id", given)
         if isinstance(number, bool) or not isinstance(number, int):
