@@ -170,7 +170,7 @@ class DebugSession:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """Captured runs, oldest first."""
+        """Captured runs, oldest first; among them DataFrames that were asked about though no action on them was captured."""
         users = [run for run in self._recorder.runs if run.id not in self._recorder.crossing.runs]
         return tuple(sorted([*users, *self._frames.runs], key=lambda run: int(run.id[1:])))
 
@@ -254,7 +254,8 @@ class DebugSession:
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.
 
-        The RDDs stay; an action under capture makes a new run. Traces of a forgotten run raise NotCapturedError.
+        The RDDs stay; an action under capture makes a new run. Traces over RDDs of a forgotten run raise NotCapturedError; those over
+        DataFrames keep what they hold, and go with the last of them.
         """
         every = [*self._recorder.runs, *self._frames.runs]
         for run in every if runs is None else _each(runs):

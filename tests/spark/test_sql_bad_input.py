@@ -40,6 +40,14 @@ def test_a_condition_that_raises(dbg: Any, frame: Any) -> None:
         dbg.lineage(frame).where(3).count()
 
 
+def test_a_name_that_several_columns_have(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select id, id + 1 id, id * 2 d from range(4)")
+    trace = dbg.lineage(frame)
+    with pytest.raises(UnknownColumnError, match="Several columns have this name"):
+        trace.where({"id": 1}).count()
+    assert trace.where({"d": 2}).count() == trace.where(frame.collect()[1]).count() == 1
+
+
 def test_a_frame_of_another_session(dbg: Any, spark: Any) -> None:
     other = spark.newSession()
     with pytest.raises(NotCapturedError, match="another session"):

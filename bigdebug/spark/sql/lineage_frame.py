@@ -51,10 +51,8 @@ class LineageFrame(Rows):
                 found[operator] = matching(catalyst, plan, name, self._columns(operator), condition, steps.names)
             return found
 
-        found = self._to(self.operators, find)
-        if known is not None and base is self and known.is_where(self._steps, self.operators[0], condition):
-            found._within = (self, known)
-        return found
+        declared = known is not None and base is self and known.is_where(self._steps, self.operators[0], condition)
+        return self._to(self.operators, find, before=(self, known) if declared else None)
 
     def grouped(self, *columns: str, sums: str | Sequence[str] = ()) -> Any:
         """How many of these rows have each value of some columns, and the sums of others: a pandas frame, ordered by the values.
@@ -81,8 +79,8 @@ class LineageFrame(Rows):
         declared = self.run.questions.declared
         if len(self.operators) != 1 or declared is None or operator not in self.run.questions.leaves:
             return None
-        if self._within is not None:
-            return self._within if self._within[1] is declared else None
+        if self._before is not None:
+            return self._before if self._before[1] is declared else None
         return None if self._towards is None else (self, declared)
 
     def _above(self, operator: int) -> Names | None:
@@ -131,13 +129,15 @@ class LineageFrame(Rows):
     def goBackAll(self) -> LineageFrame:
         """All source rows that contributed."""
         questions = self.run.questions
-        found = self._walk(frozenset(questions.leaves), False)
-        if not set(self.operators) <= set(questions.leaves):
-            def towards(goals: frozenset[int]) -> Found:
-                return questions.sources(self.standing, self._others, goals)
+        sources = frozenset(questions.leaves)
+        if sources.issuperset(self.operators):
+            return self._walk(sources, ahead=False)
+        reached = self._reached(sources, ahead=False)
 
-            found._towards, found._find = towards, lambda: towards(frozenset(found.operators))
-        return found
+        def towards(goals: frozenset[int]) -> Found:
+            return questions.sources(self.standing, self._others, goals)
+
+        return self._to(reached, lambda: towards(reached), towards)
 
     def goNextAll(self) -> LineageFrame:
         """All rows of the result that these had a part in."""
@@ -179,9 +179,19 @@ class LineageFrame(Rows):
         return self._walk(frozenset([goal]), ahead, self._others | {goal})
 
     def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None) -> LineageFrame:
+        reached = self._reached(goals, ahead)
+        stops = self._others if others is None else others
+
+        def walked() -> Found:
+            return self.run.questions.steps(stops).walk(self.standing, goals, ahead)
+
+        return LineageFrame(self.run, reached, walked, stops)
+
+    def _reached(self, goals: frozenset[int], ahead: bool) -> frozenset[int]:
+        """Those of ``goals`` to which a way leads. Raises UnknownOperatorError if there is none."""
         graph = self.run.graph
         ways = {u for o in self.operators for u in (graph.downstream(o) if ahead else graph.upstream(o))}
-        reached = sorted(goals & ways)
+        reached = goals & ways
         if not goals:
             raise UnknownOperatorError("This query reads no source", remedy="There is nothing to trace back to.")
         if not reached:
@@ -190,12 +200,7 @@ class LineageFrame(Rows):
                 f"No way leads {'ahead' if ahead else 'back'} from {here} to {', '.join(str(graph[g]) for g in sorted(goals))}",
                 remedy="Trace from an operator of the same branch of the query.",
             )
-        stops = self._others if others is None else others
-
-        def walked() -> Found:
-            return self.run.questions.steps(stops).walk(self.standing, goals, ahead)
-
-        return LineageFrame(self.run, reached, walked, stops)
+        return reached
 
     def _step(self, n: int, ahead: bool) -> LineageFrame:
         n = whole(n, "a trace goes by a whole number of steps")
@@ -214,8 +219,11 @@ class LineageFrame(Rows):
 
         return self._to(reached, find)
 
-    def _to(self, operators: Iterable[int], find: Callable[[], Found]) -> LineageFrame:
-        return LineageFrame(self.run, operators, find, self._others)
+    def _to(
+        self, operators: Iterable[int], find: Callable[[], Found], towards: Callable[[frozenset[int]], Found] | None = None,
+        before: tuple[LineageFrame, Declared | None] | None = None,
+    ) -> LineageFrame:
+        return LineageFrame(self.run, operators, find, self._others, towards=towards, before=before)
 
     def named(self, names: Names) -> LineageFrame:
         """The rows with these names."""
@@ -288,9 +296,7 @@ class LineageFrame(Rows):
                 return {operator: self._at(operator) for operator in here}
             return self._towards(frozenset(here))
 
-        found = self._to(here, find)
-        found._towards = self._towards
-        return found
+        return self._to(here, find, self._towards)
 
 
 def lineage_of(run: FrameRun) -> LineageFrame:

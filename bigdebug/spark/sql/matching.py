@@ -94,6 +94,12 @@ def _pairs(known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:
     strange = [name for name in values if name not in by_name]
     if strange:
         raise UnknownColumnError("The query has no such column", value=strange[0], remedy=f"It has {', '.join(by_name)}.")
+    if len(by_name) < len(known):
+        names = [a.name() for a in known]
+        if repeated := [name for name in values if names.count(name) > 1]:
+            raise UnknownColumnError(
+                "Several columns have this name", value=repeated[0], remedy="Give a Row of the result with all its columns, or rename them.",
+            )
     return [(by_name[name], value) for name, value in values.items()]
 
 

@@ -27,22 +27,21 @@ _RID = "__bigdebug_rid"
 class Rows:
     """Rows at operators of a query. A row of a source is named by its rid.
 
-    ``others`` are operators inside a segment at which the trace may stand besides.
+    ``others`` are operators inside a segment at which the trace may stand besides. ``towards`` finds the rows at some operators
+    alone, these or others on the way here. ``before`` is the trace before a condition that was declared, with what was declared.
     """
 
     def __init__(
         self, run: FrameRun, operators: Iterable[int], standing: Callable[[], Found], others: frozenset[int] = frozenset(),
-        whole_result: bool = False,
+        whole_result: bool = False, towards: Callable[[frozenset[int]], Found] | None = None, before: Any = None,
     ) -> None:
         self.run = run
         self.operators = tuple(sorted(operators))
         self._others = others
         self._whole = whole_result
+        self._towards = towards
+        self._before = before
         self._find: Callable[[], Found] | None = standing
-        self._towards: Callable[[frozenset[int]], Found] | None = None
-        """Finds the rows at some of the operators, where the way there is known, and only at those."""
-        self._within: Any = None
-        """The trace before a condition that was declared, and what was declared."""
         self._standing: Found = {}
 
     # ---- where it stands --------------------------------------------------------------------------------------
