@@ -275,12 +275,13 @@ class Counting:
     "select * from counting(table(rows) with single partition)",
     "select k, n from rows, lateral counting(v)",
 ])
-def test_table_functions_that_see_more_than_a_row_are_refused(sql: str, dbg: Any, spark: Any, rows: Any) -> None:
+def test_table_functions_that_see_more_than_a_row_are_refused(sql: str, dbg: Any, spark: Any, rows: Any, caplog: Any) -> None:
     rows.createOrReplaceTempView("rows")
     spark.udtf.register("counting", Counting)
     frame = spark.sql(sql)
-    with dbg.capture():
+    with dbg.capture(strategy="inject"):
         result = frame.collect()
     assert result == spark.sql(sql).collect()
+    assert "bigdebug keeps nothing of collect: " in caplog.text
     with pytest.raises(UntraceableError, match=r"counting.*applyInPandas"):
         dbg.lineage(frame).goBackAll().count()

@@ -32,8 +32,6 @@ def keeping(catalyst: Catalyst, users: Catalyst, root: PlanOperator, anyway: boo
     Unless ``anyway``, nothing is kept where keeping might change what a seed draws: behind a shuffle, or over files that Spark
     would split otherwise.
     """
-    if anyway:
-        root = _with_snapshots(catalyst, root)
     operators = drawing(catalyst, root, limits=anyway)
     if not anyway and not all(map(_undisturbed, operators)):
         return root
@@ -43,6 +41,7 @@ def keeping(catalyst: Catalyst, users: Catalyst, root: PlanOperator, anyway: boo
             raise UntraceableError(f"What {operator} draws cannot be kept", value=operator.node.simpleString(5))
     drawn = {operator.id for operator in operators}
     if anyway:  # which rows share a partition, and what a function makes of many rows, is a matter of the run too
+        root = _with_snapshots(catalyst, root)
         held = _held(root)
         operators = [o for o in root if o.id in drawn or o in held]
     return _stored(catalyst, users, root, operators, drawn)

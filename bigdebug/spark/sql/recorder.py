@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from bigdebug.errors import BigdebugError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.jobs import answering
@@ -163,7 +164,8 @@ class FrameRecorder:
             if action.executed is not root:
                 action.frame_to_run = users.frame(action.executed.plan(users))
         except Exception as trouble:  # the user's job comes first, and fails by itself if that is why
-            log.info("bigdebug keeps nothing of %s: %s", action.name, trouble)
+            level = logging.WARNING if anyway and isinstance(trouble, BigdebugError) else logging.INFO
+            log.log(level, "bigdebug keeps nothing of %s: %s", action.name, trouble)
 
     def _note(self, action: Action, conditions: Future[Conditions], capture: OpenCapture) -> None:
         value = action.result
