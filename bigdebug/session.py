@@ -180,9 +180,10 @@ class DebugSession:
 
         ``strategy`` says where the lineage of RDDs lives: "inject" keeps it beside the tasks, "lazy" keeps counts and
         digests and derives tables when a trace first needs them, "auto" keeps what is not too large (Titian 4.7).
-        DataFrames run as they are and are asked later ("lazy"); "auto" keeps what a query draws (rand, samples, clocks)
-        where that changes nothing, "inject" keeps it always, and limits too, and indexes the rest at once; "defer"
-        builds indexes in think time (Smoke 3.2).
+        DataFrames run as they are and are asked later ("lazy"); "auto" writes the time into queries that ask a clock, and keeps
+        what they draw (rand, samples) where that changes nothing and is little: collect() and its like, over at most 256 MiB;
+        "inject" keeps it for all actions but writes, and limits too, and indexes the rest at once; "defer" builds indexes in
+        think time (Smoke 3.2).
         """
         if not isinstance(name, str | None):
             raise TypeError(f"the name of a capture is text, not {name!r}; dbg.capture('errors'), or none at all")

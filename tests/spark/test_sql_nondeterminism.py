@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Window
+from pyspark.sql import Observation, Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
@@ -134,3 +134,93 @@ def test_strategies_agree(dbg: Any, numbers: Any, tmp_path: Path) -> None:
             assert dbg.wait_for_indexes(60)
         found.append(dbg.lineage(frame).where(row).goBackAll().rids().tolist())
     assert found == [found[0]] * 4
+
+
+def test_a_query_has_one_time(dbg: Any, spark: Any) -> None:
+    frame = spark.range(3).withColumn("a", F.current_timestamp()).where(F.col("a") == F.current_timestamp())
+    with dbg.capture() as run:
+        rows = frame.collect()
+        assert frame.count() == 3
+    assert len(rows) == 3
+    assert [r.id for r in dbg.lineage(run.runs[0]).where(rows[1]).goBackAll()["range"].collect()] == [1]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "inject"])
+def test_what_is_cached_is_not_drawn_again(strategy: str, dbg: Any, spark: Any) -> None:
+    for drawn in (F.current_timestamp(), F.rand(), F.udf(random.random, "double", useArrow=False).asNondeterministic()()):
+        frame = spark.range(3).withColumn("t", drawn).cache()
+        before = frame.collect()
+        with dbg.capture(strategy=strategy):
+            assert frame.collect() == before
+        with pytest.raises(NondeterminismError):
+            dbg.lineage(frame).where(before[0]).goBackAll().count()
+        frame.unpersist()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "inject"])
+def test_observations_are_told(strategy: str, dbg: Any, spark: Any) -> None:
+    seen = Observation()
+    frame = spark.range(9).withColumn("r", F.rand()).observe(seen, F.count("*").alias("n"))
+    with dbg.capture(strategy=strategy):
+        assert len(frame.collect()) == 9
+    assert seen.get == {"n": 9}
+
+
+def test_a_with_that_draws_is_drawn_once(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("with c as (select id, uuid() u from range(5)) select a.id from c a join c b on a.u = b.u")
+    for strategy in ("auto", "inject"):
+        with dbg.capture(strategy=strategy):
+            assert len(frame.collect()) == 5
+
+
+def test_a_look_at_few_rows_computes_few(dbg: Any, spark: Any) -> None:
+    calls = spark.sparkContext.accumulator(0)
+
+    def drawn(x: Any) -> Any:
+        calls.add(1)
+        return random.random()
+
+    frame = spark.range(0, 100_000, 1, 50).withColumn("r", F.udf(drawn, "double").asNondeterministic()("id"))
+    with dbg.capture():
+        assert len(frame.take(2)) == 2
+    assert calls.value < 50_000
+
+
+@pytest.mark.parametrize("sql", [
+    "select * from (select k, first_value(id) o from t group by k) where o > 3",
+    "select * from (select -1L k, 0L o union all select k, first(id) from t group by k) where o > 3",
+    "select * from t where id > (select first(id) from t)",
+    "select k, count(*) from (select k, percentile_approx(id, 0.5) p from t group by k) group by p, k",
+])
+def test_orders_of_arrival_decide_nothing_anywhere(sql: str, dbg: Any, spark: Any, numbers: Any) -> None:
+    numbers.createOrReplaceTempView("t")
+    with pytest.raises(NondeterminismError, match="depends on the order in which rows arrived"):
+        dbg.lineage(spark.sql(sql)).goBackAll().count()
+
+
+def test_a_question_decides_by_no_order_of_arrival(dbg: Any, numbers: Any) -> None:
+    lists = numbers.groupBy("k").agg(F.first("id").alias("one"))
+    with dbg.capture():
+        lists.count()
+    for condition in ("one = 3", {"one": 3}, F.col("one") == 3, lambda row: row.one == 3):
+        with pytest.raises(NondeterminismError, match="decides by one"):
+            dbg.lineage(lists).where(condition).count()
+    assert dbg.lineage(lists).where("k = 3").goBackAll()["numbers.parquet"].count() == 143
+
+
+def test_the_first_of_a_window(dbg: Any, numbers: Any) -> None:
+    by = Window.partitionBy("k")
+    frame = numbers.withColumn("f", F.first("id").over(by.orderBy("id"))).where("f = 3")
+    assert dbg.lineage(frame).where("id = 10").goBackAll()["numbers.parquet"].count() == 2
+    tied = numbers.withColumn("f", F.first("id").over(by.orderBy(F.col("id") % 2)))
+    with pytest.raises(NondeterminismError, match="counts rows in an order"):
+        dbg.lineage(tied).where("id = 10").goBackAll().count()
+
+
+def test_rdds_that_draw_in_secret_are_found_by_their_result(dbg: Any, spark: Any) -> None:
+    rdd = spark.sparkContext.parallelize(range(1000), 2).map(lambda i: (i % 5, random.random()))
+    frame = spark.createDataFrame(rdd, "k int, x double").where("x > 0.5").groupBy("k").count()
+    with dbg.capture():
+        row = frame.collect()[0]
+    with pytest.raises(NondeterminismError, match="gave the row"):
+        dbg.lineage(frame).where(row).goBackAll().collect()

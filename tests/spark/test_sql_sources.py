@@ -135,3 +135,64 @@ def test_a_source_that_cannot_be_read_again_is_refused_or_kept(dbg: Any, spark: 
         assert back.inputs == ("ticking",)
         assert sorted(r.i % 2 for r in back.collect()) == [row.k] * 5
         assert sum(r.t for r in back.collect()) == pytest.approx(row.s)
+
+
+def test_files_that_were_added(dbg: Any, spark: Any) -> None:
+    spark.range(10).selectExpr("id", "id % 2 k").coalesce(1).write.mode("overwrite").saveAsTable("growing")
+    try:
+        frame = spark.table("growing").groupBy("k").count()
+        with dbg.capture():
+            frame.collect()
+        assert dbg.lineage(frame).where({"k": 0}).goBackAll()["growing"].count() == 5
+        spark.sql("insert into growing values (100, 0)")
+        with pytest.raises(SourceChangedError, match="was not there when the query ran"):
+            dbg.lineage(frame).where({"k": 0}).goBackAll()["growing"].collect()
+    finally:
+        spark.sql("drop table growing")
+
+
+def test_two_listings_of_a_folder_are_two_sources(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "days")
+    spark.range(3).coalesce(1).write.parquet(path)
+    before = spark.read.parquet(path)
+    spark.range(10, 12).coalesce(1).write.mode("append").parquet(path)
+    both = before.selectExpr("'before' w", "id").union(spark.read.parquet(path).selectExpr("'after' w", "id"))
+    trace = dbg.lineage(both)
+    for w, id_ in (("before", 1), ("after", 11)):
+        back = trace.where(f"w = '{w}' and id = {id_}").goBackAll()
+        assert sorted(r.id for name in back.inputs for r in back[name].collect()) == [id_]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "inject"])
+def test_lines_that_are_dropped_by_what_is_read(strategy: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "lines.csv").write_text("1,1,1\n2,1,oops\n3,2,3\n4,1,4\n")
+    frame = spark.read.schema("id int, k int, v int").option("mode", "DROPMALFORMED").csv(str(tmp_path / "lines.csv")).groupBy("k").count()
+    plain = sorted(frame.collect())
+    with dbg.capture(strategy=strategy):
+        assert sorted(frame.collect()) == plain
+    with pytest.raises(UntraceableError, match=r"DROPMALFORMED.*PERMISSIVE"):
+        dbg.lineage(frame).where("k = 1").goBackAll().collect()
+
+
+def test_files_that_are_cached_have_the_same_rids(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    spark.range(60).selectExpr("id", "id % 3 k").repartition(5).write.csv(str(tmp_path / "lines"))
+    frame = spark.read.schema("id long, k long").csv(str(tmp_path / "lines")).cache()
+    assert frame.count() == 60
+    trace = found(dbg, frame, 1)
+    ids = sorted(r.id for r in trace.collect())
+    assert ids == list(range(1, 60, 3)) == sorted(trace.toPandas().id)
+    assert len(trace.origins()) == 20
+    frame.unpersist()
+    assert sorted(r.id for r in trace.collect()) == ids
+
+
+def test_a_condition_is_what_the_session_knows_now(dbg: Any, spark: Any) -> None:
+    frame = spark.range(10).groupBy(F.expr("id % 3 k")).count()
+    for low in (2, 6):
+        with dbg.capture():
+            frame.collect()
+        spark.udf.register("late", lambda x, low=low: x > low, "boolean")
+        spark.range(low, 9).createOrReplaceTempView("suspects")
+        back = dbg.lineage(frame).goBackAll()["range"]
+        assert sorted(r.id for r in back.where("late(id)").collect()) == list(range(low + 1, 10))
+        assert sorted(r.id for r in back.where("id in (select id from suspects)").collect()) == list(range(low, 9))

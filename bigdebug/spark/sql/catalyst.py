@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, reduce
@@ -27,6 +28,11 @@ _COLUMN: Any = ClassicColumn
 """Its __new__ is declared to give PySpark's abstract one."""
 
 _NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")
+
+_UNKNOWN = 1 << 60
+"""What Spark takes the size of a source for that does not tell is not less."""
+
+_SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
@@ -66,6 +72,33 @@ class Catalyst:
     def asks_clock(self, expression: Expr) -> bool:
         """Whether a current time, date or user is somewhere in an expression."""
         return bool(expression.containsPattern(self._current))
+
+    def at_one_time(self, plan: Node) -> Node:
+        """The plan with its clocks replaced by the time that it is now; itself if there are none."""
+        if not self.asks_clock(plan):
+            return plan
+        fixed = self.rule("ComputeCurrentTime").apply(plan)
+        return plan if fixed.fastEquals(plan) else fixed
+
+    def reads_cache(self, frame: Any) -> int:
+        """How many times a query reads what is cached."""
+        return sum(leaf.nodeName() == "InMemoryRelation" for leaf in self.leaves(frame._jdf.queryExecution().withCachedData()))
+
+    def size(self, plan: Node) -> int:
+        """Bytes of the sources of a plan, of those that tell."""
+        sizes = [int(str(leaf.stats().sizeInBytes())) for leaf in self.leaves(plan)]
+        return sum(size for size in sizes if size < _UNKNOWN)
+
+    @staticmethod
+    def shares(plan: Node) -> bool:
+        """Whether a plan reads a CTE several times: Spark computes one that draws once."""
+        read = re.findall(r"CTERelationRef (\d+)", plan.toString())
+        return len(set(read)) < len(read)
+
+    @staticmethod
+    def observes(plan: Node) -> bool:
+        """Whether a plan tells an Observation of the rows that pass."""
+        return any(line.lstrip(" :+-").startswith("CollectMetrics ") for line in plan.toString().split("\n"))
 
     @staticmethod
     def samples(plan: Node) -> bool:
@@ -123,9 +156,13 @@ class Catalyst:
 
     def splits(self, leaf: Node) -> list[tuple[str, int]]:
         """The file, and the first byte in it, that each partition of a relation of files reads; each reads one."""
-        scan = self.frame(leaf)._jdf.queryExecution().sparkPlan().collectLeaves().head()
-        parts = [p.files()[0] for p in self.items(scan.inputRDDs().head().filePartitions())]
-        return [(part.urlEncodedPath(), part.start()) for part in parts]
+        return [part for [part] in self.scanned(self.frame(leaf))]
+
+    def scanned(self, frame: Any) -> list[list[tuple[str, int]]]:
+        """For each partition of files that a query without shuffles reads, the files, and the first byte in each."""
+        scans = [s for s in self.items(frame._jdf.queryExecution().executedPlan().collectLeaves()) if self.is_a(s, _SCAN)]
+        parts = [part for scan in scans for part in self.items(scan.inputRDDs().head().filePartitions())]
+        return [[(file.urlEncodedPath(), file.start()) for file in part.files()] for part in parts]
 
     def with_children(self, node: Node, children: Sequence[Node]) -> Node:
         return node.withNewChildren(self.seq(children))
@@ -187,6 +224,10 @@ class Catalyst:
     def renamed(self, expression: Expr, column: Expr) -> Expr:
         """``expression`` in the place of a column: under its name and id."""
         return self._expressions.Alias(expression, column.name(), column.exprId(), self.seq([]), self._nothing, self.seq([]))
+
+    def collation_key(self, expression: Expr) -> Expr:
+        """Bytes that are equal where text is, as its collation has it."""
+        return self._expressions.CollationKey(expression)
 
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)

@@ -11,7 +11,7 @@ from bigdebug.errors import SourceChangedError
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.trace.origins import Stamp
 
-_FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+_HADOOP = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,24 @@ class Conditions:
     jsession: Any
     stamps: Mapping[str, Stamp]
 
-    def check(self, catalyst: Catalyst) -> None:
-        """Raise SourceChangedError if a file is not what it was."""
+    def check(self, catalyst: Catalyst, plan: Node) -> None:
+        """Raise SourceChangedError if a file of the query's sources is not what it was, or was not there."""
+        if added := _files(catalyst, plan) - self.stamps.keys():
+            raise SourceChangedError(f"{min(added)} was not there when the query ran", remedy="Run the query again under capture.")
         for path, stamp in _now(catalyst, self.stamps).items():
             if stamp != self.stamps[path]:
                 what = "is gone" if stamp is None else "has changed"
-                raise SourceChangedError(f"{path} {what} since the query read it", remedy="Run the query again under capture.")
+                raise SourceChangedError(f"{path} {what} since the query ran", remedy="Run the query again under capture.")
 
 
 def stamps_of(catalyst: Catalyst, plan: Node) -> dict[str, Stamp]:
     """The stamps of all files below a plan, by URI. A file that is not there has none."""
-    files: set[str] = set()
-    for leaf in catalyst.leaves(plan):
-        if leaf.nodeName() == "LogicalRelation" and catalyst.is_a(leaf.relation(), _FILES):
-            files.update(catalyst.files(leaf))
-    return {path: stamp for path, stamp in _now(catalyst, sorted(files)).items() if stamp is not None}
+    return {path: stamp for path, stamp in _now(catalyst, sorted(_files(catalyst, plan))).items() if stamp is not None}
+
+
+def _files(catalyst: Catalyst, plan: Node) -> set[str]:
+    relations = [leaf for leaf in catalyst.leaves(plan) if leaf.nodeName() == "LogicalRelation"]
+    return {path for leaf in relations if catalyst.is_a(leaf.relation(), _HADOOP) for path in catalyst.files(leaf)}
 
 
 def _now(catalyst: Catalyst, files: Iterable[str]) -> dict[str, Stamp | None]:

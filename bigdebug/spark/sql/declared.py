@@ -14,7 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError
-from bigdebug.spark.sql.catalyst import Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.indexes import Built, build, keys_of
 from bigdebug.spark.sql.leaves import Leaf
@@ -57,10 +57,11 @@ class Cube:
 
 
 class Declared:
-    """A workload and the indexes that one run has of it."""
+    """A workload and the indexes that one run has of it. Conditions are what the user's session takes them for."""
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, users: Catalyst) -> None:
         self.workload = workload
+        self._users = users
         self._selected: dict[int, Selected] = {}
         self._cubes: dict[int, Cube] = {}
 
@@ -102,7 +103,7 @@ class Declared:
         c = steps.catalyst
         plan, rid = leaf.named(c)
         if self.workload.where is not None:
-            plan = c.plan(c.frame(plan).where(self.workload.where))
+            plan = filtered(self._users, plan, self.workload.where)
         known = {a.name(): a for a in c.items(plan.output())}
         riding = [c.alias(known[value], f"__bigdebug_value_{i}") for i, value in enumerate(values)]
         # Values ride along as the names of levels that there are not.
@@ -168,8 +169,8 @@ class Declared:
     def is_where(self, steps: Steps, leaf: int, condition: Any) -> bool:
         """Whether a condition is the declared one."""
         declared = self.workload.where
-        given = None if declared is None else _condition(steps, leaf, condition)
-        return given is not None and bool(given.semanticEquals(_condition(steps, leaf, declared)))
+        given = None if declared is None else self._condition(steps, leaf, condition)
+        return given is not None and bool(given.semanticEquals(self._condition(steps, leaf, declared)))
 
     def _value(self, steps: Steps, leaf: int, condition: Any) -> pa.Array | None:
         """The value that a condition asks of the column by which rids are partitioned, none if it can hold for none.
@@ -186,7 +187,7 @@ class Declared:
                 return None
             value = F.lit(condition[column])
         else:
-            given = _condition(steps, leaf, condition)
+            given = self._condition(steps, leaf, condition)
             if given is None or given.nodeName() not in ("EqualTo", "EqualNullSafe"):
                 return None
             safe = given.nodeName() == "EqualNullSafe"
@@ -200,16 +201,15 @@ class Declared:
         found = array_of(c.table(plan, {"v": plan.output().head()})["v"])
         return found if safe else found.drop_null()
 
-
-def _condition(steps: Steps, leaf: int, condition: Any) -> Expr | None:
-    """A condition on the columns of a source, as Spark understands it; None if it is something else."""
-    if not isinstance(condition, str | Column):
-        return None
-    try:
-        plan = filtered(steps.catalyst, steps.operator(leaf).node, condition)
-        return plan.condition() if plan.nodeName() == "Filter" else None  # else hidden columns are asked
-    except UnknownColumnError:
-        return None
+    def _condition(self, steps: Steps, leaf: int, condition: Any) -> Expr | None:
+        """A condition on the columns of a source, as Spark understands it; None if it is something else."""
+        if not isinstance(condition, str | Column):
+            return None
+        try:
+            plan = filtered(self._users, steps.operator(leaf).node, condition)
+            return plan.condition() if plan.nodeName() == "Filter" else None  # else hidden columns are asked
+        except UnknownColumnError:
+            return None
 
 
 def _keys(columns: Mapping[str, Expr]) -> int:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.reading import PlanOperator
 
-_CLOCKS = {"CurrentTimestamp", "CurrentDate", "CurrentTime", "Now", "LocalTimestamp", "CurrentBatchTimestamp"}
-"""Expressions that Spark takes for deterministic, since they are constants within one execution."""
+_PLACES = {"CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}
+"""Expressions that ask the session, which is that of then. What Spark replaces besides, for one execution, are clocks."""
 
-_ARRIVAL = re.compile(r"\b(first|last|any_value|collect_list|array_agg|collect_set|listagg|string_agg|mode|min_by|max_by)\(")
-"""How such functions are written."""
+_FIRST = re.compile(r"\b(first|last|any|nth)(_value)?\(")
+_ARRIVAL = re.compile(
+    r"\b(collect_list|array_agg|collect_set|listagg|string_agg|mode|min_by|max_by|approx_top_k\w*|kll_\w+"
+    r"|percentile_approx|approx_percentile|histogram_numeric|hll_sketch_agg|theta_\w+)\("
+)
+"""How functions are written whose value depends on the order in which rows arrive; those of the first in the order that there is."""
+
+_SETTLE = "Decide by columns that another order leaves as they are, or put df.localCheckpoint() below."
 
 _INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
 
-_DECIDING = {"Filter", "Join", "Sort", "Window", "Generate", "Expand"}
+_DECIDING = {"Filter", "Join", "AsOfJoin", "Sort", "Window", "Generate", "Expand"}
 
 
 def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> frozenset[int]:
@@ -56,7 +62,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
             arrival = True
         if operator.name in _DECIDING or operator.name == "Aggregate":
             asked = catalyst.items(node.groupingExpressions()) if operator.name == "Aggregate" else expressions
-            _check_decisions(catalyst, operator, asked, unsettled)
+            check_decisions(catalyst, operator, asked, unsettled)
         _spread(catalyst, operator, arrival, unsettled)
     return frozenset(unsettled)
 
@@ -64,7 +70,14 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
 def _by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
     """Whether an aggregate depends on the order in which rows arrive; Spark 4.3 takes it for deterministic."""
     made = {"Aggregate": "aggregateExpressions", "Window": "windowExpressions"}.get(operator.name)
-    return made is not None and any(_ARRIVAL.search(column.sql()) for column in catalyst.items(getattr(operator.node, made)()))
+    return made is not None and any(_arrives(operator, column) for column in catalyst.items(getattr(operator.node, made)()))
+
+
+def _arrives(operator: PlanOperator, column: Expr) -> bool:
+    """Whether a column of an aggregate or a window is made by such a function; ties of a window's order, ``peers.py`` looks for."""
+    ordered = operator.name == "Window" and not operator.node.orderSpec().isEmpty()
+    said = column.sql()
+    return bool(_ARRIVAL.search(said) or (not ordered and _FIRST.search(said)))
 
 
 def _numbers(catalyst: Catalyst, window: PlanOperator) -> bool:
@@ -89,10 +102,10 @@ def drawing(catalyst: Catalyst, root: PlanOperator, limits: bool) -> list[PlanOp
 def _strange(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr]:
     """The innermost expressions that are not the same each time."""
     for expression in expressions:
-        if expression.nodeName() in _CLOCKS:
+        inner = catalyst.children(expression)
+        if not inner and expression.nodeName() not in _PLACES and catalyst.asks_clock(expression):
             yield expression
         elif not expression.deterministic() or catalyst.asks_clock(expression):
-            inner = catalyst.children(expression)
             found = list(_strange(catalyst, inner))
             if found:
                 yield from found
@@ -107,25 +120,42 @@ _PLAN = "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"
 """Its own operators are read, and checked, by themselves."""
 
 
-def _check_decisions(catalyst: Catalyst, operator: PlanOperator, expressions: Iterable[Expr], unsettled: set[int]) -> None:
+def check_decisions(catalyst: Catalyst, operator: PlanOperator, expressions: Iterable[Expr], unsettled: Collection[int]) -> None:
+    """Raise NondeterminismError if what expressions decide depends on the order in which rows arrived."""
     if not unsettled:
         return
-    for expression in expressions:
-        for attribute in catalyst.items(expression.references().toSeq()):
-            if attribute.exprId().id() in unsettled:
-                raise NondeterminismError(
-                    f"{operator} decides by {attribute.name()}, which depends on the order in which rows arrived", remedy=_INJECT,
-                )
+    for attribute in (a for expression in expressions for a in _taken(catalyst, operator, expression)):
+        if attribute.exprId().id() in unsettled:
+            raise NondeterminismError(
+                f"{operator} decides by {attribute.name()}, which depends on the order in which rows arrived", remedy=_SETTLE,
+            )
+
+
+def _taken(catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> list[Expr]:
+    """The columns that an expression of an operator is computed from; all of its subqueries' if it asks one."""
+    asked = operator.subqueries if catalyst.asks_plan(expression) else ()
+    return [*catalyst.items(expression.references().toSeq()), *(a for subquery in asked for a in catalyst.items(subquery.node.output()))]
 
 
 def _spread(catalyst: Catalyst, operator: PlanOperator, arrival: bool, unsettled: set[int]) -> None:
     """Mark the columns of an operator that depend on the order of arrival."""
     if not arrival and not unsettled:
         return
+
+    def depends(expression: Expr) -> bool:
+        return any(a.exprId().id() in unsettled for a in _taken(catalyst, operator, expression))
+
+    node = operator.node
     made = {"Aggregate": "aggregateExpressions", "Project": "projectList", "Window": "windowExpressions"}.get(operator.name)
-    if made is None:
-        return
-    for column in catalyst.items(getattr(operator.node, made)()):
-        taken = any(a.exprId().id() in unsettled for a in catalyst.items(column.references().toSeq()))
-        if taken or (arrival and (not column.deterministic() or _ARRIVAL.search(column.sql()))):
-            unsettled.add(column.exprId().id())
+    if made is not None:
+        columns = catalyst.items(getattr(node, made)())
+        found = [c for c in columns if depends(c) or (arrival and (not c.deterministic() or _arrives(operator, c)))]
+    elif operator.name in ("Union", "Expand"):  # columns by their places
+        rows = [child.node.output() for child in operator.inputs] if operator.name == "Union" else catalyst.items(node.projections())
+        found = [
+            column for column, *taken in zip(catalyst.items(node.output()), *map(catalyst.items, rows)) if any(map(depends, taken))
+        ]
+    else:  # new columns may be made of any
+        known = {a.exprId().id() for child in operator.inputs for a in catalyst.items(child.node.output())}
+        found = [] if known.isdisjoint(unsettled) else [a for a in catalyst.items(node.output()) if a.exprId().id() not in known]
+    unsettled.update(column.exprId().id() for column in found)

@@ -16,6 +16,7 @@ from pyspark.util import PythonEvalType
 
 from bigdebug.agents.grouped import named_groups
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.reading import PlanOperator
 
 GROUPED = {"FlatMapGroupsInPandas", "FlatMapGroupsInArrow"}
@@ -47,7 +48,7 @@ def exposed_groups(catalyst: Catalyst, operator: PlanOperator) -> tuple[Node, li
 
 def hashes(catalyst: Catalyst, operator: PlanOperator, side: int = 0) -> list[Expr]:
     """The name of a group, in the columns of one of the operator's inputs."""
-    keys = [catalyst.column(key) for key in _keys(catalyst, operator, side)]
+    keys = [catalyst.column(comparable(catalyst, key)) for key in _keys(catalyst, operator, side)]
     # A hash leaves NULL as it was, so that one is told from another by its place.
     parts = [part for key in keys for part in (key, key.isNull())]
     return [

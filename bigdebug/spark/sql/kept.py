@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.jobs import counted
@@ -26,8 +27,8 @@ _STILL = {"Project", "Filter", "Sample", "Generate", "Union", "Expand", "Limit"}
 """Operators that leave rows in the partitions of the sources: seeds draw the same there, with names riding along or without."""
 
 
-def keeping(catalyst: Catalyst, users: Catalyst, root: PlanOperator, anyway: bool) -> PlanOperator:
-    """The query with the rows of operators that draw kept, by jobs that run now; ``root`` itself if there are none.
+def keeping(catalyst: Catalyst, users: Catalyst, frame: Any, root: PlanOperator, anyway: bool) -> PlanOperator:
+    """The query of ``frame`` with the rows of operators that draw kept, by jobs that run now; ``root`` itself if there are none.
 
     Unless ``anyway``, nothing is kept where keeping might change what a seed draws: behind a shuffle, or over files that Spark
     would split otherwise.
@@ -35,16 +36,42 @@ def keeping(catalyst: Catalyst, users: Catalyst, root: PlanOperator, anyway: boo
     operators = drawing(catalyst, root, limits=anyway)
     if not anyway and not all(map(_undisturbed, operators)):
         return root
+    asked = {o.id for operator in root for subquery in operator.subqueries for o in subquery}
     for operator in operators:
+        if operator.id in asked:
+            raise UntraceableError(
+                f"{operator} draws within a subquery, and what it draws cannot be kept", value=operator.node.simpleString(5),
+                remedy="Make the subquery a DataFrame of its own, with localCheckpoint().",
+            )
         check_rowwise(catalyst, operator)
         if operator.name not in KEEPABLE:
             raise UntraceableError(f"What {operator} draws cannot be kept", value=operator.node.simpleString(5))
     drawn = {operator.id for operator in operators}
-    if anyway:  # which rows share a partition, and what a function makes of many rows, is a matter of the run too
-        root = _with_snapshots(catalyst, root)
-        held = _held(root)
-        operators = [o for o in root if o.id in drawn or o in held]
+    # Which rows share a partition, and what a function makes of many rows, is a matter of the run too.
+    also = {operator.id for operator in _held(root) if anyway}
+    passing = anyway and any(unreadable(catalyst, operator) for operator in root if not operator.inputs)
+    if not drawn and not also and not passing:
+        return root
+    _check_replaceable(users, frame, operators)
+    root = _with_snapshots(catalyst, root) if passing else root
+    operators = [o for o in root if o.id in drawn or o.id in also]
     return _stored(catalyst, users, root, operators, drawn)
+
+
+def _check_replaceable(users: Catalyst, frame: Any, drawing: Sequence[PlanOperator]) -> None:
+    """Raise UntraceableError if the query on kept rows would be another one for the user."""
+    plan = Catalyst.plan(frame)
+    if users.reads_cache(frame):
+        raise UntraceableError(
+            "This query reads cached rows, and what they were made of cannot be kept any more",
+            remedy="Put df.localCheckpoint() in the place of df.cache(): a trace ends there.",
+        )
+    if users.observes(plan):
+        raise UntraceableError("observe() counts the rows of the query itself", remedy="Capture the query without observe().")
+    if drawing and users.shares(plan):
+        raise UntraceableError(
+            "A WITH is read several times, and what is drawn in it is drawn once", remedy="Make it a DataFrame, with localCheckpoint().",
+        )
 
 
 def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator) -> PlanOperator:
@@ -97,9 +124,9 @@ def _stored(
         plan, name = procedures.exposed(here)
         rows = (users if here.id in sides else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
-            stored = catalyst.plan(unheard(rows, "localCheckpoint"))
             if here.id in sides:
-                check_partitions(users, here, stored)
+                check_partitions(users, here, rows)
+            stored = catalyst.plan(unheard(rows, "localCheckpoint"))
         kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
     return with_kept(catalyst, root, kept)
 

@@ -114,7 +114,7 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
         others = alike.setdefault(leaf.dataset, [])
         name = f"{leaf.dataset}#{len(others) + 1}" if others else leaf.dataset
         # Two sources may be called alike; one that is read again is the same.
-        dataset = next((known.dataset for other, known in others if other.node.sameResult(operator.node)), name)
+        dataset = next((k.dataset for other, k in others if k.files == leaf.files and other.node.sameResult(operator.node)), name)
         found[operator.id] = replace(leaf, dataset=dataset, name=name)
         others.append((operator, found[operator.id]))
     return found
@@ -124,8 +124,8 @@ def unreadable(catalyst: Catalyst, operator: PlanOperator) -> bool:
     """Whether a source need not give the same records again, in the same order, but can be read."""
     try:
         _leaf(catalyst, operator)
-    except UntraceableError:
-        return not operator.node.isStreaming() and operator.name != "UnionLoopRef"
+    except UntraceableError as refused:
+        return refused.remedy == _REREAD
     return False
 
 
@@ -133,7 +133,7 @@ def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
     """The leaf of a source; None if it has no records of its own (SELECT 1)."""
     maker = _LEAVES.get(operator.name)
     if operator.node.isStreaming():
-        raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy=_REREAD)
+        raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy="Write it to a table, and trace queries of that.")
     if operator.name == "UnionLoopRef":
         raise UntraceableError(
             f"{operator.dataset or 'A query'} is recursive (WITH RECURSIVE), and rows of a recursion have no names",
@@ -155,6 +155,11 @@ def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
         )
     files = tuple(sorted(catalyst.files(operator.node)))
     dataset = operator.dataset or _last_part(relation.location().rootPaths().head().toString())
+    if _option(relation, "mode").upper() == "DROPMALFORMED":
+        raise UntraceableError(
+            f"{operator} drops malformed records (mode DROPMALFORMED), and which these are depends on the columns that a job reads",
+            remedy="Read them with mode PERMISSIVE and filter by a column of corrupt records.",
+        )
     if relation.fileFormat().getClass().getSimpleName() != "ParquetFileFormat":
         return Leaf(operator.id, dataset, _pinned(catalyst, operator.node), _numbered(), files, counts=True, lines=_is_text(relation))
     row = _metadata(catalyst, operator.node).getField("row_index")
@@ -208,11 +213,11 @@ def _unlisted(path: Column) -> Column:
 
 
 def _pinned(catalyst: Catalyst, node: Node) -> Node:
-    """The relation, planned with the settings of the asking session: one split to a partition."""
+    """The relation, planned with the settings of the asking session: one split to a partition. What is cached of it has others."""
     relation = node.relation()
     pinned = relation.copy(
         relation.location(), relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(),
-        relation.fileFormat(), relation.options(), catalyst.jsession,
+        relation.fileFormat(), relation.options().updated("bigdebug", "pinned"), catalyst.jsession,
     )
     return catalyst.changed(node, {0: pinned})
 
@@ -239,10 +244,14 @@ def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
 
 
 def _is_text(relation: Any) -> bool:
+    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and _option(relation, "wholetext") != "true"
+
+
+def _option(relation: Any, name: str) -> str:
+    """An option of a reader, empty if it was not given."""
     options = relation.options()
-    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and not (
-        options.contains("wholetext") and options.apply("wholetext") == "true"
-    )
+    found = [options.apply(key) for key in (name, name.lower()) if options.contains(key)]
+    return str(found[0]) if found else ""
 
 
 def local(uri: str) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.procedures import Extended, Name, Procedures
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import merged, places
@@ -83,7 +84,7 @@ class Limit:
         if sort.name != "Sort" or not getattr(sort.node, "global")():
             return self._procedures.extend(below, witnesses=False), 0
         rows = self._procedures.extend(sort.inputs[0], witnesses=False)
-        keys = [c.alias(order.child(), f"__bigdebug_key_{i}") for i, order in enumerate(c.items(sort.node.order()))]
+        keys = [c.alias(comparable(c, order.child()), f"__bigdebug_key_{i}") for i, order in enumerate(c.items(sort.node.order()))]
         plan = c.with_children(sort.node, [c.extended(rows.plan, keys)])
         names = (*rows.names, *(Name(-1 - i, key.toAttribute()) for i, key in enumerate(keys)))
         return self._procedures.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)

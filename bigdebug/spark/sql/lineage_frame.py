@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from pyspark import RDD
@@ -14,6 +15,7 @@ from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRec
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.declared import Declared
+from bigdebug.spark.sql.determinism import check_decisions
 from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import recognized
@@ -37,7 +39,7 @@ class LineageFrame(Rows):
         base, known = self._pushed(self.operators[0]) or (self, None)
 
         def find() -> Found:
-            steps, catalyst = self._steps, self.run.questions.catalyst
+            steps, questions = self._steps, self.run.questions
             operator = self.operators[0]
             if known is not None and (names := base._above(operator)) is not None:
                 rids = known.chosen(steps, operator, names, condition, base is not self)
@@ -45,10 +47,11 @@ class LineageFrame(Rows):
                     return {operator: rids}
             if self._whole and (rows := recognized(self.run, steps, condition)) is not None:
                 return {operator: rows}
+            decides = partial(check_decisions, questions.catalyst, questions.operators[operator], unsettled=questions.unsettled)
             found = {}
             for operator in self.operators:  # of a source that is read several times, there are several
                 plan, name = steps.rows(operator, self._at(operator))
-                found[operator] = matching(catalyst, plan, name, self._columns(operator), condition, steps.names)
+                found[operator] = matching(questions.users, plan, name, self._columns(operator), condition, steps.names, decides)
             return found
 
         declared = known is not None and base is self and known.is_where(self._steps, self.operators[0], condition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import and_
@@ -25,23 +25,32 @@ _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
 
 
 def matching(
-    catalyst: Catalyst, plan: Node, name: Expr, columns: Any, condition: Any, names: Callable[[Node, Expr], Any],
+    users: Catalyst, plan: Node, name: Expr, columns: Any, condition: Any, names: Callable[[Node, Expr], Any],
+    deciding: Callable[[Sequence[Expr]], None],
 ) -> Any:
-    """The names of the rows of ``plan`` that match; ``columns`` are those that the user knows."""
-    frame = catalyst.frame(plan)
-    known = catalyst.items(columns)
+    """The names of the rows of ``plan`` that match; ``columns`` are those that the user knows.
+
+    What the condition speaks of is what the user's session knows now. ``deciding`` is told the expressions that it is about.
+    """
+    frame = users.frame(plan)
+    known = users.items(columns)
     if isinstance(condition, Row | Mapping):
-        return names(catalyst.plan(_equal(catalyst, frame, known, condition)), name)
+        pairs = _pairs(known, condition)
+        deciding([column for column, _ in pairs])
+        return names(users.plan(_equal(users, frame, pairs)), name)
     if isinstance(condition, (Column, str)):
-        return names(filtered(catalyst, plan, condition, known), name)
+        chosen = filtered(users, plan, condition, known)
+        deciding(users.items(chosen.expressions()))
+        return names(chosen, name)
     if not callable(condition):
         raise TypeError(
             f"where() takes a Column, SQL, a Row of the result or a function of a Row, not {shown(condition)}; where('x > 1')"
         )
-    row = F.struct(*(catalyst.column(a).alias(a.name()) for a in known))
+    deciding(known)
+    row = F.struct(*(users.column(a).alias(a.name()) for a in known))
     test = F.udf(guarded(condition), "boolean", useArrow=False)
     with told():
-        return names(catalyst.plan(frame.filter(test(row))), name)
+        return names(users.plan(frame.filter(test(row))), name)
 
 
 def filtered(catalyst: Catalyst, plan: Node, condition: Column | str, known: Sequence[Expr] | None = None) -> Node:
@@ -63,13 +72,15 @@ def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row]
     return catalyst.plan(catalyst.frame(plan).join(F.broadcast(given), reduce(and_, matches), "left_semi"))
 
 
-def _equal(catalyst: Catalyst, frame: DataFrame, known: list[Expr], row: Any) -> DataFrame:
+def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]]) -> DataFrame:
     """The rows that have these values: simple ones are written into the query, so that sources can skip; others are joined."""
     hard = []
-    for column, value in _pairs(known, row):
+    for column, value in pairs:
         kind = column.dataType().sql()
         if isinstance(value, _SIMPLE):
-            frame = frame.filter(catalyst.column(column).eqNullSafe(F.lit(value).cast(kind)))
+            # A time without a zone is no moment: as a literal of Spark's it would go through two zones.
+            given = F.lit(value.isoformat(sep=" ") if kind == "TIMESTAMP_NTZ" and isinstance(value, datetime) else value)
+            frame = frame.filter(catalyst.column(column).eqNullSafe(given.cast(kind)))
         elif kind.startswith("MAP"):
             raise UnknownColumnError(
                 f"Maps cannot be compared, and {column.name()} is one", remedy="Say where() without it, as SQL or with some of the columns.",

@@ -7,6 +7,7 @@ partitions come of it; else the question is refused, or the input is held when t
 
 from __future__ import annotations
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
@@ -34,17 +35,24 @@ def check_settled(operator: PlanOperator) -> None:
         )
 
 
-def check_partitions(users: Catalyst, operator: PlanOperator, stored: Node) -> None:
-    """Raise NondeterminismError if rows are held in other partitions than the plan and the sources give them in the user's session."""
-    if not _settled(operator):
+def check_partitions(users: Catalyst, operator: PlanOperator, rows: DataFrame) -> None:
+    """Raise NondeterminismError if rows are in other partitions than the plan and the sources give them in the user's session."""
+    if not _settled(operator) or _dealt(operator):
         return
-    theirs = users.frame(operator.plan(users))._jdf.queryExecution().toRdd().getNumPartitions()
-    ours = stored.rdd().getNumPartitions()
-    if ours != theirs:
+    frame = users.frame(operator.plan(users))
+    theirs, ours = (each._jdf.queryExecution().toRdd().getNumPartitions() for each in (frame, rows))
+    if ours != theirs or users.scanned(frame) != users.scanned(rows):
         raise NondeterminismError(
-            f"A function takes whole partitions of {operator}, {theirs} in the query and {ours} where its rows are numbered",
+            f"A function takes whole partitions of {operator}, {theirs} in the query, and {ours} of other rows where they are numbered",
             remedy="Put repartition(n, column) or localCheckpoint() before the function.",
         )
+
+
+def _dealt(operator: PlanOperator) -> bool:
+    """Whether a shuffle with a number of partitions of its own divides the rows."""
+    while operator.name in _WITHIN and len(operator.inputs) == 1 and operator.kept is None:
+        operator = operator.inputs[0]
+    return operator.name == "RepartitionByExpression" or (operator.name == "Repartition" and operator.node.numPartitions() == 1)
 
 
 def _settled(operator: PlanOperator) -> bool:

@@ -15,12 +15,16 @@ import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.procedures import Extended
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import codes_of, distinct, places
 
-_UNIQUE = "Order by more columns, until no two rows are equal in them, or capture with strategy='inject'."
+_UNIQUE = "Order the window by more columns, until no two rows are equal in them."
+
+_PICKING = {"First", "Last", "NthValue", "AnyValue"}
+"""Functions of a frame that give the value of a row of it."""
 
 Positions = npt.NDArray[np.int64]
 
@@ -34,11 +38,15 @@ class Peers(Protocol):
 
 
 class _Reach(NamedTuple):
-    """Of a window function: for each row the first and last position that it reads, from 1; whether ties can move them."""
+    """Of a window function: for each row the first and last position that it reads, from 1; whether ties can move them.
+
+    ``picks`` says that it gives the value of a row at one of them.
+    """
 
     first: Positions
     last: Positions
     by_rows: bool
+    picks: bool = False
 
 
 class WindowPeers:
@@ -103,7 +111,7 @@ class WindowPeers:
     def _measured(self, plan: Node, parts: Sequence[Expr]) -> pa.Table:
         """The rows of a plan with their partition, their position in it, and the positions that frames begin and end at."""
         c, node = self._catalyst, self._operator.node
-        columns = {f"p{i}": part for i, part in enumerate(self._partition)}
+        columns = {f"p{i}": comparable(c, part) for i, part in enumerate(self._partition)}
         columns["name"] = c.struct(parts)
         if self._order:
             position = c.alias(c.window(c.row_number(), self._partition, self._order, c.rows_so_far()), "pos")
@@ -129,7 +137,7 @@ class WindowPeers:
                 yield everything
                 continue
             reach = self._reach(function.windowFunction(), function, block, i, everything)
-            if reach.by_rows:
+            if reach.by_rows or reach.picks:
                 self._check_ties(block, reach, asked)
             yield reach
 
@@ -147,14 +155,18 @@ class WindowPeers:
         first, last = np.where(none, here, first).astype(np.int64), np.where(none, here - 1, last).astype(np.int64)
         frame = window.windowSpec().frameSpecification()
         if frame.frameType().toString().startswith("RangeFrame") or (np.all(first == 1) and np.all(last == block.num_rows)):
-            return _Reach(first, last, False)
+            picked = function.aggregateFunction().nodeName() if name == "AggregateExpression" else name
+            return _Reach(first, last, False, picked in _PICKING)
         return _Reach(np.minimum(first, here).astype(np.int64), np.maximum(last, here).astype(np.int64), True)
 
     def _check_ties(self, block: pa.Table, reach: _Reach, asked: Positions) -> None:
         """Rows that the order does not tell apart may come in another order next time."""
         first, last = _column(block, "firsttie"), _column(block, "lasttie")
         at_start, at_end = reach.first[asked] - 1, reach.last[asked] - 1
-        moved = (first[at_start] < at_start + 1) | (last[at_end] > at_end + 1) | (first[asked] < last[asked])
+        if reach.picks:
+            moved = (first[at_start] < last[at_start]) | (first[at_end] < last[at_end])
+        else:
+            moved = (first[at_start] < at_start + 1) | (last[at_end] > at_end + 1) | (first[asked] < last[asked])
         if np.any(moved):
             raise NondeterminismError(
                 f"{self._operator} counts rows in an order that does not tell all of them apart, so another execution "

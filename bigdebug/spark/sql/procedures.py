@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.partitions import PARTITIONED, with_partition
@@ -87,9 +88,7 @@ class Procedures:
 
     def given(self, operator: int, extended: Extended) -> Procedures:
         """The same procedures, for which the plan of one operator is another."""
-        other = Procedures(self._catalyst, self._leaves, self._levels, self._unsettled)
-        other._given = {**self._given, operator: extended}
-        return other
+        return self._other({**self._given, operator: extended}, self._removed)
 
     def within(self, operator: PlanOperator) -> Extended:
         """An operator inside a segment with its witnesses."""
@@ -97,8 +96,11 @@ class Procedures:
 
     def with_removed(self, join: int) -> Procedures:
         """The same procedures, for which an anti join gives the rows that it removes, with those that remove them."""
+        return self._other(self._given, join)
+
+    def _other(self, given: Mapping[int, Extended], removed: int | None) -> Procedures:
         other = Procedures(self._catalyst, self._leaves, self._levels, self._unsettled)
-        other._removed = join
+        other._given, other._removed = given, removed
         return other
 
     # ---- levels -----------------------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ class Procedures:
             name = self._told_apart(operator, plan, together)
             return c.project([*c.items(operator.node.output()), name], plan), name.toAttribute()
         if operator.name == "Aggregate":
-            name = c.alias(c.struct(self._group(operator)), f"__bigdebug_{operator.id}")
+            name = c.alias(c.struct(group_of(c, operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
         whole = operator.name == "Limit" and not limited
         extended = self.extend(operator.inputs[0], witnesses=False) if whole else self._within(operator, witnesses=False)
@@ -133,7 +135,15 @@ class Procedures:
         """Whether several records of a level are made of the same: their names say besides what is in them."""
         if operator.name in OPAQUE:
             return True
-        return operator.name not in BOUNDARIES and not self._at_leaf(operator) and self._multiplies(operator)
+        if operator.name in BOUNDARIES or self._at_leaf(operator):
+            return False
+        named, constant = self._ends(operator)
+        return not named or constant > 1 or self._multiplies(operator)
+
+    def _ends(self, operator: PlanOperator) -> tuple[int, int]:
+        """How many ends the segment of a level has below that name its rows, and how many that do not: SELECT 1."""
+        below = [(1, 0) if child.id in self._levels or self._at_leaf(child) else self._ends(child) for child in operator.inputs]
+        return (sum(named for named, _ in below), sum(constant for _, constant in below)) if operator.inputs else (0, 1)
 
     def _multiplies(self, operator: PlanOperator) -> bool:
         """Whether an operator, or one below it up to the next levels, makes several rows of one."""
@@ -159,7 +169,7 @@ class Procedures:
             return Association(plan, tuple(number), rows.names)
         if operator.name == "Aggregate":
             extended = self._with_subqueries(operator, self.extend(operator.inputs[0], witnesses=True))
-            return Association(extended.plan, tuple(self._group(operator)), extended.names)
+            return Association(extended.plan, tuple(group_of(self._catalyst, operator)), extended.names)
         parts = self.parts(operator)
         extended = self._with_subqueries(operator, self._within(operator, witnesses=True))
         known = {name.level: name.column for name in extended.names}
@@ -192,7 +202,7 @@ class Procedures:
         if operator.name == "Aggregate":
             if operator.node.groupingExpressions().isEmpty():
                 return (True,)
-            return self._rewritten(tuple(self._group(operator)), operator.node.aggregateExpressions())
+            return self._rewritten(tuple(group_of(self._catalyst, operator)), operator.node.aggregateExpressions())
         if operator.name not in ("Limit", "Sort", "Project", "Filter"):
             return None
         below = self.spelled(operator.inputs[0])
@@ -215,9 +225,6 @@ class Procedures:
 
         found = written(spelling)
         return None if _lacks(found) else found
-
-    def _group(self, operator: PlanOperator) -> list[Expr]:
-        return self._catalyst.items(operator.node.groupingExpressions()) or [self._catalyst.literal(True, "boolean")]
 
     # ---- within a level ---------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import OperatorGraph
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_expressions
@@ -49,10 +49,11 @@ class _Once(cached_property[_T]):
 class Questions:
     """What can be asked about the query of one run, under the conditions under which it ran."""
 
-    def __init__(self, spark: Any, plan: Node, conditions: Future[Conditions], root: PlanOperator | None = None) -> None:
-        """``root`` is the query as it was executed, if that is not the plan alone."""
+    def __init__(self, spark: Any, frame: DataFrame, conditions: Future[Conditions], root: PlanOperator | None = None) -> None:
+        """``root`` is the query as it was executed, if that is not the frame's own."""
         self._spark = spark
-        self._plan = plan
+        self._frame = frame
+        self._plan = Catalyst.plan(frame)
         self._executed = root
         self._conditions = conditions
         self._steps: dict[frozenset[int], Steps] = {}
@@ -75,7 +76,7 @@ class Questions:
     def check(self) -> None:
         """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
         answering(self._spark.sparkContext)
-        self._conditions.result().check(self.catalyst)
+        self._conditions.result().check(self.catalyst, self._plan)
 
     @_Once
     def root(self) -> PlanOperator:
@@ -135,8 +136,13 @@ class Questions:
 
     @cached_property
     def settled_by_plan(self) -> bool:
-        """Whether the plan alone says that each execution gives the same: no function of a user's, no order of rows."""
-        return not self.catalyst.runs_code(self.root.node) and all(o.name not in ("Window", *OPAQUE) for o in self.root)
+        """Whether the plan alone says that each execution gives the same.
+
+        No function of a user's, no order of rows, nothing that was read before the query ran.
+        """
+        if self.catalyst.runs_code(self.root.node) or self.users.reads_cache(self._frame):
+            return False
+        return not any(o.name in ("Window", *OPAQUE) or (o.name == "LogicalRDD" and not o.node.rdd().isCheckpointed()) for o in self.root)
 
     def steps(self, others: Iterable[int] = ()) -> Steps:
         """The steps that stop at boundaries and at ``others``.

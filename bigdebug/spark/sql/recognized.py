@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from math import isclose, isnan
 from typing import Any
 
@@ -29,6 +31,8 @@ from bigdebug.trace.shown import shown
 
 _EXACT = (IntegralType, StringType, BooleanType, DateType, DecimalType)
 _ABOUT = (FloatType, DoubleType)
+_ALIKE = ((IntegralType, int), (StringType, str), (BooleanType, bool), (DecimalType, Decimal), (DateType, date))
+"""Types of columns and of values that Python compares as Spark does."""
 
 MOST = 200
 """Rows that are found by their values; for more, the query is computed as it is."""
@@ -49,7 +53,7 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
     columns, fields = _comparable(run)
     if (names := _written(run, steps, chosen)) is not None:
         return names
-    exact = [i for i, kind in fields if isinstance(kind, _EXACT)]
+    exact = [i for i, kind in fields if _exact(kind)]
     kept: Counter[tuple[Any, ...]] = Counter(_values(row, fields) for row in run.rows)
     wanted = {_values(row, fields): row for row in chosen}
     if not exact or len(wanted) > MOST or sum(kept[value] for value in wanted) != len(chosen):
@@ -72,7 +76,7 @@ def _comparable(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
     columns = run.questions.catalyst.items(run.questions.root.node.output())
     return columns, [
         (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
-        if isinstance(field.dataType, (*_EXACT, *_ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
+        if (_exact(field.dataType) or isinstance(field.dataType, _ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
     ]
 
 
@@ -93,7 +97,7 @@ def _spelled(spelling: Spelling, rows: Sequence[Row], columns: Sequence[int], ki
             fields = [written(inner) for inner in part]
             return None if any(field is None for field in fields) else pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
         at = columns.index(part.exprId().id())
-        return pa.array([row[at] for row in rows], _arrow(kinds[at])) if isinstance(kinds.get(at), _EXACT) else None
+        return pa.array([row[at] for row in rows], _arrow(kinds[at])) if at in kinds and _exact(kinds[at]) else None
 
     names = written(spelling)
     return None if names is None else distinct(names)
@@ -105,8 +109,11 @@ def _chosen(run: FrameRun, condition: Any) -> Sequence[Row] | None:
         return [row for row in rows if row == condition and getattr(row, "__fields__", None) == getattr(condition, "__fields__", None)] or None
     if isinstance(condition, Mapping):
         names = run.frame.columns
+        kinds = {field.name: field.dataType for field in run.frame.schema.fields}
         if not set(condition) <= set(names) or len(set(names)) < len(names):
             return None
+        if not all(_exact(kinds[name]) and _is_alike(kinds[name], value) for name, value in condition.items()):
+            return None  # Spark knows what is equal
         return [row for row in rows if all(row[name] == value for name, value in condition.items())]
     if isinstance(condition, str | Column):
         return _matching(run, condition)
@@ -146,7 +153,7 @@ def _found(
 ) -> Names:
     catalyst = run.questions.catalyst
     plan, name = steps.unlimited(run.subject)
-    exact = [j for j, (_, kind) in enumerate(fields) if isinstance(kind, _EXACT)]
+    exact = [j for j, (_, kind) in enumerate(fields) if _exact(kind)]
     values = list(wanted)
     arrays = [pa.array([value[j] for value in values], type=_arrow(fields[j][1])) for j in exact]
     plan = restricted(catalyst, plan, [columns[j] for j in exact], arrays)
@@ -166,6 +173,15 @@ def _found(
                 remedy="Its order or its functions do not settle the result: capture the action with strategy='inject'.",
             )
     return distinct(table["name"].combine_chunks().take(pa.array(at, pa.int64())))
+
+
+def _exact(kind: Any) -> bool:
+    """Whether equal values of a type are equal in Python too."""
+    return isinstance(kind, _EXACT) and not (isinstance(kind, StringType) and kind.simpleString() != "string")
+
+
+def _is_alike(kind: Any, value: Any) -> bool:
+    return value is None or any(isinstance(kind, known) and type(value) is given for known, given in _ALIKE)
 
 
 def _values(row: Any, fields: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:

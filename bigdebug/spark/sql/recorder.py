@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from bigdebug.errors import BigdebugError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
@@ -19,11 +22,11 @@ from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
-from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.questions import Questions
-from bigdebug.spark.sql.reading import PlanOperator, read
+from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.stand_ins import stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
 from bigdebug.spark.sql.workloads import Workload
 
@@ -46,6 +49,10 @@ _PINNED = {
 
 _PARTITION = 32 << 20
 """Bytes of input for which a question's shuffles have one more partition; many empty ones cost more than the question."""
+
+
+_SESSIONS = 8
+"""Sessions for questions that are kept for the runs to come; a run keeps its own."""
 
 
 class Program(Protocol):
@@ -85,11 +92,12 @@ class FrameRecorder:
         self.captures = program.captures
         self.runs: list[FrameRun] = []
         self._program = program
+        self._users = Catalyst(spark)
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._state = _ThreadState()
-        self._sessions: dict[tuple[int, int], Any] = {}
+        self._sessions: dict[Any, Any] = {}
 
     @contextmanager
     def acting(self, name: str, frame: Any, reads: bool) -> Iterator[Action]:
@@ -106,7 +114,7 @@ class FrameRecorder:
         conditions = self._program.beside.submit(self._conditions, frame)
         try:
             if reads and capture.strategy in ("auto", "inject"):
-                self._keep(action, conditions, anyway=capture.strategy == "inject")
+                self._keep(action, conditions, inject=capture.strategy == "inject")
             began = time.perf_counter()
             try:
                 yield action
@@ -138,34 +146,32 @@ class FrameRecorder:
     def declare(self, frame: Any, workload: Workload) -> None:
         """From here on indexes of a DataFrame hold what ``workload`` says. Raises an error of ours if it cannot be asked."""
         run = self.asked(frame)
-        workload.check(run.questions.catalyst, run.questions.leaves)
+        workload.check(self._users, run.questions.leaves)
         for known in [known for known in self._workloads if same_query(known, frame)]:
             del self._workloads[known]
         self._workloads[frame] = workload
         for run in self.runs:
             if same_query(run.frame, frame):
-                run.questions.declared = Declared(workload)
+                run.questions.declared = Declared(workload, self._users)
 
     def forget(self, run: FrameRun) -> None:
         self.runs = [other for other in self.runs if other is not run]
 
     # ---- runs -------------------------------------------------------------------------------------------------
 
-    def _keep(self, action: Action, conditions: Future[Conditions], anyway: bool) -> None:
-        """Let the action run on rows that are kept, where its query draws."""
-        users = Catalyst(self.spark)
-        plan = Catalyst.plan(action.frame)
+    def _keep(self, action: Action, conditions: Future[Conditions], inject: bool) -> None:
+        """Let the action run on a query that can be asked about, where its own would give something else each time."""
         try:
-            if not anyway and plan.deterministic() and not users.asks_clock(plan) and not users.samples(plan):
-                return
-            catalyst = Catalyst(self.spark, conditions.result().jsession)
-            root = read(catalyst, plan)
-            action.executed = keeping(catalyst, users, root, anyway)
-            if action.executed is not root:
-                action.frame_to_run = users.frame(action.executed.plan(users))
-        except Exception as trouble:  # the user's job comes first, and fails by itself if that is why
-            level = logging.WARNING if anyway and isinstance(trouble, BigdebugError) else logging.INFO
+            stands_in = stand_in(
+                self._users, lambda: Catalyst(self.spark, conditions.result().jsession), action.name, action.frame, inject,
+            )
+        except Exception as trouble:  # the user's job comes first, and fails by itself if Spark is why
+            expected = isinstance(trouble, (Py4JError, PySparkException) if inject else (Py4JError, PySparkException, BigdebugError))
+            level = logging.INFO if expected else logging.WARNING
             log.log(level, "bigdebug keeps nothing of %s: %s", action.name, trouble)
+            return
+        if stands_in is not None:
+            action.executed, action.frame_to_run = stands_in
 
     def _note(self, action: Action, conditions: Future[Conditions], capture: OpenCapture) -> None:
         value = action.result
@@ -184,24 +190,30 @@ class FrameRecorder:
             self.think_time.add(run)
 
     def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
-        questions = Questions(self.spark, Catalyst.plan(frame), conditions, executed)
+        questions = Questions(self.spark, frame, conditions, executed)
         workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
-        questions.declared = None if workload is None else Declared(workload)
+        questions.declared = None if workload is None else Declared(workload, self._users)
         return questions
 
     def _conditions(self, frame: Any) -> Conditions:
-        stamps = stamps_of(Catalyst(self.spark), Catalyst.plan(frame))
+        stamps = stamps_of(self._users, Catalyst.plan(frame))
         return Conditions(self._session(sum(stamp.size for stamp in stamps.values())), stamps)
 
     def _session(self, size: int) -> Any:
-        """A session with the settings of now and those for questions about so many bytes. Costs some ms; sessions are shared."""
+        """A session with the settings of now and those for questions about so many bytes. Costs some ms; the latest are shared."""
         jsession = self.spark._jsparkSession
         usual = int(jsession.conf().get("spark.sql.shuffle.partitions"))
         partitions = min(usual, max(2 * self.spark.sparkContext.defaultParallelism, -(-size // _PARTITION)))
-        settings = jsession.sessionState().conf().settings().hashCode(), partitions
-        if settings not in self._sessions:
-            clone = jsession.cloneSession()
+        catalogs = jsession.sessionState().catalogManager()
+        namespace = ".".join([catalogs.currentCatalog().name(), *catalogs.currentNamespace()])
+        settings = jsession.sessionState().conf().settings().hashCode(), namespace, partitions
+        found = self._sessions.get(settings)
+        if found is None:
+            found = jsession.cloneSession()
+            found.listenerManager().clear()  # questions are no queries of the user's
             for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
-                clone.conf().set(name, value)
-            self._sessions[settings] = clone
-        return self._sessions[settings]
+                found.conf().set(name, value)
+            if len(self._sessions) >= _SESSIONS:
+                self._sessions.clear()
+            self._sessions[settings] = found
+        return found

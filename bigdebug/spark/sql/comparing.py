@@ -1,0 +1,38 @@
+"""Comparing: values of a query in a form in which those that Spark takes for equal have equal bits.
+
+Names are compared here too, in Arrow, where 0.0 is not -0.0, and 'Ann' is not 'ann' under any collation.
+"""
+
+from __future__ import annotations
+
+from bigdebug.errors import UntraceableError
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.reading import PlanOperator
+
+_SESSION = "spark.sessionWindow"
+"""What Spark notes about the column of a session_window()."""
+
+
+def comparable(catalyst: Catalyst, expression: Expr) -> Expr:
+    """The expression in such a form; itself if its values have it."""
+    kind = expression.dataType().sql()
+    if "COLLATE" in kind:
+        if not kind.startswith("STRING"):
+            raise UntraceableError(
+                f"{expression.sql()} is a {kind.lower()}, and what is collated in it is not compared by its bits",
+                remedy="Group, order or partition by its parts.",
+            )
+        return catalyst.collation_key(expression)
+    return catalyst.rule("NormalizeFloatingNumbers").normalize(expression) if "FLOAT" in kind or "DOUBLE" in kind else expression
+
+
+def group_of(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
+    """What says of a row in which group of an aggregate it is; where there is but one, True."""
+    keys = catalyst.items(operator.node.groupingExpressions())
+    for key in keys:
+        if key.nodeName() == "AttributeReference" and key.metadata().contains(_SESSION):
+            raise UntraceableError(
+                f"{operator} groups by session_window(), and how far a session goes is known only once all its rows are there",
+                remedy="Number the sessions with lag() and a running sum(), and group by the number.",
+            )
+    return [comparable(catalyst, key) for key in keys] or [catalyst.literal(True, "boolean")]

@@ -1,0 +1,96 @@
+"""What Spark takes for equal is one group, one tie and one answer, with an index and without."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from bigdebug.errors import NondeterminismError, UntraceableError
+
+
+@pytest.fixture(scope="module")
+def zeros(spark: Any) -> Any:
+    nan = float("nan")
+    return spark.createDataFrame([(1, 0.0), (2, -0.0), (3, nan), (4, nan), (5, None), (6, 1.5)], "id int, x double").localCheckpoint()
+
+
+@pytest.fixture(scope="module")
+def names(spark: Any) -> Any:
+    frame = spark.createDataFrame([(1, "Ann"), (2, "ann"), (3, "ANN"), (4, "bob"), (5, None)], "id int, s string")
+    return frame.select("id", F.expr("s collate UTF8_LCASE").alias("s")).localCheckpoint()
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_groups(indexed: bool, dbg: Any, zeros: Any, names: Any) -> None:
+    for frame, key, groups in ((zeros, "x", [{1, 2}, {3, 4}, {5}, {6}]), (names, "s", [{1, 2, 3}, {4}, {5}])):
+        result = frame.groupBy(key).agg(F.count("*").alias("n"), F.sum("id").alias("total"))
+        if indexed:
+            dbg.index(result)
+        for group in groups:
+            trace = dbg.lineage(result).where(f"total = {sum(group)}")
+            back = trace.goBackAll()
+            assert {r.id for r in back.collect()} == group
+            for id_ in group:
+                ahead = back.where(f"id = {id_}").goNextAll()
+                assert ahead.count() == len(ahead.collect()) == 1
+
+
+def test_groups_of_functions(dbg: Any, zeros: Any, names: Any) -> None:
+    for frame, group in ((zeros.dropna(), {1, 2}), (names, {1, 2, 3})):
+        key = frame.columns[1]
+        result = frame.groupBy(key).applyInPandas(lambda rows: rows[["id"]], "id int")
+        assert {r.id for r in dbg.lineage(result).where("id = 1").goBackAll().collect()} == group
+
+
+def test_distinct_rows_and_windows(dbg: Any, zeros: Any, names: Any) -> None:
+    for frame, group in ((zeros, {1, 2}), (names, {1, 2, 3})):
+        key = frame.columns[1]
+        ranked = frame.withColumn("n", F.count("*").over(Window.partitionBy(key)))
+        assert {r.id for r in dbg.lineage(ranked).where("id = 2").goBackAll().collect()} == group
+        assert dbg.lineage(frame.select(key).distinct()).goBackAll().count() == frame.count()
+
+
+def test_ties_of_a_limit(dbg: Any, zeros: Any, names: Any) -> None:
+    for inner in (zeros.where("id < 3").orderBy("x").limit(1), names.orderBy(F.desc("s")).where("id < 4").limit(1)):
+        with pytest.raises(NondeterminismError, match="does not tell apart"):
+            dbg.lineage(inner.groupBy().count()).goBackAll().count()
+
+
+def test_a_nested_collation_is_refused(dbg: Any, names: Any) -> None:
+    with pytest.raises(UntraceableError, match="collated"):
+        dbg.lineage(names.groupBy(F.array("s")).count()).goBackAll().count()
+
+
+@pytest.mark.parametrize("action", ["collect", "count"])
+def test_values_that_are_asked_for(action: str, dbg: Any, spark: Any, zeros: Any, names: Any) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        times = spark.sql("select id, timestamp_ntz '2024-01-01 00:00:00' + make_interval(0, 0, 0, 0, int(id)) t from range(9)")
+        frames = [(zeros, {"x": float("nan")}, 2), (zeros, {"x": 0.0}, 2), (names, {"s": "ANN"}, 3), (times, {"t": datetime(2024, 1, 1, 5)}, 1)]
+        for frame, condition, count in frames:
+            with dbg.capture():
+                getattr(frame, action)()
+            assert dbg.lineage(frame).where(condition).count() == count
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+
+
+def test_constants_are_told_apart(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select id from range(3) union all select 100 union all select 200")
+    assert [tuple(r) for r in dbg.lineage(frame).where("id = 100").collect()] == [(100,)]
+    assert [tuple(r) for r in dbg.lineage(frame).where("id = 1").goBackAll().collect()] == [(1,)]
+    product = spark.sql("select * from range(2) cross join (select 1 x union all select 2 x)")
+    assert [tuple(r) for r in dbg.lineage(product).where("id = 1 and x = 2").collect()] == [(1, 2)]
+    alone = dbg.lineage(spark.sql("select 1 x union all select 2"))
+    assert [tuple(r) for r in alone.where("x = 2").collect()] == [(2,)]
+    assert alone.count() == 2
+
+
+def test_session_windows_are_refused(dbg: Any, spark: Any) -> None:
+    events = spark.sql("select timestamp '2024-01-01 10:00:00' + make_interval(0, 0, 0, 0, 0, int(id)) ts from range(5)")
+    with pytest.raises(UntraceableError, match=r"session_window.*lag"):
+        dbg.lineage(events.groupBy(F.session_window("ts", "5 minutes")).count()).goBackAll().count()
