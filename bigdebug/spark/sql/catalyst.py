@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, reduce
@@ -28,9 +27,6 @@ _COLUMN: Any = ClassicColumn
 """Its __new__ is declared to give PySpark's abstract one."""
 
 _NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")
-
-_UNKNOWN = 1 << 60
-"""What Spark takes the size of a source for that does not tell is not less."""
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
@@ -72,38 +68,6 @@ class Catalyst:
     def asks_clock(self, expression: Expr) -> bool:
         """Whether a current time, date or user is somewhere in an expression."""
         return bool(expression.containsPattern(self._current))
-
-    def at_one_time(self, plan: Node) -> Node:
-        """The plan with its clocks replaced by the time that it is now; itself if there are none."""
-        if not self.asks_clock(plan):
-            return plan
-        fixed = self.rule("ComputeCurrentTime").apply(plan)
-        return plan if fixed.fastEquals(plan) else fixed
-
-    def reads_cache(self, frame: Any) -> int:
-        """How many times a query reads what is cached."""
-        return sum(leaf.nodeName() == "InMemoryRelation" for leaf in self.leaves(frame._jdf.queryExecution().withCachedData()))
-
-    def size(self, plan: Node) -> int:
-        """Bytes of the sources of a plan, of those that tell."""
-        sizes = [int(str(leaf.stats().sizeInBytes())) for leaf in self.leaves(plan)]
-        return sum(size for size in sizes if size < _UNKNOWN)
-
-    @staticmethod
-    def shares(plan: Node) -> bool:
-        """Whether a plan reads a CTE several times: Spark computes one that draws once."""
-        read = re.findall(r"CTERelationRef (\d+)", plan.toString())
-        return len(set(read)) < len(read)
-
-    @staticmethod
-    def observes(plan: Node) -> bool:
-        """Whether a plan tells an Observation of the rows that pass."""
-        return any(line.lstrip(" :+-").startswith("CollectMetrics ") for line in plan.toString().split("\n"))
-
-    @staticmethod
-    def samples(plan: Node) -> bool:
-        """Whether a plan takes a sample somewhere: no pattern of Spark's says so."""
-        return any(line.lstrip(" :+-").startswith("Sample ") for line in plan.toString().split("\n"))
 
     def runs_code(self, plan: Node) -> bool:
         """Whether a function of the user is somewhere in a plan."""

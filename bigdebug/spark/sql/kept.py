@@ -14,6 +14,7 @@ from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import drawing
+from bigdebug.spark.sql.executions import observes, reads_cache, shares
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
 from bigdebug.spark.sql.procedures import OPAQUE, Procedures, levels_of
@@ -61,14 +62,14 @@ def keeping(catalyst: Catalyst, users: Catalyst, frame: Any, root: PlanOperator,
 def _check_replaceable(users: Catalyst, frame: Any, drawing: Sequence[PlanOperator]) -> None:
     """Raise UntraceableError if the query on kept rows would be another one for the user."""
     plan = Catalyst.plan(frame)
-    if users.reads_cache(frame):
+    if reads_cache(users, frame):
         raise UntraceableError(
             "This query reads cached rows, and what they were made of cannot be kept any more",
             remedy="Put df.localCheckpoint() in the place of df.cache(): a trace ends there.",
         )
-    if users.observes(plan):
+    if observes(plan):
         raise UntraceableError("observe() counts the rows of the query itself", remedy="Capture the query without observe().")
-    if drawing and users.shares(plan):
+    if drawing and shares(plan):
         raise UntraceableError(
             "A WITH is read several times, and what is drawn in it is drawn once", remedy="Make it a DataFrame, with localCheckpoint().",
         )

@@ -18,6 +18,7 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_expressions
+from bigdebug.spark.sql.executions import reads_cache
 from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
@@ -140,7 +141,7 @@ class Questions:
 
         No function of a user's, no order of rows, nothing that was read before the query ran.
         """
-        if self.catalyst.runs_code(self.root.node) or self.users.reads_cache(self._frame):
+        if self.catalyst.runs_code(self.root.node) or reads_cache(self.users, self._frame):
             return False
         return not any(o.name in ("Window", *OPAQUE) or (o.name == "LogicalRDD" and not o.node.rdd().isCheckpointed()) for o in self.root)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.executions import at_one_time, reads_cache, samples, size
 from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.reading import PlanOperator, read
 
@@ -33,9 +34,9 @@ def stand_in(users: Catalyst, asking: Callable[[], Catalyst], action: str, frame
     ``asking`` gives the session of questions. Raises an error of ours for what cannot be kept, before anything is computed.
     """
     plan = Catalyst.plan(frame)
-    fixed = users.at_one_time(plan)
-    draws = not fixed.deterministic() or users.samples(fixed)
-    keeps = inject or (draws and action in _WHOLE and users.size(fixed) <= _LITTLE)
+    fixed = at_one_time(users, plan)
+    draws = not fixed.deterministic() or samples(fixed)
+    keeps = inject or (draws and action in _WHOLE and size(users, fixed) <= _LITTLE)
     if fixed is plan and not keeps:
         return None
     catalyst = asking()
@@ -44,4 +45,4 @@ def stand_in(users: Catalyst, asking: Callable[[], Catalyst], action: str, frame
     if executed is not root:
         return StandIn(executed, users.frame(executed.plan(users)))
     made = users.frame(fixed)
-    return None if fixed is plan or users.reads_cache(made) != users.reads_cache(frame) else StandIn(root, made)
+    return None if fixed is plan or reads_cache(users, made) != reads_cache(users, frame) else StandIn(root, made)

@@ -1,0 +1,50 @@
+"""Executions: what a plan says about how Spark would execute it, and what it would not repeat."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from bigdebug.spark.sql.catalyst import Catalyst, Node
+
+_UNKNOWN = 1 << 60
+"""What Spark takes the size of a source for that does not tell is not less."""
+
+
+def at_one_time(catalyst: Catalyst, plan: Node) -> Node:
+    """The plan with its clocks replaced by the time that it is now; itself if there are none."""
+    if not catalyst.asks_clock(plan):
+        return plan
+    fixed = catalyst.rule("ComputeCurrentTime").apply(plan)
+    return plan if fixed.fastEquals(plan) else fixed
+
+
+def reads_cache(catalyst: Catalyst, frame: Any) -> int:
+    """How many times the query of a DataFrame reads what is cached."""
+    return sum(leaf.nodeName() == "InMemoryRelation" for leaf in catalyst.leaves(frame._jdf.queryExecution().withCachedData()))
+
+
+def size(catalyst: Catalyst, plan: Node) -> int:
+    """Bytes of the sources of a plan, of those that tell."""
+    sizes = [int(str(leaf.stats().sizeInBytes())) for leaf in catalyst.leaves(plan)]
+    return sum(size for size in sizes if size < _UNKNOWN)
+
+
+def shares(plan: Node) -> bool:
+    """Whether a plan reads a CTE several times: Spark computes one that draws once."""
+    read = re.findall(r"CTERelationRef (\d+)", plan.toString())
+    return len(set(read)) < len(read)
+
+
+def observes(plan: Node) -> bool:
+    """Whether a plan tells an Observation of the rows that pass."""
+    return _has(plan, "CollectMetrics ")
+
+
+def samples(plan: Node) -> bool:
+    """Whether a plan takes a sample somewhere: no pattern of Spark's says so."""
+    return _has(plan, "Sample ")
+
+
+def _has(plan: Node, node: str) -> bool:
+    return any(line.lstrip(" :+-").startswith(node) for line in plan.toString().split("\n"))
