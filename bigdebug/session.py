@@ -98,12 +98,18 @@ class Capture:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        return getattr(self.latest, name)
+
+    @property
+    def latest(self) -> Run:
+        """The latest run of the block. Raises NotCapturedError if there is none."""
         if not self.runs:
             raise NotCapturedError(
-                f"No action has run under capture {self._name or ''!r} yet, so it has no {name}",
-                remedy="Call an action (collect, count, ...) on a DataFrame, or on an RDD of dbg.context, inside the block.",
+                f"No action has run under capture {self._name or ''!r} yet",
+                remedy="Call an action (collect, count, df.write, ...) on a DataFrame, or on an RDD of dbg.context, inside the block. "
+                "INSERT and CREATE TABLE AS in SQL run on the spot and are not captured.",
             )
-        return getattr(self.runs[-1], name)
+        return self.runs[-1]
 
     def __repr__(self) -> str:
         return repr(self.runs[-1]) if self.runs else f"<capture {self._name or ''!r}: no action yet>"
@@ -284,7 +290,7 @@ class DebugSession:
                 "This DataFrame is of a Spark Connect session, and its plans are on a server", value=type(what),
                 remedy="Lineage needs a SparkSession of this process, for now.",
             )
-        run = what.runs[-1] if isinstance(what, Capture) and what.runs else what
+        run = what.latest if isinstance(what, Capture) else what
         if isinstance(run, FrameRun) and run in self._frames.runs:
             return lineage_frame.lineage_of(run)
         if isinstance(run, Run) and run in self._recorder.runs:

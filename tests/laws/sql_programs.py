@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 SCHEMAS = {
     "t": "id int, a int, b int, s string",
-    "u": "id int, a int, s string",
+    "u": "id int, a int, s string, d double",
     "v": "id int, a int, xs array<int>",
     "w": "a int, b int",
 }
@@ -52,20 +52,23 @@ def _write(path: Path, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     names = [field.split()[0] for field in SCHEMAS[table].split(", ")]
     if path.suffix == ".csv":
         with path.open("w", newline="") as file:
-            csv.writer(file).writerows([names, *rows])
+            csv.writer(file).writerows([names, *([str(v).replace("nan", "NaN") if isinstance(v, float) else v for v in row] for row in rows)])
         return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kinds = {"s": pa.string(), "xs": pa.list_(pa.int32())}
+    kinds = {"s": pa.string(), "d": pa.float64(), "xs": pa.list_(pa.int32())}
     columns = {n: pa.array([row[i] for row in rows], kinds.get(n, pa.int32())) for i, n in enumerate(names)}
     pq.write_table(pa.table(columns), path)
 
 
 SMALL = st.sampled_from([1, 2, 0, 3, 1, 2, 4, None])
 TEXT = st.sampled_from(["p", "q", "pq", "p", None])
+DOUBLE = st.sampled_from([0.0, -0.0, 1.5, float("nan"), None])
+"""Spark takes zeros for equal, and what is no number for equal to itself."""
+
 VALUES = {
-    "t": st.tuples(SMALL, SMALL, TEXT), "u": st.tuples(SMALL, TEXT),
+    "t": st.tuples(SMALL, SMALL, TEXT), "u": st.tuples(SMALL, TEXT, DOUBLE),
     "v": st.tuples(SMALL, st.lists(SMALL, max_size=3) | st.lists(SMALL, min_size=2, max_size=3) | st.none()), "w": st.tuples(SMALL, SMALL),
 }
 _BIT = st.integers(0, 1)
@@ -95,7 +98,7 @@ class Query:
 
 
 class Column(NamedTuple):
-    """How a column is written where it is known, and its type: int, string or array."""
+    """How a column is written where it is known, and its type: int, string, double or array."""
 
     text: str
     kind: str
@@ -117,7 +120,7 @@ class Relation(NamedTuple):
 _BASES = tuple(
     Relation(
         name,
-        tuple(Column(n, {"int": "int", "string": "string"}.get(kind, "array")) for n, kind in (f.split() for f in schema.split(", "))),
+        tuple(Column(n, "array" if kind.startswith("array") else kind) for n, kind in (f.split() for f in schema.split(", "))),
         () if name == "w" else ("id",),
         named=True,
     )

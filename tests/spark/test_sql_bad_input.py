@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
-from bigdebug.errors import BigdebugError, NotCapturedError, PredicateError, UnknownColumnError, UnknownOperatorError
+from bigdebug.errors import (
+    BigdebugError,
+    NotCapturedError,
+    PredicateError,
+    UnknownColumnError,
+    UnknownOperatorError,
+    UntraceableError,
+)
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +157,29 @@ def test_a_trace_at_several_inputs_shows_how_many_rows(dbg: Any, spark: Any) -> 
     frame = spark.range(5).join(spark.createDataFrame([(1, "a")], "id long, s string"), "id")
     text = frame.getLineage().goBackAll()._repr_mimebundle_()["text/plain"]
     assert text.splitlines()[2:] == ["range            1", "createDataFrame  1", "2 records at 2 places; trace['range'] shows those of one"]
+
+
+def test_names_with_dots(dbg: Any, spark: Any) -> None:
+    frame = spark.range(6).selectExpr("id", "id % 2 `a.b`", "id * 2 `c``d`")
+    trace = dbg.lineage(frame)
+    assert trace.cells("a.b")["range"].columns == ["id"]
+    grouped = trace.grouped("a.b", sums="c`d")
+    assert [tuple(row) for row in grouped.to_numpy()] == [(0, 3, 12), (1, 3, 18)]
+
+
+def test_values_that_spark_does_not_compare(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select id, map('k', id) m, array(map('k', id)) ms, parse_json('1') v from range(3)")
+    row = frame.collect()[1]
+    with pytest.raises(UnknownColumnError, match="Spark compares no values like those of m"):
+        dbg.lineage(frame).where(row).count()
+    with pytest.raises(UnknownColumnError, match="Spark compares no values like those of ms"):
+        dbg.lineage(frame).where({"ms": row.ms}).count()
+    with pytest.raises(UntraceableError, match=r"map_entries"):
+        dbg.lineage(spark.sql("select map('k', id % 2) m, count(*) n from range(4) group by 1")).where("n = 2").goBackAll().count()
+
+
+def test_a_capture_without_actions(dbg: Any, spark: Any) -> None:
+    with dbg.capture("load") as load:
+        spark.sql("create or replace temp view loaded as select 1 x")
+    with pytest.raises(NotCapturedError, match=r"No action has run under capture 'load' yet.*INSERT"):
+        dbg.lineage(load)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from typing import Any
 
@@ -94,3 +95,21 @@ def test_session_windows_are_refused(dbg: Any, spark: Any) -> None:
     events = spark.sql("select timestamp '2024-01-01 10:00:00' + make_interval(0, 0, 0, 0, 0, int(id)) ts from range(5)")
     with pytest.raises(UntraceableError, match=r"session_window.*lag"):
         dbg.lineage(events.groupBy(F.session_window("ts", "5 minutes")).count()).goBackAll().count()
+
+
+def test_old_days_and_hours_that_are_there_twice(dbg: Any, spark: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        for sql in (
+            "select id, date'0001-01-01' + int(id) d from range(3)", "select id, date'1582-10-10' + int(id) d from range(3)",
+            "select id, timestamp_seconds(1604208600 + id * 3600) d from range(3)",
+            "select id, timestamp_ntz'0001-01-01 00:00:00' + make_interval(0, 0, 0, int(id)) d from range(3)",
+        ):
+            for frame in (spark.sql(sql), spark.sql(f"select d, count(*) n, max(id) id from ({sql}) group by d")):
+                for row in frame.collect():
+                    assert [r.id for r in dbg.lineage(frame).where(row).goBackAll().collect()] == [row.id]
+                    assert [r.id for r in dbg.lineage(frame).where({"d": row.d}).goBackAll().collect()] == [row.id]
+    finally:
+        monkeypatch.undo()
+        time.tzset()

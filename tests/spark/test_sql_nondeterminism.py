@@ -224,3 +224,24 @@ def test_rdds_that_draw_in_secret_are_found_by_their_result(dbg: Any, spark: Any
         row = frame.collect()[0]
     with pytest.raises(NondeterminismError, match="gave the row"):
         dbg.lineage(frame).where(row).goBackAll().collect()
+
+
+def test_the_row_of_each_key_that_was_kept(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(i, i % 3, i % 2) for i in range(12)], "id int, k int, z int").repartition(3)
+    frame = rows.dropDuplicates(["k"]).groupBy("z").agg(F.count("*").alias("n"), F.collect_list("id").alias("ids"))
+    with dbg.capture(strategy="inject"):
+        result = frame.collect()
+    for row in result:
+        back = dbg.lineage(frame).where(row).goBackAll()["createDataFrame"]
+        assert {r.k for r in back.collect()} == {i % 3 for i in row.ids}
+        assert back.count() == 4 * row.n
+    with pytest.raises(NondeterminismError, match=r"decides by z.*inject"):
+        dbg.lineage(rows.dropDuplicates(["k"]).where("z > 0")).goBackAll().count()
+
+
+def test_all_rows_are_compared_with_those_of_the_run(dbg: Any, spark: Any) -> None:
+    frame = spark.range(50).withColumn("r", F.udf(lambda x: random.random(), "double")("id")).where("r > 0.5")
+    with dbg.capture():
+        frame.collect()
+    with pytest.raises(NondeterminismError, match=r"The run gave \d+ rows, and the query gives \d+ now"):
+        dbg.lineage(frame).goBackAll().count()

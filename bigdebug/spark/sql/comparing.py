@@ -16,6 +16,11 @@ _SESSION = "spark.sessionWindow"
 def comparable(catalyst: Catalyst, expression: Expr) -> Expr:
     """The expression in such a form; itself if its values have it."""
     kind = expression.dataType().sql()
+    if "MAP<" in kind:
+        raise UntraceableError(
+            f"{expression.sql()} is a {kind.lower()}, and nothing is found again by a map",
+            remedy="Group or partition by array_sort(map_entries(...)).",
+        )
     if "COLLATE" in kind:
         if not kind.startswith("STRING"):
             raise UntraceableError(

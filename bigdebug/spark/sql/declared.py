@@ -17,6 +17,7 @@ from bigdebug.errors import UnknownColumnError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.indexes import Built, build, keys_of
+from bigdebug.spark.sql.keys import literal
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.spark.sql.procedures import Extended, Name
@@ -185,7 +186,7 @@ class Declared:
         if isinstance(condition, Mapping):
             if list(condition) != [column] or not isinstance(condition[column], _SIMPLE):
                 return None
-            value = F.lit(condition[column])
+            value = literal(condition[column], known[column])
         else:
             given = self._condition(steps, leaf, condition)
             if given is None or given.nodeName() not in ("EqualTo", "EqualNullSafe"):

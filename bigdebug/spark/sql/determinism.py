@@ -19,7 +19,7 @@ _ARRIVAL = re.compile(
 )
 """How functions are written whose value depends on the order in which rows arrive; those of the first in the order that there is."""
 
-_SETTLE = "Decide by columns that another order leaves as they are, or put df.localCheckpoint() below."
+_SETTLE = "Capture the action with strategy='inject', or put df.localCheckpoint() there: a trace ends at it."
 
 _INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
 
@@ -97,6 +97,15 @@ def drawing(catalyst: Catalyst, root: PlanOperator, limits: bool) -> list[PlanOp
             if any(not catalyst.is_a(e, _AGGREGATE) for e in strange):
                 found.append(operator)
     return found
+
+
+def arriving(catalyst: Catalyst, root: PlanOperator) -> list[PlanOperator]:
+    """The aggregates that depend on the order in which rows arrive, if anything hangs on it: the row that dropDuplicates() keeps."""
+    try:
+        check_expressions(catalyst, root)
+        return []
+    except NondeterminismError:
+        return [operator for operator in root if operator.name == "Aggregate" and _by_arrival(catalyst, operator)]
 
 
 def _strange(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr]:

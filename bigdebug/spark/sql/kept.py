@@ -13,7 +13,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.determinism import drawing
+from bigdebug.spark.sql.determinism import arriving, drawing
 from bigdebug.spark.sql.executions import observes, reads_cache, shares
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
@@ -35,6 +35,8 @@ def keeping(catalyst: Catalyst, users: Catalyst, frame: Any, root: PlanOperator,
     would split otherwise.
     """
     operators = drawing(catalyst, root, limits=anyway)
+    if anyway:
+        operators = [*operators, *(operator for operator in arriving(catalyst, root) if operator not in operators)]
     if not anyway and not all(map(_undisturbed, operators)):
         return root
     asked = {o.id for operator in root for subquery in operator.subqueries for o in subquery}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime, timedelta, timezone
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -12,6 +13,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 _SPELLED = 50
 """Up to so many keys of several columns are spelled out in a condition; more are joined."""
@@ -30,7 +33,7 @@ def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Se
             frame = frame.filter(_listed(column, values, kind))
     if len(parts) > 1 or not _plain(fields[0].type) or len(fields[0]) > _LISTED:
         if len(fields[0]) <= _SPELLED and all(_plain(field.type) for field in fields):
-            rows = [[column.eqNullSafe(_literal(v, kind)) for column, v, kind in zip(columns, row, kinds)] for row in _rows(fields)]
+            rows = [[column.eqNullSafe(literal(v, kind)) for column, v, kind in zip(columns, row, kinds)] for row in _rows(fields)]
             frame = frame.filter(reduce(or_, [reduce(and_, row) for row in rows]))
         else:
             frame = _joined(catalyst, frame, columns, fields)
@@ -43,14 +46,25 @@ def _rows(fields: Sequence[pa.Array]) -> list[tuple[Any, ...]]:
 
 def _listed(column: Column, values: pa.Array, kind: str) -> Column:
     present = values.drop_null()
-    listed = [_literal(v, kind) for v in present.to_pylist()]
+    listed = [literal(v, kind) for v in present.to_pylist()]
     found = column == listed[0] if len(listed) == 1 else column.isin(listed)
     if len(present) == len(values):
         return found
     return column.isNull() | found if listed else column.isNull()
 
 
-def _literal(value: Any, kind: str) -> Column:
+def literal(value: Any, kind: str) -> Column:
+    """A value as Spark has it in a column of a type.
+
+    PySpark's own literals go through Java's calendar, in which days before 1582 are others, and through the zones of process and
+    session, which a time without a zone has nothing to do with, and in which an hour of autumn is there twice.
+    """
+    if isinstance(value, datetime):
+        if kind == "TIMESTAMP":
+            return F.timestamp_micros(F.lit((value.astimezone(timezone.utc) - _EPOCH) // timedelta(microseconds=1)))
+        value = value.isoformat(sep=" ")
+    elif isinstance(value, date):
+        value = value.isoformat()
     return F.lit(value).cast(kind)
 
 

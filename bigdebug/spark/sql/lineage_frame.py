@@ -18,7 +18,7 @@ from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_decisions
 from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.provenance import polynomial
-from bigdebug.spark.sql.recognized import recognized
+from bigdebug.spark.sql.recognized import check_whole, recognized
 from bigdebug.spark.sql.rows import Rows
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found
@@ -73,8 +73,8 @@ class LineageFrame(Rows):
         if known is not None and (names := base._above(operator)) is not None:
             found = known.totals(self._steps, operator, names, columns, sums, base is not self)
         if found is None:
-            totals = [F.count("*").alias("count"), *(F.sum(name).alias(f"sum({name})") for name in sums)]
-            found = unheard(self.toDF().groupBy(*columns).agg(*totals), "toArrow")
+            totals = [F.count("*").alias("count"), *(F.sum(quoted(name)).alias(f"sum({name})") for name in sums)]
+            found = unheard(self.toDF().groupBy(*map(quoted, columns)).agg(*totals), "toArrow")
         return found.to_pandas().sort_values(list(columns), ignore_index=True)
 
     def _pushed(self, operator: int) -> tuple[LineageFrame, Declared] | None:
@@ -270,23 +270,28 @@ class LineageFrame(Rows):
 
         What only decides which rows there are, a condition or the key of a join, is not among them.
         """
+        return {name: tuple(sorted(f"{source}.{column}" for source, column in origins)) for name, origins in self._column_origins().items()}
+
+    def _column_origins(self) -> dict[str, set[tuple[str, str]]]:
+        """By column inputs and their columns; of columns that are called alike, all."""
         operator = self._only("columns")
         inputs = self.run.input_names()
-        found = column_origins(self.run.questions.catalyst, self.run.questions.operators[operator])
-        return {name: tuple(sorted(f"{inputs[source]}.{column}" for source, column in origins)) for name, origins in found}
+        made: dict[str, set[tuple[str, str]]] = {}
+        for name, origins in column_origins(self.run.questions.catalyst, self.run.questions.operators[operator]):
+            made.setdefault(name, set()).update((inputs[source], column) for source, column in origins)
+        return made
 
     def cells(self, column: str) -> dict[str, DataFrame]:
         """The cells that a column's values in these rows are computed from: of each input the rows, in the columns that count."""
-        known = self.columns
+        known = self._column_origins()
         if column not in known:
             near = get_close_matches(column, known, 3) or list(known)
             raise UnknownColumnError("There is no such column here", value=column, remedy=f"It knows {', '.join(near)}.")
         back = self.goBackAll()
         wanted: dict[str, list[str]] = {}
-        for origin in known[column]:
-            source, _, name = origin.rpartition(".")
+        for source, name in sorted(known[column]):
             wanted.setdefault(source, []).append(name)
-        return {source: back._occurrence(source).toDF().select(*(f"`{name}`" for name in names)) for source, names in wanted.items()}
+        return {source: back._occurrence(source).toDF().select(*map(quoted, names)) for source, names in wanted.items()}
 
     def _occurrence(self, name: str) -> LineageFrame:
         here = [source for source, known in self.run.input_names().items() if known == name]
@@ -302,10 +307,17 @@ class LineageFrame(Rows):
         return self._to(here, find, self._towards)
 
 
+def quoted(name: str) -> str:
+    """A name for SQL, whatever is in it."""
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
 def lineage_of(run: FrameRun) -> LineageFrame:
     """The trace over all rows of a run's result."""
     def find() -> Found:
         run.questions.settle()
+        check_whole(run)
         return {run.subject: None}
 
     return LineageFrame(run, [run.subject], find, whole_result=True)

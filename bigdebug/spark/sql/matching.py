@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import and_
@@ -19,7 +19,10 @@ from pyspark.sql.types import StructField, StructType
 from bigdebug.errors import BigdebugError, UnknownColumnError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.keys import literal
 from bigdebug.trace.shown import shown
+
+_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
 
@@ -78,12 +81,11 @@ def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
     for column, value in pairs:
         kind = column.dataType().sql()
         if isinstance(value, _SIMPLE):
-            # A time without a zone is no moment: as a literal of Spark's it would go through two zones.
-            given = F.lit(value.isoformat(sep=" ") if kind == "TIMESTAMP_NTZ" and isinstance(value, datetime) else value)
-            frame = frame.filter(catalyst.column(column).eqNullSafe(given.cast(kind)))
-        elif kind.startswith("MAP"):
+            frame = frame.filter(catalyst.column(column).eqNullSafe(literal(value, kind)))
+        elif any(part in kind for part in _INCOMPARABLE):
             raise UnknownColumnError(
-                f"Maps cannot be compared, and {column.name()} is one", remedy="Say where() without it, as SQL or with some of the columns.",
+                f"Spark compares no values like those of {column.name()}, of type {kind.lower()}",
+                remedy="Say where() without it, as SQL or with some of the columns.",
             )
         else:
             hard.append((column, value, kind))

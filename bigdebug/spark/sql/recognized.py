@@ -61,6 +61,24 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
     return _found(run, steps, [columns[i] for i, _ in fields], fields, wanted, kept)
 
 
+def check_whole(run: FrameRun) -> None:
+    """Raise NondeterminismError if the query does not give the rows of the run; a job, where the plan alone does not say so."""
+    if run.rows is None or run.questions.settled_by_plan or run.questions.root.draws:
+        return
+    columns, fields = _comparable(run)
+    fields = [(i, kind) for i, kind in fields if _exact(kind)]
+    catalyst = run.questions.catalyst
+    marked = {"row": catalyst.literal(True, "boolean")} | {f"c{i}": columns[i] for i, _ in fields}
+    table = catalyst.table(run.questions.root.plan(catalyst), marked)
+    given = Counter(zip(*(table[f"c{i}"].to_pylist() for i, _ in fields))) if fields else Counter({(): table.num_rows})
+    kept = Counter(_values(row, fields) for row in run.rows)
+    if given != kept:
+        raise NondeterminismError(
+            f"The run gave {len(run.rows):,} rows, and the query gives {table.num_rows:,} now, {(given - kept).total():,} of them others",
+            remedy="Its order or its functions do not settle the result: capture the action with strategy='inject'.",
+        )
+
+
 def result_names(run: FrameRun) -> Names | None:
     """The names of all rows of the result, if the run kept them and they spell their names."""
     return None if run.rows is None else _written(run, run.questions.steps(), run.rows)

@@ -185,7 +185,10 @@ class FrameRecorder:
         self.runs.append(run)
         capture.note(run)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
-            index(run)
+            try:
+                index(run)
+            except BigdebugError as trouble:
+                log.warning("bigdebug did not index the run of %s: %s", action.name, trouble)
         elif action.status == "succeeded" and capture.strategy == "defer":
             self.think_time.add(run)
 

@@ -15,6 +15,8 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.trace.shown import shown
 
+_SUMMED = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
+
 DIRECTIONS = ("backward", "forward", "both")
 
 _EXACT = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "STRING", "BOOLEAN", "DATE", "TIMESTAMP")
@@ -58,6 +60,11 @@ class Workload:
                     raise UnknownColumnError(
                         f"{leaf.name}.{name} is of type {kinds[name].lower()}, and indexes tell numbers, text and dates apart by their bits",
                         remedy="Declare a column of integers, decimals, text, booleans, dates or timestamps.",
+                    )
+            for name in self.sums:
+                if not kinds[name].startswith(_SUMMED):
+                    raise UnknownColumnError(
+                        f"{leaf.name}.{name} is of type {kinds[name].lower()}, and sums are of numbers", remedy="Declare a numeric column.",
                     )
             if self.where is not None:
                 plan = filtered(catalyst, leaf.node, self.where)
