@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from pyspark import SparkContext
+from pyspark import RDD, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
@@ -133,4 +133,6 @@ def create_frame(self: SparkSession, data: Any, *args: Any, **kwargs: Any) -> An
     recorder = vars(self).get(actions.RECORDER)
     if recorder is not None and isinstance(data, Captured):
         recorder.crossing.made(made, data)
+    elif recorder is not None and not isinstance(data, RDD):
+        recorder.crossing.gave(made)
     return made

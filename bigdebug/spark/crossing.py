@@ -50,6 +50,8 @@ class Crossing:
         self._frames = frames
         self.runs: set[str] = set()
         """The ids of those that were made to answer questions, and are none of the user's."""
+        self.given: set[int] = set()
+        """The JVM's numbers of rows that the program gave to createDataFrame as they are."""
         self._made_of: dict[int, Any] = {}
         # A checkpoint is there to be able to forget: the original is known as long as somebody else holds it.
         self._checkpoints: WeakValueDictionary[int, DataFrame] = WeakValueDictionary()
@@ -63,6 +65,10 @@ class Crossing:
             self._made_of[number] = rdd
             while len(self._made_of) > _REMEMBERED:
                 del self._made_of[next(iter(self._made_of))]
+
+    def gave(self, frame: DataFrame) -> None:
+        """``frame`` has been made of rows that were in the driver. Never raises."""
+        self.given.add(_number(frame))
 
     def checkpointed(self, frame: DataFrame, original: DataFrame) -> None:
         """``frame`` has the rows of ``original``, and no query. Never raises."""

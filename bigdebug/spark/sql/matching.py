@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
@@ -16,8 +16,9 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from bigdebug.errors import BigdebugError, UnknownColumnError
+from bigdebug.errors import BigdebugError, NondeterminismError, UnknownColumnError
 from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import literal
 from bigdebug.trace.shown import shown
@@ -39,8 +40,11 @@ def matching(
     known = users.items(columns)
     if isinstance(condition, Row | Mapping):
         pairs = _pairs(known, condition)
-        deciding([column for column, _ in pairs])
-        return names(users.plan(_equal(users, frame, pairs)), name)
+        settled = _settled(pairs, deciding)
+        found = _equal(users, frame, settled)
+        if len(settled) < len(pairs) and (not settled or unheard(found.limit(2), "count") > 1):
+            deciding([column for column, _ in pairs])  # the others would tell which of these rows is meant
+        return names(users.plan(found), name)
     if isinstance(condition, (Column, str)):
         chosen = filtered(users, plan, condition, known)
         deciding(users.items(chosen.expressions()))
@@ -95,6 +99,16 @@ def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
         match = [catalyst.column(column).eqNullSafe(given[f"_{i}"]) for i, (column, _, _) in enumerate(hard)]
         frame = frame.join(F.broadcast(given), reduce(and_, match), "left_semi")
     return frame
+
+
+def _settled(pairs: Sequence[tuple[Expr, Any]], deciding: Callable[[Sequence[Expr]], None]) -> list[tuple[Expr, Any]]:
+    """The columns, and values, that are the same at each execution."""
+    found = []
+    for pair in pairs:
+        with suppress(NondeterminismError):
+            deciding([pair[0]])
+            found.append(pair)
+    return found
 
 
 def _pairs(known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -50,10 +50,15 @@ class _Once(cached_property[_T]):
 class Questions:
     """What can be asked about the query of one run, under the conditions under which it ran."""
 
-    def __init__(self, spark: Any, frame: DataFrame, conditions: Future[Conditions], root: PlanOperator | None = None) -> None:
-        """``root`` is the query as it was executed, if that is not the frame's own."""
+    def __init__(
+        self, spark: Any, frame: DataFrame, conditions: Future[Conditions], given: Collection[int], root: PlanOperator | None = None,
+    ) -> None:
+        """``given`` are the JVM's numbers of rows that the program gave as they are. ``root`` is the query as it was executed, if that is
+        not the frame's own.
+        """
         self._spark = spark
         self._frame = frame
+        self._given = given
         self._plan = Catalyst.plan(frame)
         self._executed = root
         self._conditions = conditions
@@ -143,7 +148,11 @@ class Questions:
         """
         if self.catalyst.runs_code(self.root.node) or reads_cache(self.users, self._frame):
             return False
-        return not any(o.name in ("Window", *OPAQUE) or (o.name == "LogicalRDD" and not o.node.rdd().isCheckpointed()) for o in self.root)
+        return not any(o.name in ("Window", *OPAQUE) or (o.name == "LogicalRDD" and not self._is_still(o.node.rdd())) for o in self.root)
+
+    def _is_still(self, rdd: Any) -> bool:
+        """Whether an RDD of the JVM gives the same each time, whatever functions it was made with."""
+        return rdd.id() in self._given or bool(rdd.isCheckpointed())
 
     def steps(self, others: Iterable[int] = ()) -> Steps:
         """The steps that stop at boundaries and at ``others``.
