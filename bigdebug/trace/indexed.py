@@ -79,10 +79,11 @@ class Indexed:
 
     ``keys`` are the names of its records by witness, ``below`` what the witnesses name, by level. Building takes a sort of
     the witnesses; a question takes time in proportion to its answer. ``direction`` is the one that will be asked, "backward"
-    or "forward", or "both" (Smoke 4.1); ``complete`` says that ``below`` are all levels there are.
+    or "forward", or "both" (Smoke 4.1); ``complete`` says that ``below`` are all levels there are, ``whole`` that all records of
+    the level are there, and not only those that something above was made of.
     """
 
-    def __init__(self, keys: Names, below: Mapping[int, Names], direction: str = "both", complete: bool = True) -> None:
+    def __init__(self, keys: Names, below: Mapping[int, Names], direction: str = "both", complete: bool = True, whole: bool = True) -> None:
         codes, count = codes_of(keys)
         order = np.argsort(codes, kind="stable")
         self._offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))])
@@ -90,6 +91,7 @@ class Indexed:
         self._owners = None if direction == "backward" else codes[order]
         self._below = {level: Below(names.take(pa.array(order))) for level, names in below.items()}
         self._complete = complete
+        self.whole = whole
 
     @property
     def nbytes(self) -> int:
@@ -105,13 +107,24 @@ class Indexed:
         """Whether it knows these levels below, all if None, in a direction."""
         return (self._complete or (below is not None and self._below.keys() >= set(below))) and not (ahead and self._owners is None)
 
-    def back(self, names: Names, wanted: Collection[int] | None = None) -> dict[int, Names]:
-        """The records below, at the levels ``wanted``, that those of these names were made of; of all, if None."""
-        witnesses: Any = slice(None)
-        if names is not None:
-            at = places(self.records, names)
-            first, last = self._offsets[at], self._offsets[at + 1]
-            witnesses = slice(int(first[0]), int(last[0])) if len(at) == 1 else _ranges(first, last)
+    def back(self, names: Names, wanted: Collection[int] | None = None) -> dict[int, Names] | None:
+        """The records below, at the levels ``wanted``, that those of these names were made of; of all, if None.
+
+        None if some of them are not here.
+        """
+        if names is None:
+            return self.everything(wanted) if self.whole else None
+        at = places(self.records, names)
+        if len(at) < len(names) and not self.whole:
+            return None
+        first, last = self._offsets[at], self._offsets[at + 1]
+        return self._named(slice(int(first[0]), int(last[0])) if len(at) == 1 else _ranges(first, last), wanted)
+
+    def everything(self, wanted: Collection[int] | None) -> dict[int, Names]:
+        """The records below that any that is here was made of."""
+        return self._named(slice(None), wanted)
+
+    def _named(self, witnesses: Any, wanted: Collection[int] | None) -> dict[int, Names]:
         return {level: below.named(witnesses) for level, below in self._below.items() if wanted is None or level in wanted}
 
     def ahead(self, level: int, names: Names) -> Names:

@@ -145,6 +145,21 @@ def test_think_time_builds_what_was_declared(dbg: Any, spark: Any, views: None) 
         assert len(lineage.goBackAll()["orders"].rids()) == 30
 
 
+def test_an_index_knows_what_no_row_was_made_of(dbg: Any, spark: Any, views: None) -> None:
+    frame = spark.sql("select mode, s from (select mode, sum(id) s, count(*) n from lines group by mode) where s > 1e9 or mode = 'sea' order by s")
+    group = dbg.lineage(frame).goBack(1)
+    lines = dbg.lineage(frame).goBackAll()["lines"]
+    every = lines.standing_at({lines.operators[0]: None})
+    for _ in range(2):
+        reached = every.where("mode = 'air'").goNext(1)
+        assert reached.operators == group.operators
+        assert [r.mode for r in reached.collect()] == ["air"]
+        assert {r.mode for r in reached.goBack(1).collect()} == {"air"}
+        assert reached.goNextAll().count() == 0
+        assert {r.mode for r in every.goNext(1).collect()} > {"sea", "air"}
+        dbg.index(frame)
+
+
 def test_what_cannot_be_declared(dbg: Any, spark: Any, views: None) -> None:
     frame = spark.sql(SQL)
     with pytest.raises(UnknownOperatorError, match=r"no such relation .*'line'.*lines"):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from bigdebug.spark.sql.catalyst import Node
 from bigdebug.spark.sql.procedures import Association
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.indexed import Indexed
@@ -45,7 +46,7 @@ def build(
             known = steps.indexes[level]
             operator = steps.operator(level)
             yield Built(f"{operator.name}#{operator.id}", len(known), known.nbytes, time.perf_counter() - began)
-        used.update(steps.indexes[level].back(None, ways))
+        used.update(steps.indexes[level].everything(ways))
 
 
 def _indexed(steps: Steps, level: int, names: Names, records: Names | None, ways: Collection[int], direction: str) -> Indexed:
@@ -56,11 +57,11 @@ def _indexed(steps: Steps, level: int, names: Names, records: Names | None, ways
     if records is not None and steps.says_all(level):
         fields = {at: field for at, field in zip(known.levels, records.flatten()) if at in ways}
         return Indexed(records, fields, direction, complete)
-    plan = _plan(steps, level, known, names)
+    plan, whole = _plan(steps, level, known, names)
     columns = {f"n{name.level}": name.column for name in below} | {f"k{i}": part for i, part in enumerate(known.parts)}
     table = steps.catalyst.table(plan, columns).combine_chunks()
     keys = keys_of(table, len(known.parts))
-    return Indexed(keys, {name.level: array_of(table[f"n{name.level}"]) for name in below}, direction, complete)
+    return Indexed(keys, {name.level: array_of(table[f"n{name.level}"]) for name in below}, direction, complete, whole)
 
 
 def keys_of(table: pa.Table, parts: int) -> Names:
@@ -69,17 +70,17 @@ def keys_of(table: pa.Table, parts: int) -> Names:
     return pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(parts)])
 
 
-def _plan(steps: Steps, level: int, known: Association, names: Names) -> object:
-    """The witnesses of those records that are used, where leaving out the others costs less than it saves."""
-    exactly = steps.broader(level)
+def _plan(steps: Steps, level: int, known: Association, names: Names) -> tuple[Node, bool]:
+    """The witnesses of those records that are used, where leaving out the others costs less than it saves; and whether these are all."""
+    exactly, whole = steps.broader(level), names is None
     peers = steps.peers(level)
     if exactly:
         names = steps.names(*steps.rows(level, names))
         if peers is not None:
             names = peers.back(steps.near(level, names))
     if names is not None and level not in steps.subqueries and (exactly or (len(names) <= _FEW and peers is None)):
-        return steps.restricted(known, names)
-    return known.plan
+        return steps.restricted(known, names), whole
+    return known.plan, True
 
 
 def built_table(built: Sequence[Built], caption: str) -> Table:

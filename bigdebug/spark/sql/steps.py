@@ -132,8 +132,9 @@ class Steps:
     def back(self, level: int, names: Names, wanted: Collection[int] | None = None) -> Found:
         """The records of the levels right below that those of ``level`` were made of; of those ``wanted``, if not all."""
         names = self.known_by(level, names)
-        if (index := self._index(level, names, ahead=False, wanted=wanted)) is not None:
-            return index.back(names, wanted)
+        index = self._index(level, names, ahead=False, wanted=wanted)
+        if index is not None and (found := index.back(names, wanted)) is not None:
+            return found
         known = self.association(level)
         plan = known.plan
         below = [name for name in known.names if wanted is None or name.level in wanted]
@@ -166,12 +167,16 @@ class Steps:
             return names.restricted(known.plan, list(known.parts))
         return restricted(self.catalyst, known.plan, known.parts, known.keys(names).flatten())
 
-    def ahead(self, level: int, names: Names) -> Found:
-        """The records of the level right above that those of ``level`` had a part in."""
+    def ahead(self, level: int, names: Names, used: bool) -> Found:
+        """The records of the level right above that those of ``level`` had a part in.
+
+        If only those that are ``used`` count, of which the result was made, others may be missing.
+        """
         above = self.above[level]
         if above is None:
             return {}
-        if (index := self._index(above, names, ahead=True, wanted=[level])) is not None:
+        index = self._index(above, names, ahead=True, wanted=[level])
+        if index is not None and (used or index.whole):
             return {above: self._reached(above, index.ahead(level, None if level in self.subqueries else names), indexed=True)}
         known, c = self.association(above), self.catalyst
         column = next((name.column for name in known.names if name.level == level), None)
@@ -242,13 +247,16 @@ class Steps:
             if level in goals:
                 found[level] = names
             elif not self._ends(level, ahead):
-                more = self.step({level: names}, ahead, ways)
+                more = self.step({level: names}, ahead, ways, used=goals == {self._root.id})
                 _merge(todo, more)
                 _merge(visited, more)
         return visited, found
 
-    def step(self, start: Found, ahead: bool, ways: frozenset[int] | None = None) -> Found:
-        """From records to those of the levels next to theirs, or of ``ways``; what stands at an end of the query stays."""
+    def step(self, start: Found, ahead: bool, ways: frozenset[int] | None = None, used: bool = False) -> Found:
+        """From records to those of the levels next to theirs, or of ``ways``; what stands at an end of the query stays.
+
+        ``used`` is as for ``ahead``.
+        """
         found: dict[int, Names] = {}
         for level, names in start.items():
             if names is not None and not len(names):
@@ -256,7 +264,7 @@ class Steps:
             if self._ends(level, ahead):
                 _merge(found, {level: names})
             else:
-                _merge(found, self.ahead(level, names) if ahead else self.back(level, names, ways))
+                _merge(found, self.ahead(level, names, used) if ahead else self.back(level, names, ways))
         return found
 
     def _ends(self, level: int, ahead: bool) -> bool:
