@@ -68,6 +68,14 @@ class Below:
         found = order[_ranges(first, last)]
         return found if self._present is None else found[self._present[found]]
 
+    def has(self, names: Names) -> bool:
+        """Whether some witness names each of these records."""
+        if self._known is not None:
+            return len(places(self._known, names)) == len(names)
+        wanted = names.to_numpy(zero_copy_only=False).astype(np.int64)
+        values = self._sorted[1]
+        return bool(np.all(np.searchsorted(values, wanted, "right") > np.searchsorted(values, wanted, "left")))
+
     @cached_property
     def _sorted(self) -> tuple[npt.NDArray[np.int64], Codes]:
         order = np.argsort(self._values, kind="stable")
@@ -126,6 +134,10 @@ class Indexed:
 
     def _named(self, witnesses: Any, wanted: Collection[int] | None) -> dict[int, Names]:
         return {level: below.named(witnesses) for level, below in self._below.items() if wanted is None or level in wanted}
+
+    def takes(self, level: int, names: Names) -> bool:
+        """Whether each of these records of a level below has a part in some that is here."""
+        return names is not None and level in self._below and self._below[level].has(names)
 
     def ahead(self, level: int, names: Names) -> Names:
         """The records that those of a level below had a part in; of all that it has, if None."""

@@ -145,6 +145,19 @@ def test_think_time_builds_what_was_declared(dbg: Any, spark: Any, views: None) 
         assert len(lineage.goBackAll()["orders"].rids()) == 30
 
 
+def test_an_index_of_what_was_used_is_enough_where_records_go_one_way(dbg: Any, spark: Any, views: None) -> None:
+    sql = """select o.region, count(*) n from lines l join orders o on l.o = o.o
+             where l.o in (select o from lines group by o having sum(id) > 4900) group by o.region"""
+    frame = spark.sql(sql)
+    with dbg.capture():
+        rows = frame.collect()
+    plain = dbg.lineage(frame).where(rows[0]).goBackAll()["lines"]
+    assert plain.count() == rows[0].n > 0
+    dbg.index(frame)
+    with no_jobs(spark):
+        assert list(dbg.lineage(frame).where(rows[0]).goBackAll()["lines"].rids()) == list(plain.rids())
+
+
 def test_an_index_knows_what_no_row_was_made_of(dbg: Any, spark: Any, views: None) -> None:
     frame = spark.sql("select mode, s from (select mode, sum(id) s, count(*) n from lines group by mode) where s > 1e9 or mode = 'sea' order by s")
     group = dbg.lineage(frame).goBack(1)

@@ -176,7 +176,7 @@ class Steps:
         if above is None:
             return {}
         index = self._index(above, names, ahead=True, wanted=[level])
-        if index is not None and (used or index.whole):
+        if index is not None and (used or index.whole or (self._goes_once(level, above) and index.takes(level, names))):
             return {above: self._reached(above, index.ahead(level, None if level in self.subqueries else names), indexed=True)}
         known, c = self.association(above), self.catalyst
         column = next((name.column for name in known.names if name.level == level), None)
@@ -184,6 +184,15 @@ class Steps:
             return {}
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
         return {above: self._reached(above, self.names(plan, c.struct(known.parts)), indexed=False)}
+
+    def _goes_once(self, level: int, above: int) -> bool:
+        """Whether a record of ``level`` has a part in one of those above at most."""
+        operator = self._operators[above]
+        while operator.id != level:
+            if len(operator.inputs) != 1 or operator.name in ("Generate", "Expand"):
+                return False
+            [operator] = operator.inputs
+        return True
 
     def _reached(self, level: int, names: Names, indexed: bool) -> Names:
         """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
