@@ -9,7 +9,7 @@ from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.reading import PlanOperator
 
-_PLACES = {"CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}
+_PLACES = {"CurrentTimeZone", "CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}
 """Expressions that ask the session, which is that of then. What Spark replaces besides, for one execution, are clocks."""
 
 _FIRST = re.compile(r"\b(first|last|any|nth)(_value)?\(")
