@@ -23,6 +23,9 @@ _SETTLE = "Capture the action with strategy='inject', or put df.localCheckpoint(
 
 _INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
 
+_MADE = {"Aggregate": "aggregateExpressions", "Project": "projectList", "Window": "windowExpressions"}
+"""Where operators have the expressions of their new columns."""
+
 _DECIDING = {"Filter", "Join", "AsOfJoin", "Sort", "Window", "Generate", "Expand"}
 
 
@@ -69,8 +72,9 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
 
 def _by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
     """Whether an aggregate depends on the order in which rows arrive; Spark 4.3 takes it for deterministic."""
-    made = {"Aggregate": "aggregateExpressions", "Window": "windowExpressions"}.get(operator.name)
-    return made is not None and any(_arrives(operator, column) for column in catalyst.items(getattr(operator.node, made)()))
+    if operator.name not in ("Aggregate", "Window"):
+        return False
+    return any(_arrives(operator, column) for column in catalyst.items(getattr(operator.node, _MADE[operator.name])()))
 
 
 def _arrives(operator: PlanOperator, column: Expr) -> bool:
@@ -155,9 +159,8 @@ def _spread(catalyst: Catalyst, operator: PlanOperator, arrival: bool, unsettled
         return any(a.exprId().id() in unsettled for a in _taken(catalyst, operator, expression))
 
     node = operator.node
-    made = {"Aggregate": "aggregateExpressions", "Project": "projectList", "Window": "windowExpressions"}.get(operator.name)
-    if made is not None:
-        columns = catalyst.items(getattr(node, made)())
+    if operator.name in _MADE:
+        columns = catalyst.items(getattr(node, _MADE[operator.name])())
         found = [c for c in columns if depends(c) or (arrival and (not c.deterministic() or _arrives(operator, c)))]
     elif operator.name in ("Union", "Expand"):  # columns by their places
         rows = [child.node.output() for child in operator.inputs] if operator.name == "Union" else catalyst.items(node.projections())

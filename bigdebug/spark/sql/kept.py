@@ -37,7 +37,7 @@ def keeping(catalyst: Catalyst, users: Catalyst, frame: Any, root: PlanOperator,
     operators = drawing(catalyst, root, limits=anyway)
     if anyway:
         operators = [*operators, *(operator for operator in arriving(catalyst, root) if operator not in operators)]
-    if not anyway and not all(map(_undisturbed, operators)):
+    elif not all(map(_undisturbed, operators)):
         return root
     asked = {o.id for operator in root for subquery in operator.subqueries for o in subquery}
     for operator in operators:
