@@ -19,9 +19,9 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts
-from bigdebug.spark.sql.procedures import BOUNDARIES
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
@@ -37,7 +37,7 @@ class Absences:
         self._catalyst = catalyst
         self._operators = {operator.id: operator for operator in root}
         self._leaves = leaves
-        self._procedures = steps.procedures
+        self._naming = steps.naming
         self._steps = steps
         often = Counter(leaf.dataset for leaf in leaves.values())
         self._joins = [
@@ -81,7 +81,7 @@ class Absences:
 
     def _matching(self, join: PlanOperator, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
         """The names of what rows of each side matched that the lineage holds: without it they would stand alone."""
-        extended = self._procedures.with_removed(join.id).within(join)
+        extended = self._naming.with_matched(join.id).within(join)
         for side in (join.inputs[at] for at in _LEAVING_OUT[_kind(join)]):
             if any(o.name == "Join" and o.node.condition().isEmpty() for o in side):
                 continue  # a product, which only conditions above the join make small: as below a correlated scalar subquery
@@ -97,7 +97,7 @@ class Absences:
 
     def _removing(self, join: PlanOperator, level: int, visited: Mapping[int, Names], found: Found) -> Found:
         """The names of right rows that removed left rows which the lineage holds, from the groups that were traced."""
-        known = self._procedures.with_removed(join.id).association(self._operators[level])
+        known = self._naming.with_matched(join.id).association(self._operators[level])
         counted = self._operators[level].name in ("Window", "Limit") or level in self._steps.subqueries
         groups = None if counted else visited[level]
         plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, known.keys(groups).flatten())

@@ -113,9 +113,9 @@ class Catalyst:
         plans = [plan, *self.items(plan.subqueriesAll())]
         return [leaf for each in plans for leaf in self.items(each.collectLeaves())]
 
-    def files(self, leaf: Node) -> list[str]:
-        """The URIs of the files that a relation reads, in one call."""
-        joined = self.jvm.org.apache.hadoop.util.StringUtils.join("\n", leaf.relation().location().inputFiles())
+    def files(self, listing: Any) -> list[str]:
+        """The URIs of the files in a listing of Spark's, in one call."""
+        joined = self.jvm.org.apache.hadoop.util.StringUtils.join("\n", listing.inputFiles())
         return joined.split("\n") if joined else []
 
     def splits(self, leaf: Node) -> list[tuple[str, int]]:

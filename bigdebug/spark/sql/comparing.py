@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.kinds import has_floating
 from bigdebug.spark.sql.reading import PlanOperator
 
 _SESSION = "spark.sessionWindow"
@@ -28,7 +29,7 @@ def comparable(catalyst: Catalyst, expression: Expr) -> Expr:
                 remedy="Group, order or partition by its parts.",
             )
         return catalyst.collation_key(expression)
-    return catalyst.rule("NormalizeFloatingNumbers").normalize(expression) if "FLOAT" in kind or "DOUBLE" in kind else expression
+    return catalyst.rule("NormalizeFloatingNumbers").normalize(expression) if has_floating(kind) else expression
 
 
 def group_of(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:

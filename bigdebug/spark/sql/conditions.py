@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -21,9 +21,9 @@ class Conditions:
     jsession: Any
     stamps: Mapping[str, Stamp]
 
-    def check(self, catalyst: Catalyst, plan: Node) -> None:
+    def check(self, catalyst: Catalyst, listings: Sequence[Any]) -> None:
         """Raise SourceChangedError if a file of the query's sources is not what it was, or was not there."""
-        if added := _files(catalyst, plan) - self.stamps.keys():
+        if added := _files(catalyst, listings) - self.stamps.keys():
             raise SourceChangedError(f"{min(added)} was not there when the query ran", remedy="Run the query again under capture.")
         for path, stamp in _now(catalyst, self.stamps).items():
             if stamp != self.stamps[path]:
@@ -33,12 +33,17 @@ class Conditions:
 
 def stamps_of(catalyst: Catalyst, plan: Node) -> dict[str, Stamp]:
     """The stamps of all files below a plan, by URI. A file that is not there has none."""
-    return {path: stamp for path, stamp in _now(catalyst, sorted(_files(catalyst, plan))).items() if stamp is not None}
+    return {path: stamp for path, stamp in _now(catalyst, sorted(_files(catalyst, listings_of(catalyst, plan)))).items() if stamp is not None}
 
 
-def _files(catalyst: Catalyst, plan: Node) -> set[str]:
-    relations = [leaf for leaf in catalyst.leaves(plan) if leaf.nodeName() == "LogicalRelation"]
-    return {path for leaf in relations if catalyst.is_a(leaf.relation(), _HADOOP) for path in catalyst.files(leaf)}
+def listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
+    """Spark's listings of the files below a plan; an INSERT in this session is seen in them."""
+    relations = [leaf.relation() for leaf in catalyst.leaves(plan) if leaf.nodeName() == "LogicalRelation"]
+    return [relation.location() for relation in relations if catalyst.is_a(relation, _HADOOP)]
+
+
+def _files(catalyst: Catalyst, listings: Iterable[Any]) -> set[str]:
+    return {path for listing in listings for path in catalyst.files(listing)}
 
 
 def _now(catalyst: Catalyst, files: Iterable[str]) -> dict[str, Stamp | None]:

@@ -15,12 +15,12 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.indexes import Built, build, keys_of
 from bigdebug.spark.sql.keys import literal
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.matching import filtered
-from bigdebug.spark.sql.procedures import Extended, Name
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.trace.names import Names, array_of, places
@@ -109,10 +109,10 @@ class Declared:
         riding = [c.alias(known[value], f"__bigdebug_value_{i}") for i, value in enumerate(values)]
         # Values ride along as the names of levels that there are not.
         names = (Name(goal, rid), *(Name(-1 - i, value.toAttribute()) for i, value in enumerate(riding)))
-        procedures = steps.procedures.given(goal, Extended(c.extended(plan, riding), names))
+        naming = steps.naming.given(goal, Extended(c.extended(plan, riding), names))
         operator = steps.operator(level)
-        association = procedures.association(operator)
-        named = procedures.parts(operator)
+        association = naming.association(operator)
+        named = naming.parts(operator)
         parts = [part for i, part in enumerate(association.parts) if not named or named[i] >= 0]
         found = {name.level: name.column for name in association.names}
         columns = {f"k{i}": part for i, part in enumerate(parts)} | {"rid": found[goal]}

@@ -16,8 +16,9 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import arriving, drawing
 from bigdebug.spark.sql.executions import observes, reads_cache, shares
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
+from bigdebug.spark.sql.levels import OPAQUE, levels_of
+from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
-from bigdebug.spark.sql.procedures import OPAQUE, Procedures, levels_of
 from bigdebug.spark.sql.reading import Kept, PlanOperator
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 
@@ -123,8 +124,8 @@ def _stored(
     for operator in operators:
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
-        procedures = Procedures(catalyst, leaves_of(catalyst, root), levels_of(root, [operator.id]))
-        plan, name = procedures.exposed(here)
+        leaves = leaves_of(catalyst, root)
+        plan, name = Naming(catalyst, leaves, levels_of(root, leaves, [operator.id])).exposed(here)
         rows = (users if here.id in sides else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
             if here.id in sides:

@@ -153,7 +153,7 @@ def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
         raise UntraceableError(
             f"{operator} reads {relation.getClass().getSimpleName()}, which need not give the same records again", remedy=_REREAD,
         )
-    files = tuple(sorted(catalyst.files(operator.node)))
+    files = tuple(sorted(catalyst.files(operator.node.relation().location())))
     dataset = operator.dataset or _last_part(relation.location().rootPaths().head().toString())
     if _option(relation, "mode").upper() == "DROPMALFORMED":
         raise UntraceableError(

@@ -10,7 +10,8 @@ import pyarrow as pa
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.procedures import Extended, Name, Procedures
+from bigdebug.spark.sql.extended import Extended, Name
+from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import merged, places
 
@@ -28,9 +29,9 @@ class Cut(NamedTuple):
 class Limit:
     """A limit of a query, with or without an offset."""
 
-    def __init__(self, catalyst: Catalyst, procedures: Procedures, operator: PlanOperator) -> None:
+    def __init__(self, catalyst: Catalyst, naming: Naming, operator: PlanOperator) -> None:
         self._catalyst = catalyst
-        self._procedures = procedures
+        self._naming = naming
         self._operator = operator
         self.cut = _cut(operator)
 
@@ -60,7 +61,7 @@ class Limit:
         touched = places(names, self._skipped())
         if not len(touched):
             return names
-        plan, name = self._procedures.exposed(self._operator)
+        plan, name = self._naming.exposed(self._operator)
         return merged(names.take(pa.array(np.setdiff1d(np.arange(len(names)), touched))), self._catalyst.table(plan, {"n": name})["n"].combine_chunks())
 
     def _skipped(self) -> Any:
@@ -82,12 +83,12 @@ class Limit:
         while sort.name in _ORDERED:
             sort = sort.inputs[0]
         if sort.name != "Sort" or not getattr(sort.node, "global")():
-            return self._procedures.extend(below, witnesses=False), 0
-        rows = self._procedures.extend(sort.inputs[0], witnesses=False)
+            return self._naming.extend(below, witnesses=False), 0
+        rows = self._naming.extend(sort.inputs[0], witnesses=False)
         keys = [c.alias(comparable(c, order.child()), f"__bigdebug_key_{i}") for i, order in enumerate(c.items(sort.node.order()))]
         plan = c.with_children(sort.node, [c.extended(rows.plan, keys)])
         names = (*rows.names, *(Name(-1 - i, key.toAttribute()) for i, key in enumerate(keys)))
-        return self._procedures.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)
+        return self._naming.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)
 
 
 def _cut(operator: PlanOperator) -> Cut:

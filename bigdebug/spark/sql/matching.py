@@ -21,9 +21,8 @@ from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import literal
+from bigdebug.spark.sql.kinds import is_comparable
 from bigdebug.trace.shown import shown
-
-_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
 
@@ -86,7 +85,7 @@ def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
         kind = column.dataType().sql()
         if isinstance(value, _SIMPLE):
             frame = frame.filter(catalyst.column(column).eqNullSafe(literal(value, kind)))
-        elif any(part in kind for part in _INCOMPARABLE):
+        elif not is_comparable(kind):
             raise UnknownColumnError(
                 f"Spark compares no values like those of {column.name()}, of type {kind.lower()}",
                 remedy="Say where() without it, as SQL or with some of the columns.",

@@ -8,16 +8,16 @@ from pyspark.sql import functions as F
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.procedures import Procedures
+from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
 
 _ROW, _FAR, _TIES = (f"__bigdebug_{name}" for name in ("row", "far", "ties"))
 
 
-def check_nearest(catalyst: Catalyst, procedures: Procedures, operator: PlanOperator) -> None:
+def check_nearest(catalyst: Catalyst, naming: Naming, operator: PlanOperator) -> None:
     """Raise NondeterminismError if several rows are equally near to one: Spark takes any. One job, about that of the join."""
     c, node = catalyst, operator.node
-    left = procedures.extend(operator.inputs[0], witnesses=False)
+    left = naming.extend(operator.inputs[0], witnesses=False)
     near = [node.asOfCondition(), *([node.condition().get()] if node.condition().isDefined() else [])]
     pairs = c.inner(left.plan, operator.inputs[1].plan(c), near)
     columns = [c.alias(c.struct([name.column for name in left.names]), _ROW), c.alias(node.orderExpression(), _FAR)]

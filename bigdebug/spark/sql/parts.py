@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.procedures import BOUNDARIES
+from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names, places

@@ -16,8 +16,8 @@ import pyarrow as pa
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import comparable
+from bigdebug.spark.sql.extended import Extended
 from bigdebug.spark.sql.keys import restricted
-from bigdebug.spark.sql.procedures import Extended
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import codes_of, distinct, places
 

@@ -15,15 +15,15 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.conditions import Conditions
+from bigdebug.spark.sql.conditions import Conditions, listings_of
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.executions import reads_cache
 from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
+from bigdebug.spark.sql.levels import OPAQUE
 from bigdebug.spark.sql.misses import with_misses
-from bigdebug.spark.sql.procedures import OPAQUE
 from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
@@ -82,7 +82,11 @@ class Questions:
     def check(self) -> None:
         """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
         answering(self._spark.sparkContext)
-        self._conditions.result().check(self.catalyst, self._plan)
+        self._conditions.result().check(self.catalyst, self._listings)
+
+    @cached_property
+    def _listings(self) -> list[Any]:
+        return listings_of(self.catalyst, self._plan)
 
     @_Once
     def root(self) -> PlanOperator:

@@ -8,31 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date
-from decimal import Decimal
 from math import isclose, isnan
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, Row
-from pyspark.sql.types import BooleanType, DateType, DecimalType, DoubleType, FloatType, IntegralType, StringType
+from pyspark.sql.pandas.types import to_arrow_type
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.kinds import equal_in_python, is_floating, is_of, kind_of
 from bigdebug.spark.sql.matching import unlogged
-from bigdebug.spark.sql.procedures import Spelling
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.spelling import names_of
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import NOTHING, Names, distinct
 from bigdebug.trace.shown import shown
-
-_EXACT = (IntegralType, StringType, BooleanType, DateType, DecimalType)
-_ABOUT = (FloatType, DoubleType)
-_ALIKE = ((IntegralType, int), (StringType, str), (BooleanType, bool), (DecimalType, Decimal), (DateType, date))
-"""Types of columns and of values that Python compares as Spark does."""
 
 MOST = 200
 """Rows that are found by their values; for more, the query is computed as it is."""
@@ -94,7 +88,7 @@ def _comparable(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
     columns = run.questions.catalyst.items(run.questions.root.node.output())
     return columns, [
         (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
-        if (_exact(field.dataType) or isinstance(field.dataType, _ABOUT)) and columns[i].exprId().id() not in run.questions.unsettled
+        if (equal_in_python(kind_of(field.dataType)) or is_floating(kind_of(field.dataType))) and columns[i].exprId().id() not in run.questions.unsettled
     ]
 
 
@@ -102,23 +96,15 @@ def _written(run: FrameRun, steps: Steps, rows: Sequence[Row]) -> Names | None:
     if not run.questions.settled_by_plan or (spelling := steps.spelling) is None or not rows:
         return None
     columns, fields = _comparable(run)
-    return _spelled(spelling, rows, [column.exprId().id() for column in columns], dict(fields))
+    at = {columns[i].exprId().id(): (i, kind) for i, kind in fields if _exact(kind)}
 
+    def values(column: int) -> pa.Array | None:
+        if column not in at:
+            return None
+        i, kind = at[column]
+        return pa.array([row[i] for row in rows], to_arrow_type(kind))
 
-def _spelled(spelling: Spelling, rows: Sequence[Row], columns: Sequence[int], kinds: Mapping[int, Any]) -> Names | None:
-    """The names of rows as their columns spell them; None if a column is of a type that does not tell exactly."""
-
-    def written(part: Any) -> Any:
-        if part is True:
-            return pa.array([True] * len(rows))
-        if isinstance(part, tuple):
-            fields = [written(inner) for inner in part]
-            return None if any(field is None for field in fields) else pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])
-        at = columns.index(part.exprId().id())
-        return pa.array([row[at] for row in rows], _arrow(kinds[at])) if at in kinds and _exact(kinds[at]) else None
-
-    names = written(spelling)
-    return None if names is None else distinct(names)
+    return names_of(spelling, len(rows), values)
 
 
 def _chosen(run: FrameRun, condition: Any) -> Sequence[Row] | None:
@@ -130,7 +116,7 @@ def _chosen(run: FrameRun, condition: Any) -> Sequence[Row] | None:
         kinds = {field.name: field.dataType for field in run.frame.schema.fields}
         if not set(condition) <= set(names) or len(set(names)) < len(names):
             return None
-        if not all(_exact(kinds[name]) and _is_alike(kinds[name], value) for name, value in condition.items()):
+        if not all(_exact(kinds[name]) and is_of(kind_of(kinds[name]), value) for name, value in condition.items()):
             return None  # Spark knows what is equal
         return [row for row in rows if all(row[name] == value for name, value in condition.items())]
     if isinstance(condition, str | Column):
@@ -173,7 +159,7 @@ def _found(
     plan, name = steps.unlimited(run.subject)
     exact = [j for j, (_, kind) in enumerate(fields) if _exact(kind)]
     values = list(wanted)
-    arrays = [pa.array([value[j] for value in values], type=_arrow(fields[j][1])) for j in exact]
+    arrays = [pa.array([value[j] for value in values], type=to_arrow_type(fields[j][1])) for j in exact]
     plan = restricted(catalyst, plan, [columns[j] for j in exact], arrays)
     table = catalyst.table(plan, {"name": name} | {f"c{j}": column for j, column in enumerate(columns)})
     given = list(zip(*(table[f"c{j}"].to_pylist() for j in range(len(columns)))))
@@ -194,12 +180,7 @@ def _found(
 
 
 def _exact(kind: Any) -> bool:
-    """Whether equal values of a type are equal in Python too."""
-    return isinstance(kind, _EXACT) and not (isinstance(kind, StringType) and kind.simpleString() != "string")
-
-
-def _is_alike(kind: Any, value: Any) -> bool:
-    return value is None or any(isinstance(kind, known) and type(value) is given for known, given in _ALIKE)
+    return equal_in_python(kind_of(kind))
 
 
 def _values(row: Any, fields: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:
@@ -215,12 +196,6 @@ def _about(one: Any, other: Any) -> bool:
     if not isinstance(one, float) or not isinstance(other, float):
         return False
     return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (isnan(one) and isnan(other))
-
-
-def _arrow(kind: Any) -> Any:
-    if isinstance(kind, DecimalType):
-        return pa.decimal128(kind.precision, kind.scale)
-    return {"boolean": pa.bool_(), "date": pa.date32(), "string": pa.string()}.get(kind.typeName(), pa.int64())
 
 
 def _times(count: int) -> str:

@@ -9,14 +9,17 @@ import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.levels import level_above, levels_of
 from bigdebug.spark.sql.limits import Limit
+from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.nearest import check_nearest
 from bigdebug.spark.sql.peers import Peers, WindowPeers
-from bigdebug.spark.sql.procedures import Association, Procedures, Spelling, levels_of
 from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.spelling import Spelling, spelled
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import NOTHING, Names, distinct, merged
 
@@ -33,17 +36,17 @@ class Steps:
         self.catalyst = catalyst
         self._leaves = leaves
         self._operators = {operator.id: operator for operator in root}
-        self.levels = levels_of(root, others) | frozenset(leaves)
+        self.levels = levels_of(root, leaves, others)
         self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
-        self.procedures = Procedures(catalyst, leaves, self.levels, unsettled)
+        self.naming = Naming(catalyst, leaves, self.levels, unsettled)
         self._associations: dict[int, Association] = {}
         self.indexes: dict[int, Indexed] = {}
         self._root = root
-        self.above = {level: self.segment(level) for level in self.levels}
+        self.above = {level: level_above(root, level, self.levels) for level in self.levels}
 
     def segment(self, operator: int) -> int | None:
         """The level whose records are made of those of an operator; None above the result."""
-        return _level_above(self._root, operator, self.levels)
+        return level_above(self._root, operator, self.levels)
 
     def operator(self, level: int) -> PlanOperator:
         return self._operators[level]
@@ -52,7 +55,7 @@ class Steps:
 
     def rows(self, level: int, names: Names) -> tuple[Node, Expr]:
         """The plan of a level's records with these names, and the column that names them."""
-        plan, name = self.procedures.exposed(self._operators[level])
+        plan, name = self.naming.exposed(self._operators[level])
         return (plan, name) if names is None else (self._having(plan, level, name, names), name)
 
     def names(self, plan: Node, name: Expr) -> Names:
@@ -79,19 +82,19 @@ class Steps:
     def unlimited(self, level: int) -> tuple[Node, Expr]:
         """As ``rows`` of all records; if the level is a limit, of those that it left out too."""
         operator = self._operators[level]
-        return self.procedures.exposed(operator, limited=False)
+        return self.naming.exposed(operator, limited=False)
 
     @cached_property
     def spelling(self) -> Spelling | None:
         """How the names of the result's rows are written in its own columns, if they are."""
-        return self.procedures.spelled(self._root)
+        return spelled(self.catalyst, self._root, self.levels)
 
     def check(self, operator: PlanOperator) -> None:
         """Raise NondeterminismError if another execution of a limit, or of an as-of join, might choose other rows."""
         if operator.name == "Limit":
-            Limit(self.catalyst, self.procedures, operator).check()
+            Limit(self.catalyst, self.naming, operator).check()
         elif operator.name == "AsOfJoin":
-            check_nearest(self.catalyst, self.procedures, operator)
+            check_nearest(self.catalyst, self.naming, operator)
 
     # ---- steps ------------------------------------------------------------------------------------------------
 
@@ -152,7 +155,7 @@ class Steps:
 
     def says_all(self, level: int) -> bool:
         """Whether the name of a record at a level says which of those below made it."""
-        return self.association(level).levels == self.procedures.parts(self._operators[level])
+        return self.association(level).levels == self.naming.parts(self._operators[level])
 
     def _index(self, level: int, names: Names, ahead: bool, wanted: Collection[int] | None) -> Indexed | None:
         known = self.indexes.get(level)
@@ -219,7 +222,7 @@ class Steps:
 
     def crowded(self, level: int) -> bool:
         """Whether several records of a level are made of the same; rows that are equal besides have one name."""
-        return self.procedures.crowded(self._operators[level])
+        return self.naming.crowded(self._operators[level])
 
     def keys(self, level: int, names: Names) -> Names:
         """What the association of a level knows records by: their names, or what several that were made together have in common."""
@@ -285,14 +288,14 @@ class Steps:
         if operator.draws:
             return None
         if operator.name == "Window":
-            return WindowPeers(self.catalyst, operator, self.procedures.extend(operator.inputs[0], witnesses=False))
-        if operator.name == "Limit" and (limit := Limit(self.catalyst, self.procedures, operator)).cut.skip:
+            return WindowPeers(self.catalyst, operator, self.naming.extend(operator.inputs[0], witnesses=False))
+        if operator.name == "Limit" and (limit := Limit(self.catalyst, self.naming, operator)).cut.skip:
             return limit
         return None
 
     def association(self, level: int) -> Association:
         if level not in self._associations:
-            self._associations[level] = self.procedures.association(self._operators[level])
+            self._associations[level] = self.naming.association(self._operators[level])
         return self._associations[level]
 
 
@@ -308,14 +311,3 @@ def _together(names: Names, more: Names) -> Names:
     if isinstance(more, Far):
         names, more = more, names
     return names.merged(more) if isinstance(names, Far) else merged(names, more)
-
-
-def _level_above(root: PlanOperator, operator_id: int, levels: frozenset[int]) -> int | None:
-    below, around = operator_id, None
-    for operator in root:  # from the sources on: parents come later
-        if below in {parent.id for parent in operator.parents}:
-            below = operator.id
-            if operator.id in levels:
-                around = operator.id
-                break
-    return around

@@ -11,16 +11,12 @@ from pyspark.sql import Column
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.kinds import equal_by_bits, is_number
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.trace.shown import shown
 
-_SUMMED = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
-
 DIRECTIONS = ("backward", "forward", "both")
-
-_EXACT = ("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "STRING", "BOOLEAN", "DATE", "TIMESTAMP")
-"""Types of which equal values have equal bits. Zeros of floating point have not, nor has text that is collated."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +52,13 @@ class Workload:
                 if name not in kinds:
                     raise UnknownColumnError(f"{leaf.name} has no such column", value=name, remedy=f"It has {', '.join(_near(name, kinds))}.")
             for name in filter(None, (self.partition_by, *self.group_by)):
-                if not kinds[name].startswith(_EXACT) or "COLLATE" in kinds[name]:
+                if not equal_by_bits(kinds[name]):
                     raise UnknownColumnError(
                         f"{leaf.name}.{name} is of type {kinds[name].lower()}, and indexes tell numbers, text and dates apart by their bits",
                         remedy="Declare a column of integers, decimals, text, booleans, dates or timestamps.",
                     )
             for name in self.sums:
-                if not kinds[name].startswith(_SUMMED):
+                if not is_number(kinds[name]):
                     raise UnknownColumnError(
                         f"{leaf.name}.{name} is of type {kinds[name].lower()}, and sums are of numbers", remedy="Declare a numeric column.",
                     )

@@ -1,0 +1,49 @@
+"""Extended plans: the plan of an operator with names of records below that ride along, and how records of a level were made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from bigdebug.spark.sql.catalyst import Expr, Node
+
+
+class Name(NamedTuple):
+    """The column that names records of a level; NULL where none took part."""
+
+    level: int
+    column: Expr
+
+    def missing(self) -> Name:
+        """The same where an outer join may leave it out."""
+        return Name(self.level, self.column.withNullability(True))
+
+
+class Extended(NamedTuple):
+    """A plan that has the columns of an operator, and names."""
+
+    plan: Node
+    names: tuple[Name, ...]
+
+
+@dataclass(frozen=True)
+class Association:
+    """How records of a level were made: a plan with a row for each witness; ``parts`` are columns that say of which records.
+
+    Those are the fields of the records' names, or the first of them if several were made together.
+    """
+
+    plan: Node
+    parts: tuple[Expr, ...]
+    names: tuple[Name, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        return tuple(name.level for name in self.names)
+
+    def keys(self, names: Any) -> Any:
+        """What the names of records say about ``parts``: for each name a struct of their values."""
+        fields = names.flatten()[: len(self.parts)]
+        return names if len(fields) == names.type.num_fields else pa.StructArray.from_arrays(fields, [f"_{i}" for i in range(len(fields))])

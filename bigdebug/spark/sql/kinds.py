@@ -1,0 +1,62 @@
+"""Kinds: what it means for values of a type to be equal. Types are written as SQL does: ``DECIMAL(12,2)``."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql.types import DataType
+
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
+
+_PYTHON = {**dict.fromkeys(_WHOLE, int), "DECIMAL": Decimal, "STRING": str, "BOOLEAN": bool, "DATE": date}
+"""Types whose values Python compares as Spark does, and the Python type of those. Text that is collated has a longer name."""
+
+_BITS = {*_PYTHON, "TIMESTAMP", "TIMESTAMP_NTZ"}
+
+_FLOATING = ("FLOAT", "DOUBLE")
+
+_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
+
+
+def kind_of(given: DataType) -> str:
+    """A type of PySpark's as SQL writes it."""
+    return given.simpleString().upper()
+
+
+def _head(kind: str) -> str:
+    return kind.split("(", 1)[0]
+
+
+def is_number(kind: str) -> bool:
+    return _head(kind) in {*_WHOLE, "DECIMAL", *_FLOATING}
+
+
+def is_floating(kind: str) -> bool:
+    return kind in _FLOATING
+
+
+def has_floating(kind: str) -> bool:
+    """Whether values are, or may hold, zeros and NaNs of several bits."""
+    return any(part in kind for part in _FLOATING)
+
+
+def equal_by_bits(kind: str) -> bool:
+    """Whether equal values have equal bits."""
+    return _head(kind) in _BITS
+
+
+def equal_in_python(kind: str) -> bool:
+    """Whether values are equal in Python if they are in Spark, and only then."""
+    return _head(kind) in _PYTHON
+
+
+def is_of(kind: str, value: Any) -> bool:
+    """Whether a value of Python's is compared with those of a type as Spark would: 1 == True, and Spark would cast '1'."""
+    return value is None or type(value) is _PYTHON.get(_head(kind))
+
+
+def is_comparable(kind: str) -> bool:
+    """Whether Spark compares values at all."""
+    return not any(part in kind for part in _INCOMPARABLE)
