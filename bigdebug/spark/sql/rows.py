@@ -69,14 +69,16 @@ class Rows:
 
     def count(self) -> int:
         """How many rows the trace names. A source that stands for several occurrences counts each row once."""
-        return sum(self._counted(operator, names) for operator, names in self._by_source().items())
+        return sum(self._counts().values())
 
-    def _counted(self, operator: int, names: Names) -> int:
-        """Rows of an operator with these names; equal rows that were made at once have one name."""
-        if names is not None and not self._steps.crowded(operator):
-            return len(names)
-        rows: int = unheard(self.run.questions.catalyst.frame(self._steps.rows(operator, names)[0]), "count")
-        return rows
+    def _counts(self) -> dict[int, int]:
+        """How many rows there are at each operator; equal rows that were made at once have one name."""
+        found, steps, catalyst = self._by_source(), self._steps, self.run.questions.catalyst
+        return {
+            operator: unheard(catalyst.frame(steps.rows(operator, names)[0]), "count")
+            if names is None or steps.crowded(operator) else len(names)
+            for operator, names in found.items()
+        }
 
     @property
     def distributed(self) -> bool:
@@ -188,7 +190,7 @@ class Rows:
 
     def _overview(self) -> Table:
         inputs, datasets = self.run.input_names(), self.run.datasets()
-        found = {operator: self._counted(operator, names) for operator, names in self._by_source().items()}
+        found = self._counts()
         rows = [(datasets.get(operator, str(self.run.graph[operator])), f"{rows:,}") for operator, rows in found.items()]
         one = next((f"; trace[{datasets[o]!r}] shows those of one" for o in found if o in inputs), "")
         return Table(("at", "rows"), rows, (f"{counted(sum(found.values()))} at {len(rows)} places{one}",))
