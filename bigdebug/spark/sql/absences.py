@@ -24,6 +24,7 @@ from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.walks import traced
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
 
 _LEAVING_OUT = {"LeftAnti": (0,), "LeftOuter": (0,), "RightOuter": (1,), "FullOuter": (0, 1), "ExistenceJoin": (0,), "AsOfJoin": (0,)}
@@ -58,7 +59,7 @@ class Absences:
         while self.possible:
             before = sum(map(len, found.values()))
             for needed in self._needed(visited, found):
-                visited_more, more = self._steps.traced(_near(needed))
+                visited_more, more = traced(self._steps, _near(needed))
                 for known, extra in ((visited, visited_more), (found, _near(more))):
                     for at, names in extra.items():
                         known[at] = merged(known[at], names) if known.get(at) is not None else names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property, reduce
 from operator import and_
 from typing import Any
@@ -12,7 +13,7 @@ from bigdebug.errors import TooLargeError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.trace.names import array_of
+from bigdebug.trace.names import NOTHING, Names, array_of, merged
 
 _NAME = "__bigdebug_far"
 
@@ -82,3 +83,14 @@ def parts_of(catalyst: Catalyst, name: Expr) -> list[Expr]:
     """The fields of names; the names themselves, if they are rids."""
     kind = name.dataType()
     return [catalyst.field(name, i) for i in range(kind.length())] if kind.typeName() == "struct" else [name]
+
+
+def together(several: Sequence[Names]) -> Names:
+    """The names of all, wherever they are; None stands for those of all records."""
+    return None if any(names is None for names in several) else reduce(_both, several, NOTHING)
+
+
+def _both(names: Any, more: Any) -> Any:
+    if isinstance(more, Far):
+        names, more = more, names
+    return names.merged(more) if isinstance(names, Far) else merged(names, more)

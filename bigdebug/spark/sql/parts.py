@@ -15,6 +15,7 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.walks import walk
 from bigdebug.trace.names import NOTHING, Names, places
 
 
@@ -55,7 +56,7 @@ class Parts:
             return NOTHING
         if one or operator.name == "Limit":
             return self._steps.names(*self._steps.rows(operator.id, None))
-        return self._steps.walk(start, frozenset([operator.id]), ahead=True).get(operator.id, NOTHING)
+        return walk(self._steps, start, frozenset([operator.id]), ahead=True).get(operator.id, NOTHING)
 
     # ---- which count ------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
+from bigdebug.spark.sql.walks import traced, walk
 from bigdebug.trace.names import Names
 
 _T = TypeVar("_T")
@@ -189,8 +190,8 @@ class Questions:
         relation twice needs besides."""
         steps, absences = self.steps(others), self._absences(others)
         if not absences.possible:
-            return steps.walk(start, goals, ahead=False)
-        visited, found = steps.traced(start)
+            return walk(steps, start, goals, ahead=False)
+        visited, found = traced(steps, start)
         return {at: names for at, names in absences.completed(visited, found).items() if at in goals}
 
     @cached_property

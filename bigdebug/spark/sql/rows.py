@@ -13,7 +13,7 @@ from bigdebug.errors import TooLargeError, UnknownOperatorError
 from bigdebug.model import Origin
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
-from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.far import Far, together
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names
@@ -87,10 +87,10 @@ class Rows:
 
     def _by_source(self) -> dict[int, Names]:
         """The names at each operator, None for all; of a source that the query reads several times, together at the first."""
-        together: dict[Any, list[int]] = {}
+        occurrences: dict[Any, list[int]] = {}
         for operator in self.operators:
-            together.setdefault(self.run.datasets().get(operator, operator), []).append(operator)
-        return {operators[0]: Steps.union([self._at(o) for o in operators]) for operators in together.values()}
+            occurrences.setdefault(self.run.datasets().get(operator, operator), []).append(operator)
+        return {operators[0]: together([self._at(o) for o in operators]) for operators in occurrences.values()}
 
     def _rids(self, operator: int, names: Names, what: str) -> npt.NDArray[np.int64]:
         """Rids, ascending."""
@@ -212,7 +212,7 @@ class Rows:
 
     def _rows(self, operator: int) -> tuple[Any, Any]:
         """The plan of the rows, and their names; of all occurrences of a source, if it stands at several."""
-        return self._steps.rows(operator, self._steps.union([self._at(o) for o in self.operators]))
+        return self._steps.rows(operator, together([self._at(o) for o in self.operators]))
 
     def _columns(self, operator: int) -> Any:
         return self.run.questions.operators[operator].node.output()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.spelling import Spelling, spelled
 from bigdebug.trace.indexed import Indexed
-from bigdebug.trace.names import NOTHING, Names, distinct, merged
+from bigdebug.trace.names import Names, distinct
 
 Found = Mapping[int, Names]
 """Names by level."""
@@ -34,19 +34,19 @@ class Steps:
         self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int], unsettled: Collection[int],
     ) -> None:
         self.catalyst = catalyst
-        self._leaves = leaves
+        self.sources = frozenset(leaves)
         self._operators = {operator.id: operator for operator in root}
         self.levels = levels_of(root, leaves, others)
         self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
         self.naming = Naming(catalyst, leaves, self.levels, unsettled)
         self._associations: dict[int, Association] = {}
         self.indexes: dict[int, Indexed] = {}
-        self._root = root
+        self.root = root
         self.above = {level: level_above(root, level, self.levels) for level in self.levels}
 
     def segment(self, operator: int) -> int | None:
         """The level whose records are made of those of an operator; None above the result."""
-        return level_above(self._root, operator, self.levels)
+        return level_above(self.root, operator, self.levels)
 
     def operator(self, level: int) -> PlanOperator:
         return self._operators[level]
@@ -87,7 +87,7 @@ class Steps:
     @cached_property
     def spelling(self) -> Spelling | None:
         """How the names of the result's rows are written in its own columns, if they are."""
-        return spelled(self.catalyst, self._root, self.levels)
+        return spelled(self.catalyst, self.root, self.levels)
 
     def check(self, operator: PlanOperator) -> None:
         """Raise NondeterminismError if another execution of a limit, or of an as-of join, might choose other rows."""
@@ -103,14 +103,11 @@ class Steps:
         above = self.above[level]
         if ahead:
             return frozenset([level if above is None else above])
-        return frozenset([level]) if level in self._leaves else frozenset(n for n, a in self.above.items() if a == level)
+        return frozenset([level]) if level in self.sources else frozenset(n for n, a in self.above.items() if a == level)
 
-    @staticmethod
-    def union(names: Sequence[Names]) -> Names:
-        """Of several occurrences of a source."""
-        if any(each is None for each in names):
-            return None
-        return reduce(_together, names, NOTHING)
+    def ends(self, level: int, ahead: bool) -> bool:
+        """Whether the query goes no further."""
+        return self.above[level] is None if ahead else level in self.sources
 
     def towards(self, goals: Collection[int]) -> frozenset[int]:
         """The levels from which a way back leads to one of ``goals``, themselves included."""
@@ -240,49 +237,6 @@ class Steps:
         columns = {"key": self.catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
         return self.catalyst.table(plan, columns)
 
-    def walk(self, start: Found, goals: frozenset[int], ahead: bool) -> Found:
-        """From records to all those of ``goals`` that are met first on some way; what stands at one stays."""
-        return self._walk(start, goals, ahead, None if ahead else self.towards(goals))[1]
-
-    def traced(self, start: Found) -> tuple[Found, Found]:
-        """Back to the sources: the names at all levels on the way, and at the sources."""
-        return self._walk(start, frozenset(self._leaves), ahead=False, ways=None)
-
-    def _walk(self, start: Found, goals: frozenset[int], ahead: bool, ways: frozenset[int] | None) -> tuple[Found, Found]:
-        """``ways`` are the levels to go by, all if None."""
-        todo, found = dict(start), {}
-        visited = dict(start)
-        while todo:
-            # Backward what stands above first, and the other way around: so all ways into a level are known.
-            level = min(todo) if ahead else max(todo)
-            names = todo.pop(level)
-            if level in goals:
-                found[level] = names
-            elif not self._ends(level, ahead):
-                more = self.step({level: names}, ahead, ways, used=goals == {self._root.id})
-                _merge(todo, more)
-                _merge(visited, more)
-        return visited, found
-
-    def step(self, start: Found, ahead: bool, ways: frozenset[int] | None = None, used: bool = False) -> Found:
-        """From records to those of the levels next to theirs, or of ``ways``; what stands at an end of the query stays.
-
-        ``used`` is as for ``ahead``.
-        """
-        found: dict[int, Names] = {}
-        for level, names in start.items():
-            if names is not None and not len(names):
-                continue
-            if self._ends(level, ahead):
-                _merge(found, {level: names})
-            else:
-                _merge(found, self.ahead(level, names, used) if ahead else self.back(level, names, ways))
-        return found
-
-    def _ends(self, level: int, ahead: bool) -> bool:
-        """Whether the query goes no further."""
-        return self.above[level] is None if ahead else level in self._leaves
-
     def peers(self, level: int) -> Peers | None:
         operator = self._operators[level]
         if operator.draws:
@@ -297,17 +251,3 @@ class Steps:
         if level not in self._associations:
             self._associations[level] = self.naming.association(self._operators[level])
         return self._associations[level]
-
-
-def _merge(found: dict[int, Names], more: Found) -> None:
-    for level, names in more.items():
-        found[level] = _together(found[level], names) if level in found else names
-
-
-def _together(names: Names, more: Names) -> Names:
-    """The names of both, wherever they are; None stands for all."""
-    if names is None or more is None:
-        return None
-    if isinstance(more, Far):
-        names, more = more, names
-    return names.merged(more) if isinstance(names, Far) else merged(names, more)

@@ -1,0 +1,112 @@
+"""Chosen rows: those of a trace for which a condition holds, and how many there are of each kind; from an index if it was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as F
+
+from bigdebug.errors import UnknownColumnError
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.declared import Declared
+from bigdebug.spark.sql.determinism import check_decisions
+from bigdebug.spark.sql.matching import equal_rows, matching
+from bigdebug.spark.sql.recognized import recognized
+from bigdebug.spark.sql.rows import Rows
+from bigdebug.spark.sql.steps import Found
+from bigdebug.trace.names import NOTHING, Names
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class ChosenRows(Rows):
+    """Rows of which some can be chosen."""
+
+    def where(self, condition: Column | str | Row | Mapping[str, Any] | Callable[[Row], Any]) -> Self:
+        """The rows for which ``condition`` holds: a Column, SQL, a function of a Row, or a Row itself (those equal to it)."""
+        if not self._at_one:
+            self._only("where()")
+        base, known = self._pushed(self.operators[0]) or (self, None)
+
+        def find() -> Found:
+            steps, questions = self._steps, self.run.questions
+            operator = self.operators[0]
+            if known is not None and (names := base._above(operator)) is not None:
+                rids = known.chosen(steps, operator, names, condition, base is not self)
+                if rids is not None:
+                    return {operator: rids}
+            if self._whole and (rows := recognized(self.run, steps, condition)) is not None:
+                return {operator: rows}
+            decides = partial(check_decisions, questions.catalyst, questions.operators[operator], unsettled=questions.unsettled)
+            found = {}
+            for operator in self.operators:  # of a source that is read several times, there are several
+                plan, name = steps.rows(operator, self._at(operator))
+                found[operator] = matching(questions.users, plan, name, self._columns(operator), condition, steps.names, decides)
+            return found
+
+        declared = known is not None and base is self and known.is_where(self._steps, self.operators[0], condition)
+        return self._to(self.operators, find, before=(self, known) if declared else None)
+
+    def grouped(self, *columns: str, sums: str | Sequence[str] = ()) -> Any:
+        """How many of these rows have each value of some columns, and the sums of others: a pandas frame, ordered by the values.
+
+        A job; none if ``dbg.declare(df, relations=..., group_by=columns, sums=...)`` announced it (Smoke 4.2).
+        """
+        operator = self._one_source("grouped()")
+        sums = (sums,) if isinstance(sums, str) else tuple(sums)
+        there = [a.name() for a in self.run.questions.catalyst.items(self._columns(operator))]
+        if not columns or any(name not in there for name in (*columns, *sums)):
+            strange = next((name for name in (*columns, *sums) if name not in there), None)
+            raise UnknownColumnError("grouped() takes columns of these rows", value=strange, remedy=f"They have {', '.join(there)}.")
+        base, known = self._pushed(operator) or (self, None)
+        found = None
+        if known is not None and (names := base._above(operator)) is not None:
+            found = known.totals(self._steps, operator, names, columns, sums, base is not self)
+        if found is None:
+            totals = [F.count("*").alias("count"), *(F.sum(quoted(name)).alias(f"sum({name})") for name in sums)]
+            found = unheard(self.toDF().groupBy(*map(quoted, columns)).agg(*totals), "toArrow")
+        return found.to_pandas().sort_values(list(columns), ignore_index=True)
+
+    def _pushed(self, operator: int) -> tuple[Self, Declared] | None:
+        """The trace whose rows at a source were declared to be asked about, this one or the one before a condition; None if not so."""
+        declared = self.run.questions.declared
+        if len(self.operators) != 1 or declared is None or operator not in self.run.questions.leaves:
+            return None
+        if self._before is not None:
+            return self._before if self._before[1] is declared else None
+        return None if self._towards is None else (self, declared)
+
+    def _above(self, operator: int) -> Names | None:
+        """The names at the level above a source of the records by way of which the trace came to it; None if that is not enough."""
+        questions, level = self.run.questions, self._steps.above.get(operator)
+        if self._towards is None or self._others or level is None or not questions.by_steps:
+            return None
+        return self._towards(frozenset([level])).get(level, NOTHING)
+
+    def equal_to(self, rows: Sequence[Row]) -> Self:
+        """The rows of the whole result that are equal to one of ``rows``."""
+        operator = self._only("equal_to()")
+
+        def find() -> Found:
+            steps, questions = self._steps, self.run.questions
+            plan, name = steps.rows(operator, self._at(operator))
+            matching = equal_rows(questions.catalyst, plan, self._columns(operator), rows, self.run.frame.schema)
+            return {operator: steps.names(matching, name)}
+
+        return self._to([operator], find)
+
+    def _to(
+        self, operators: Iterable[int], find: Callable[[], Found], towards: Callable[[frozenset[int]], Found] | None = None,
+        before: tuple[Self, Declared | None] | None = None,
+    ) -> Self:
+        return type(self)(self.run, operators, find, self._others, towards=towards, before=before)
+
+
+def quoted(name: str) -> str:
+    """A name for SQL, whatever is in it."""
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
