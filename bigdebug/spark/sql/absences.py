@@ -17,6 +17,7 @@ import pyarrow as pa
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
@@ -26,9 +27,6 @@ from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.walks import traced
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
-
-_LEAVING_OUT = {"LeftAnti": (0,), "LeftOuter": (0,), "RightOuter": (1,), "FullOuter": (0, 1), "ExistenceJoin": (0,), "AsOfJoin": (0,)}
-"""Which inputs of a join have rows that it leaves out, or that stand alone, for want of a match."""
 
 
 class Absences:
@@ -42,7 +40,7 @@ class Absences:
         self._steps = steps
         often = Counter(leaf.dataset for leaf in leaves.values())
         self._joins = [
-            operator for operator in root if _kind(operator) in _LEAVING_OUT
+            operator for operator in root if kind_of_join(operator).lonely
             and any(o.id in leaves and often[leaves[o.id].dataset] > 1 for o in operator)
         ]
         self._hidden = {o.id for operator in root for side in sides_missing(operator) for o in side}
@@ -74,7 +72,7 @@ class Absences:
             if join.id in self._hidden:
                 yield from self._matching(join, visited, found)
             elif level is not None and level in visited and self._operators[level].name in BOUNDARIES:
-                if _kind(join) == "LeftAnti":
+                if kind_of_join(join).name == "LeftAnti":
                     yield self._removing(join, level, visited, found)
                 else:
                     yield from self._matching(join, visited, found)
@@ -83,7 +81,7 @@ class Absences:
     def _matching(self, join: PlanOperator, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
         """The names of what rows of each side matched that the lineage holds: without it they would stand alone."""
         extended = self._naming.with_matched(join.id).within(join)
-        for side in (join.inputs[at] for at in _LEAVING_OUT[_kind(join)]):
+        for side in (join.inputs[at] for at in kind_of_join(join).lonely):
             if any(o.name == "Join" and o.node.condition().isEmpty() for o in side):
                 continue  # a product, which only conditions above the join make small: as below a correlated scalar subquery
             held = {operator.id for operator in side}
@@ -138,8 +136,3 @@ def _near(found: Found) -> Found:
             remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
         )
     return found
-
-
-def _kind(operator: PlanOperator) -> str:
-    """Of a join, what it does; else the name of the operator."""
-    return str(operator.node.joinType().toString()).split("(")[0] if operator.name == "Join" else operator.name

@@ -78,6 +78,10 @@ class Catalyst:
         """Whether a subquery is somewhere in an expression."""
         return bool(expression.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()))
 
+    def asks_membership(self, tree: Node | Expr) -> bool:
+        """Whether an IN with a subquery is somewhere in a plan, or in an expression."""
+        return bool(tree.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.IN_SUBQUERY()))
+
     @cached_property
     def _current(self) -> Any:
         return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()

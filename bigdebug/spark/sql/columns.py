@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.reading import PlanOperator
 
 Origins = frozenset[tuple[int, str]]
@@ -39,12 +40,14 @@ class _Columns:
         """Note where the columns come from that an operator makes. Inputs, and subqueries, have been read before."""
         c, node, name = self._catalyst, operator.node, operator.name
         asked = [o for s in operator.subqueries for column in self._output(s) for o in known.get(column.exprId().id(), ())]
-        if not operator.inputs:
+        if operator.name == DOMAIN:
+            known.update({a.exprId().id(): self._from([a], known) for a in c.items(node.aggregateExpressions())})
+        elif not operator.inputs:
             known.update({a.exprId().id(): frozenset([(operator.id, a.name())]) for a in self._output(operator)})
         elif name in _MADE:
             for column in c.items(getattr(node, _MADE[name])()):
                 subqueries = asked if operator.subqueries and c.asks_plan(column) else ()
-                value = column.child().windowFunction() if name == "Window" else column
+                value = self._value(column) if name == "Window" else column
                 known[column.exprId().id()] = self._from([value], known) | frozenset(subqueries)
         elif name == "Generate":
             known.update({a.exprId().id(): self._from([node.generator()], known) for a in c.items(node.generatorOutput())})
@@ -64,6 +67,11 @@ class _Columns:
             strange = [a for a in self._output(operator) if a.exprId().id() not in known]
             everything = frozenset(o for child in operator.inputs for a in self._output(child) for o in known.get(a.exprId().id(), ()))
             known.update({a.exprId().id(): everything for a in strange})
+
+    def _value(self, column: Expr) -> Expr:
+        """What a window's column is made of: the arguments of its function; of one that only counts, what it counts by."""
+        function = column.child().windowFunction()
+        return column if function.references().isEmpty() else function
 
     def _from(self, expressions: Iterable[Expr], known: Mapping[int, Origins]) -> Origins:
         found: set[tuple[int, str]] = set()

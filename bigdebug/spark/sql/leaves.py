@@ -21,6 +21,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS, POSITION_MASK, Origin, Rids
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.reading import PlanOperator
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
@@ -105,7 +106,7 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
     found: dict[int, Leaf] = {}
     alike: dict[str, list[tuple[PlanOperator, Leaf]]] = {}
     for operator in root:
-        if operator.inputs or (leaf := _leaf(catalyst, operator)) is None:
+        if operator.inputs or operator.name == DOMAIN or (leaf := _leaf(catalyst, operator)) is None:
             continue
         if operator.repeats is not None:
             first = found[operator.repeats]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED
 from bigdebug.spark.sql.partitions import PARTITIONED
 from bigdebug.spark.sql.reading import PlanOperator
@@ -11,7 +12,7 @@ from bigdebug.spark.sql.reading import PlanOperator
 OPAQUE = GROUPED | COGROUPED | PARTITIONED
 """Functions of the user over many rows at once. A name of theirs says which rows these were, and which of the results it is."""
 
-BOUNDARIES = {"Aggregate", "Limit", "Window", *OPAQUE}
+BOUNDARIES = {"Aggregate", "Limit", "Window", DOMAIN, *OPAQUE}
 """Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
 
 

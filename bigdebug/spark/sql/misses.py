@@ -13,11 +13,9 @@ from dataclasses import replace
 from itertools import count
 
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import leaves_of
 from bigdebug.spark.sql.reading import PlanOperator, read_again
-
-_MISSING = {"LeftOuter": (1,), "RightOuter": (0,), "FullOuter": (0, 1), "LeftAnti": (1,)}
-"""Of which inputs of a join a row may have nothing; of an existence join, of the second."""
 
 
 def with_misses(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
@@ -63,12 +61,8 @@ _REMAKING = {"Aggregate", "Window", "Limit"}
 
 def sides_missing(operator: PlanOperator) -> Iterator[PlanOperator]:
     """The inputs of an operator of which a row may have nothing, and be there for that reason."""
-    if operator.name == "Join":
-        kind = operator.node.joinType().toString()
-        for at in (1,) if kind.startswith("ExistenceJoin") else _MISSING.get(kind, ()):
-            yield operator.inputs[at]
-    elif operator.name == "AsOfJoin" or _subtracts(operator):  # other rows may be nearer, also where one was the nearest
-        yield operator.inputs[1]
+    for at in (1,) if _subtracts(operator) else kind_of_join(operator).missing:
+        yield operator.inputs[at]
 
 
 def _subtracts(operator: PlanOperator) -> bool:

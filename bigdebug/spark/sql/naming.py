@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import group_of
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.extended import Association, Extended, Name
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
@@ -62,7 +63,7 @@ class Naming:
             plan, together = exposed_groups(c, operator) if operator.name not in PARTITIONED else with_partition(c, operator.node)
             name = self._told_apart(operator, plan, together)
             return c.project([*c.items(operator.node.output()), name], plan), name.toAttribute()
-        if operator.name == "Aggregate":
+        if operator.name in ("Aggregate", DOMAIN):
             name = c.alias(c.struct(group_of(c, operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
         whole = operator.name == "Limit" and not limited
@@ -85,7 +86,7 @@ class Naming:
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""
-        if operator.name in {"Aggregate", *OPAQUE}:
+        if operator.name in {"Aggregate", DOMAIN, *OPAQUE}:
             return ()
         return tuple(n.level for n in self._within(operator, witnesses=False).names)
 
@@ -99,6 +100,8 @@ class Naming:
             rows = self.extend(operator.inputs[0], witnesses=True)
             plan, number = with_partition(self._catalyst, rows.plan)
             return Association(plan, tuple(number), rows.names)
+        if operator.name == DOMAIN:
+            return Association(operator.node.child(), tuple(group_of(self._catalyst, operator)), ())
         if operator.name == "Aggregate":
             extended = self._with_subqueries(operator, self.extend(operator.inputs[0], witnesses=True))
             return Association(extended.plan, tuple(group_of(self._catalyst, operator)), extended.names)

@@ -6,8 +6,12 @@ procedures are then few: those of joins and aggregates.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.domains import domains_of
+from bigdebug.spark.sql.membership import simplified
 from bigdebug.spark.sql.rewriting import from_below, with_expressions
 
 _RULES = (
@@ -29,22 +33,34 @@ _ROUNDS = 20
 """Each goes one subquery deeper; nobody nests so many."""
 
 
-def normal(catalyst: Catalyst, plan: Node) -> Node:
-    """The normal form of an analyzed plan. The same columns, by id; the same rows."""
-    return _Normal(catalyst).form(catalyst.inline_ctes.apply(plan))
+class Normal(NamedTuple):
+    """A plan in normal form: the same columns, by id; the same rows. ``domains`` are ids as ``domains.py`` has them."""
+
+    plan: Node
+    domains: frozenset[int]
+
+
+def normal(catalyst: Catalyst, plan: Node) -> Normal:
+    """The normal form of an analyzed plan."""
+    making = _Normal(catalyst)
+    formed = making.form(catalyst.inline_ctes.apply(plan))
+    return Normal(formed, frozenset(making.domains))
 
 
 class _Normal:
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
-        self._rules = [catalyst.rule(name) for name in _RULES]
+        self.domains: set[int] = set()
+        self._rules = {name: catalyst.rule(name) for name in _RULES}
 
     def form(self, plan: Node) -> Node:
         for _ in range(_ROUNDS):
             before = plan
-            plan = self._inner(plan)
-            for rule in self._rules:
+            plan = simplified(self._catalyst, self._inner(plan))
+            for name, rule in self._rules.items():
                 plan = rule.apply(plan)
+                if name == "PullupCorrelatedPredicates":
+                    self.domains |= domains_of(self._catalyst, plan)
             if plan.fastEquals(before):
                 return plan
         raise UntraceableError(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.reading import PlanOperator
@@ -130,4 +131,4 @@ def _is_one(operator: PlanOperator) -> bool:
 
 def _hides(join: PlanOperator, side: PlanOperator) -> bool:
     """Whether no row above is made of rows of this side."""
-    return join.name == "Join" and join.node.joinType().toString() == "LeftAnti" and side is join.inputs[1]
+    return kind_of_join(join).name == "LeftAnti" and side is join.inputs[1]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.extended import Extended, Name
+from bigdebug.spark.sql.joins import JoinKind, kind_of_join
 from bigdebug.spark.sql.reading import PlanOperator
 
 
@@ -82,19 +83,20 @@ def _union(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
 
 def _join(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
     c, node = below.catalyst, operator.node
-    kind = node.joinType().toString()
-    if kind.startswith("ExistenceJoin"):
+    kind = kind_of_join(operator)
+    if kind.name == "ExistenceJoin":
         return _existence(below, operator, witnesses)
-    if kind == "LeftSemi" and witnesses:
+    if kind.name == "LeftSemi" and witnesses:
         return matched(below, operator)
     left = below.extend(operator.inputs[0], witnesses)
-    if kind in ("LeftAnti", "LeftSemi"):
+    if kind.name in ("LeftAnti", "LeftSemi"):
         return left._replace(plan=c.with_children(node, [left.plan, operator.inputs[1].plan(c)]))
     right = below.extend(operator.inputs[1], witnesses)
-    names = (*left.names, *right.names)
-    missing = {"LeftOuter": right.names, "RightOuter": left.names, "FullOuter": names}.get(kind, ())
-    names = tuple(name.missing() if name in missing else name for name in names)
-    return Extended(c.with_children(node, [left.plan, right.plan]), names)
+    return Extended(c.with_children(node, [left.plan, right.plan]), _together(kind, left, right))
+
+
+def _together(kind: JoinKind, *sides: Extended) -> tuple[Name, ...]:
+    return tuple(name.missing() if i in kind.outer else name for i, side in enumerate(sides) for name in side.names)
 
 
 def matched(below: Below, operator: PlanOperator) -> Extended:
@@ -123,9 +125,7 @@ def _as_of(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
     """Spark finds the nearest row as a whole, names included."""
     c, node = below.catalyst, operator.node
     left, right = (below.extend(child, witnesses) for child in operator.inputs)
-    outer = node.joinType().toString() == "LeftOuter"
-    names = (*left.names, *(name.missing() if outer else name for name in right.names))
-    return Extended(c.with_children(node, [left.plan, right.plan]), names)
+    return Extended(c.with_children(node, [left.plan, right.plan]), _together(kind_of_join(operator), left, right))
 
 
 PROCEDURES: dict[str, Procedure] = {

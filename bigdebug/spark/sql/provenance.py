@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigdebug.errors import BigdebugError
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import Names, distinct
 from bigdebug.trace.polynomials import Polynomial, Variable
@@ -33,6 +34,7 @@ def _polynomials(steps: Steps, level: int, names: Names, sources: Mapping[int, s
             f"This row was made in {table.num_rows:,} ways, too many to write down", remedy="goBackAll() says of which records.",
         )
     below = [int(column[1:]) for column in table.column_names if column != "key"]
+    below = [other for other in below if steps.operator(other).name != DOMAIN]
     parts: dict[int, dict[str, Polynomial]] = {}
     for other in below:
         column = table[f"n{other}"]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.domains import DOMAIN, is_domain
 from bigdebug.spark.sql.normal import normal
 
 _NAMED = {"Project", "Filter", "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint", "Sample"}
@@ -22,7 +23,7 @@ _TRANSPARENT = {"SubqueryAlias", "View", "CollectMetrics", "PipeOperator"}
 _KINDS = {
     "Filter": (Kind.FILTER, Form.KEPT), "Limit": (Kind.FILTER, Form.KEPT), "Aggregate": (Kind.AGGREGATOR, Form.CODES),
     "Join": (Kind.JOIN, Form.JOIN), "AsOfJoin": (Kind.JOIN, Form.JOIN), "Union": (Kind.DISPATCHER, Form.UNION),
-    "Sort": (Kind.KEY_PRESERVING, Form.SORT),
+    "Sort": (Kind.KEY_PRESERVING, Form.SORT), DOMAIN: (Kind.AGGREGATOR, Form.CODES),
     "Window": (Kind.AGGREGATOR, Form.CODES), "Project": (Kind.KEY_PRESERVING, Form.ONE_TO_ONE),
     "Generate": (Kind.DISPATCHER, Form.OFFSETS), "Expand": (Kind.DISPATCHER, Form.OFFSETS),
     "Repartition": (Kind.KEY_PRESERVING, Form.SHUFFLE), "RepartitionByExpression": (Kind.KEY_PRESERVING, Form.SHUFFLE),
@@ -106,13 +107,20 @@ class PlanOperator:
 
 def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
     """The operators of an analyzed plan in normal form. Costs some calls of the JVM for each node, no job."""
-    return _Reader(catalyst).read(normal(catalyst, plan))
+    return _Reader(catalyst).whole(plan)
 
 
 class _Reader:
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
         self._ids = count(1)
+        self._domains: set[int] = set()
+
+    def whole(self, plan: Node) -> PlanOperator:
+        """A query, or a subquery that another one's expressions ask."""
+        formed = normal(self._catalyst, plan)
+        self._domains |= formed.domains
+        return self.read(formed.plan)
 
     def read(self, node: Node, called: str | None = None) -> PlanOperator:
         """``called`` is the innermost name above ``node``, if only ``_NAMED`` nodes stand between."""
@@ -127,11 +135,13 @@ class _Reader:
             node = self._catalyst.children(node)[0]
         if limits:
             return self._limit(limits, self.read(node, called))
+        if is_domain(self._catalyst, node, self._domains):
+            return PlanOperator(next(self._ids), DOMAIN, node)
         children = self._catalyst.children(node)
         inputs = tuple(self.read(child, called if name in _NAMED else None) for child in children)
         if any(read.node is not child for read, child in zip(inputs, children)):
             node = self._catalyst.with_children(node, [read.node for read in inputs])
-        subqueries = tuple(self.read(normal(self._catalyst, plan)) for plan in self._catalyst.items(node.subqueries()))
+        subqueries = tuple(self.whole(plan) for plan in self._catalyst.items(node.subqueries()))
         return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, None if children else called)
 
     def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:

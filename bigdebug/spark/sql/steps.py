@@ -131,6 +131,8 @@ class Steps:
 
     def back(self, level: int, names: Names, wanted: Collection[int] | None = None) -> Found:
         """The records of the levels right below that those of ``level`` were made of; of those ``wanted``, if not all."""
+        if not self.association(level).names:
+            return {}
         names = self.known_by(level, names)
         index = self._index(level, names, ahead=False, wanted=wanted)
         if index is not None and (found := index.back(names, wanted)) is not None:
