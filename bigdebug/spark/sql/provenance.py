@@ -41,8 +41,9 @@ def _polynomials(steps: Steps, level: int, names: Names, sources: Mapping[int, s
         parts[other] = _polynomials(steps, other, distinct(column), sources)
     terms: dict[str, list[tuple[Any, ...]]] = {}
     for row in zip(table["key"].to_pylist(), *(table[f"n{other}"].to_pylist() for other in below)):
-        factors = [parts[other][repr(value)] for other, value in zip(below, row[1:]) if value is not None]
-        flat = tuple(_flat(factor) for factor in factors)
+        factors = [(other, parts[other][repr(value)]) for other, value in zip(below, row[1:]) if value is not None]
+        # Of a subquery that gave nothing there is no way in which it was made, and the row is there all the same.
+        flat = tuple(_flat(factor) for other, factor in factors if factor.terms or other not in steps.subqueries)
         terms.setdefault("whole" if whole else repr(row[0]), []).append(flat)
     made = {key: Polynomial(tuple(found)) for key, found in terms.items()}
     if whole:
