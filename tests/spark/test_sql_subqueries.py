@@ -43,7 +43,7 @@ select id, (select b from (select k g, b, row_number() over (partition by k orde
 select k, count(*) n from (select k, (select b from s i where i.id = o.nxt) x from s o) where x is null or x = 5 group by k
 select id, (select count(*) from u where u.x < t.b) n from t
 select t.id, l.m from t, lateral (select max(u.x) m from u where u.x < t.b) l
-select t.id, l.x from t, lateral (select w.id x from w where w.id < t.b order by w.id limit 1) l
+select t.id, l.x from t, lateral (select w.id x from w where w.id < t.b order by x limit 1) l
 select t.id, l.x, l.c from t left join lateral (select x, count(*) c from u where u.x < t.b group by x) l
 select id, (select sum(b) from s i where i.k < o.k) x from s o
 """.strip().splitlines()

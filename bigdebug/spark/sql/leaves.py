@@ -7,6 +7,7 @@ trace query pins (``recorder.py``): a column of numbers right above the leaf kee
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -104,7 +105,8 @@ class Leaf:
 def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
     """The sources of a query, by operator. Raises UntraceableError if the records of one cannot be named."""
     found: dict[int, Leaf] = {}
-    alike: dict[str, list[tuple[PlanOperator, Leaf]]] = {}
+    called: Counter[str] = Counter()
+    known: dict[Any, list[PlanOperator]] = {}
     for operator in root:
         if operator.inputs or operator.name == DOMAIN or (leaf := _leaf(catalyst, operator)) is None:
             continue
@@ -112,12 +114,17 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
             first = found[operator.repeats]
             found[operator.id] = replace(leaf, dataset=first.dataset, name=first.name)
             continue
-        others = alike.setdefault(leaf.dataset, [])
-        name = f"{leaf.dataset}#{len(others) + 1}" if others else leaf.dataset
-        # Two sources may be called alike; one that is read again is the same.
-        dataset = next((k.dataset for other, k in others if k.files == leaf.files and other.node.sameResult(operator.node)), name)
-        found[operator.id] = replace(leaf, dataset=dataset, name=name)
-        others.append((operator, found[operator.id]))
+        called[leaf.dataset] += 1
+        name = leaf.dataset if called[leaf.dataset] == 1 else f"{leaf.dataset}#{called[leaf.dataset]}"
+        # Two sources may be called alike; one that is read again is the same, also under another alias.
+        others = known.setdefault((leaf.files, operator.node.semanticHash(), None if operator.aliased else leaf.dataset), [])
+        same = [other for other in others if other.node.sameResult(operator.node)]
+        found[operator.id] = replace(leaf, dataset=found[same[0].id].dataset if same else name, name=name)
+        others.append(operator)
+        if any(other.dataset != operator.dataset for other in same):  # no alias is that of the others
+            unnamed = _leaf(catalyst, replace(operator, dataset=None))
+            for each in (*same, operator):
+                found[each.id] = replace(found[each.id], dataset=f"{unnamed.dataset if unnamed else name} ({same[0].dataset})")
     return found
 
 

@@ -15,6 +15,7 @@ from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import check_whole
+from bigdebug.spark.sql.renaming import renamed
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found
 from bigdebug.spark.sql.walks import step, walk
@@ -99,15 +100,16 @@ class LineageFrame(ChosenRows):
         return self._to_one(operator, ahead=True)
 
     def _to_one(self, operator: Any, ahead: bool) -> LineageFrame:
-        goal = self.run.questions.operator(operator)
-        return self._walk(frozenset([goal]), ahead, self._others | {goal})
+        goals = self.run.questions.occurrences(operator)
+        return self._walk(goals, ahead, self._others | goals)
 
     def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None) -> LineageFrame:
         reached = self._reached(goals, ahead)
         stops = self._others if others is None else others
 
         def walked() -> Found:
-            return walk(self.run.questions.steps(stops), self.standing, goals, ahead)
+            steps = self.run.questions.steps(stops)
+            return walk(steps, renamed(self.standing, self._steps, steps), goals, ahead)
 
         return LineageFrame(self.run, reached, walked, stops)
 

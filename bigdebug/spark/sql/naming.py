@@ -80,9 +80,12 @@ class Naming:
         return operator.id not in self._leaves and is_crowded(operator, self._levels)
 
     def _told_apart(self, operator: PlanOperator, plan: Node, made_of: Sequence[Expr]) -> Expr:
-        c = self._catalyst
-        settled = [column for column in c.items(operator.node.output()) if column.exprId().id() not in self._unsettled]
-        return c.alias(c.struct([*made_of, *c.content(plan, settled)]), f"__bigdebug_{operator.id}")
+        return self._catalyst.alias(self._catalyst.struct([*made_of, *self.content(operator, plan)]), f"__bigdebug_{operator.id}")
+
+    def content(self, operator: PlanOperator, plan: Node) -> list[Expr]:
+        """What tells rows of an operator apart that were made of the same; ``plan`` has its columns."""
+        settled = [column for column in self._catalyst.items(operator.node.output()) if column.exprId().id() not in self._unsettled]
+        return list(self._catalyst.content(plan, settled))
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""

@@ -66,6 +66,7 @@ class Questions:
         self._steps: dict[frozenset[int], Steps] = {}
         self._completing: dict[frozenset[int], Absences] = {}
         self._settled: set[int] = set()
+        self._alike: dict[int, int] = {}
         self.reading = threading.RLock()
         self.declared: Declared | None = None
         self.built: list[Built] = []
@@ -102,11 +103,12 @@ class Questions:
     def operators(self) -> dict[int, PlanOperator]:
         return {operator.id: operator for operator in self.root}
 
-    def operator(self, given: Any) -> int:
-        """The id of an operator, given as a DataFrame, an operator of the graph, or its id."""
+    def occurrences(self, given: Any) -> frozenset[int]:
+        """The id of an operator, given as an operator of the graph or as its id; of a DataFrame, those of all places where it stands."""
         if isinstance(given, DataFrame):
-            if (found := self._operator_of(given)) is not None:
-                return found
+            if found := self._operators_of(given):
+                self._alike.update(dict.fromkeys(found, min(found)))
+                return frozenset(found)
             raise UnknownOperatorError(
                 "The query was not made of this DataFrame", value=given,
                 remedy="Give one that it was made of, or an operator of run.graph. Behind a checkpoint, hold the DataFrame that it was taken of.",
@@ -116,15 +118,22 @@ class Questions:
             raise UnknownOperatorError(
                 "This is not an operator", value=given, remedy="Give a DataFrame that the query was made of, or an operator of run.graph.",
             )
-        return self.graph[number].id
+        return frozenset([self.graph[number].id])
 
     def made_of(self, frame: DataFrame) -> bool:
         """Whether the query was made of a DataFrame."""
-        return self._operator_of(frame) is not None
+        return bool(self._operators_of(frame))
 
-    def _operator_of(self, frame: DataFrame) -> int | None:
+    def _operators_of(self, frame: DataFrame) -> list[int]:
+        """Of operators that give the same rows one after the other, the last."""
         plan = quiet(self.catalyst, read(self.catalyst, Catalyst.plan(frame))).node
-        return next((operator.id for operator in reversed(list(self.root)) if operator.node.sameResult(plan)), None)
+        found = [operator for operator in self.root if operator.node.sameResult(plan)]
+        return [operator.id for operator in found if not any(operator in above.parents for above in found)]
+
+    def one_of(self, operator: int) -> Any:
+        """What stands for all places of a source, or of a DataFrame, in the query."""
+        leaf = self.leaves.get(operator)
+        return self._alike.get(operator, operator) if leaf is None else leaf.dataset
 
     @_Once
     def leaves(self) -> dict[int, Leaf]:

@@ -53,7 +53,8 @@ class Kept(NamedTuple):
 class PlanOperator:
     """An operator of a query: its node in the JVM, its inputs, and the subqueries that its expressions ask.
 
-    ``dataset`` names a source: a view or table, else the last part of a path. ``limits`` are the nodes of a limit, the
+    ``dataset`` names a source: a view or table, else an alias, or the last part of a path; ``aliased`` says that no catalog knows
+    it by that name. ``limits`` are the nodes of a limit, the
     outermost first. ``kept`` is there if the operator draws, and what it drew in the run was kept; or if a question holds it.
     ``repeats`` is another operator, of which this is a second reading.
     """
@@ -67,6 +68,7 @@ class PlanOperator:
     limits: tuple[Node, ...] = field(default=(), repr=False)
     kept: Kept | None = field(default=None, repr=False)
     repeats: int | None = None
+    aliased: bool = False
 
     def __iter__(self) -> Iterator[PlanOperator]:
         """All operators from the sources on, this one last."""
@@ -110,6 +112,14 @@ def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
     return _Reader(catalyst).whole(plan)
 
 
+class _Called(NamedTuple):
+    name: str | None
+    alias: bool
+
+
+_NAMELESS = _Called(None, alias=False)
+
+
 class _Reader:
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
@@ -122,14 +132,17 @@ class _Reader:
         self._domains |= formed.domains
         return self.read(formed.plan)
 
-    def read(self, node: Node, called: str | None = None) -> PlanOperator:
+    def read(self, node: Node, called: _Called = _NAMELESS) -> PlanOperator:
         """``called`` is the innermost name above ``node``, if only ``_NAMED`` nodes stand between."""
         limits: list[Node] = []
         while (name := node.nodeName()) in _TRANSPARENT or (_NAMES.get(name) == "Limit"):
             if name in _TRANSPARENT:
                 if limits and name in ("SubqueryAlias", "View"):
                     break
-                called = node.identifier().name() if name == "SubqueryAlias" else called
+                if name == "SubqueryAlias":
+                    called = _Called(node.identifier().name(), alias=True)
+                elif name == "View":
+                    called = called._replace(alias=False)
             else:
                 limits.append(node)
             node = self._catalyst.children(node)[0]
@@ -138,11 +151,14 @@ class _Reader:
         if is_domain(self._catalyst, node, self._domains):
             return PlanOperator(next(self._ids), DOMAIN, node)
         children = self._catalyst.children(node)
-        inputs = tuple(self.read(child, called if name in _NAMED else None) for child in children)
+        inputs = tuple(self.read(child, called if name in _NAMED else _NAMELESS) for child in children)
         if any(read.node is not child for read, child in zip(inputs, children)):
             node = self._catalyst.with_children(node, [read.node for read in inputs])
         subqueries = tuple(self.whole(plan) for plan in self._catalyst.items(node.subqueries()))
-        return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, None if children else called)
+        if children:
+            called = _NAMELESS
+        aliased = called.alias and not (name == "LogicalRelation" and node.catalogTable().isDefined())
+        return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, called.name, aliased=aliased)
 
     def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:
         plan = below.node

@@ -89,7 +89,7 @@ class Rows:
         """The names at each operator, None for all; of a source that the query reads several times, together at the first."""
         occurrences: dict[Any, list[int]] = {}
         for operator in self.operators:
-            occurrences.setdefault(self.run.datasets().get(operator, operator), []).append(operator)
+            occurrences.setdefault(self.run.questions.one_of(operator), []).append(operator)
         return {operators[0]: together([self._at(o) for o in operators]) for operators in occurrences.values()}
 
     def _rids(self, operator: int, names: Names, what: str) -> npt.NDArray[np.int64]:
@@ -231,7 +231,7 @@ class Rows:
 
     @property
     def _at_one(self) -> bool:
-        return len({self.run.datasets().get(o, o) for o in self.operators}) == 1
+        return len({self.run.questions.one_of(o) for o in self.operators}) == 1
 
     def _only(self, what: str) -> int:
         if len(self.operators) != 1:
