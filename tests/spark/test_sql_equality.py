@@ -113,3 +113,62 @@ def test_old_days_and_hours_that_are_there_twice(dbg: Any, spark: Any, monkeypat
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])
+def test_times_without_a_zone_are_in_none(zone: str, dbg: Any, spark: Any) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        day = "2021-03-14" if zone.startswith("America") else "2024-03-31"  # when clocks go from 2 to 3
+        hours = [timestamp for hour in range(1, 5) for timestamp in [f"timestamp_ntz'{day} 0{hour}:30:00'"]]
+        frame = spark.sql(" union all ".join(f"select {i} id, {hour} d" for i, hour in enumerate(hours))).localCheckpoint()
+        counted = frame.groupBy("d").agg(F.sum("id").alias("s"))
+        for i in range(4):
+            assert [row.id for row in dbg.lineage(counted).where(f"s = {i}").goBackAll().collect()] == [i]
+        first = frame.withColumn("n", F.row_number().over(Window.partitionBy("d").orderBy("id"))).groupBy("n", "d").count()
+        assert dbg.lineage(first).where(f"d = {hours[1]}").goBackAll().count() == 1
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+
+
+def test_two_times_of_an_autumn_hour_are_two(dbg: Any, spark: Any) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        frame = spark.range(1604208600, 1604217000, 3600).selectExpr("id", "timestamp_seconds(id) d")  # 1:30 EDT, 1:30 EST, 2:30
+        with dbg.capture():
+            frame.collect()
+        assert [row.id for row in dbg.lineage(frame).where("d = timestamp_seconds(1604208600)").collect()] == [1604208600]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_months_are_numbers(indexed: bool, dbg: Any, spark: Any) -> None:
+    spark.range(12).selectExpr("id", "make_ym_interval(0, cast(id % 3 as int)) m").createOrReplaceTempView("spans")
+    counted = spark.sql("select cast(m as string) s, sum(id) t from spans group by m")
+    if indexed:
+        dbg.index(counted)
+    assert sorted(row.id for row in dbg.lineage(counted).where("t = 22").goBackAll().collect()) == [1, 4, 7, 10]
+    ordered = spark.sql("select id, count(*) over (partition by m order by id) n from spans")
+    assert dbg.lineage(ordered).where("id = 7").goBackAll().count() == 3
+
+
+def test_a_value_that_is_none_of_the_columns(dbg: Any, zeros: Any) -> None:
+    from bigdebug.errors import UnknownColumnError
+
+    with pytest.raises(UnknownColumnError, match="id is of type int, and this text is no such value"):
+        dbg.lineage(zeros).where({"id": "x"}).count()
+    assert dbg.lineage(zeros).where({"id": "6"}).count() == 1
+
+
+def test_numbers_of_the_widest_range(dbg: Any, spark: Any) -> None:
+    counted = spark.range(-(2**63), 2**63 - 1, 2**62).selectExpr("id", "id div 4611686018427387904 q").groupBy("q").count()
+    assert [row.id for row in dbg.lineage(counted).where("q = 1").goBackAll().collect()] == [2**62]
+
+
+def test_a_row_of_many_columns(dbg: Any, spark: Any) -> None:
+    wide = spark.range(3).select("id", *((F.col("id") * i).alias(f"c{i}") for i in range(300)))
+    row = wide.collect()[1]
+    assert [r.id for r in dbg.lineage(wide).where(row).goBackAll().collect()] == [1]

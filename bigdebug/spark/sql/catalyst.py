@@ -82,6 +82,12 @@ class Catalyst:
         """Whether an IN with a subquery is somewhere in a plan, or in an expression."""
         return bool(tree.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.IN_SUBQUERY()))
 
+    def conjuncts(self, condition: Expr) -> list[Expr]:
+        """The conditions that AND puts together."""
+        if condition.nodeName() != "And":
+            return [condition]
+        return [part for child in self.children(condition) for part in self.conjuncts(child)]
+
     @cached_property
     def _current(self) -> Any:
         return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
@@ -196,6 +202,13 @@ class Catalyst:
     def collation_key(self, expression: Expr) -> Expr:
         """Bytes that are equal where text is, as its collation has it."""
         return self._expressions.CollationKey(expression)
+
+    def cast(self, expression: Expr, *kinds: str) -> Expr:
+        """The expression cast to a type, and that to the next; to types that all its values have a place in."""
+        for kind in kinds:
+            made = self.jvm.org.apache.spark.sql.types.DataType.fromDDL(kind)
+            expression = self._expressions.Cast(expression, made, self._nothing, self._expressions.EvalMode.LEGACY())
+        return expression
 
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)

@@ -22,6 +22,13 @@ def comparable(catalyst: Catalyst, expression: Expr) -> Expr:
             f"{expression.sql()} is a {kind.lower()}, and nothing is found again by a map",
             remedy="Group or partition by array_sort(map_entries(...)).",
         )
+    if kind.startswith(("INTERVAL YEAR", "INTERVAL MONTH")):  # Arrow does not know them; months are whole numbers
+        return catalyst.cast(expression, "INTERVAL MONTH", "INT")
+    if "INTERVAL YEAR" in kind or "INTERVAL MONTH" in kind:
+        raise UntraceableError(
+            f"{expression.sql()} is a {kind.lower()}, and intervals of months inside of others are not found again",
+            remedy="Group, order or partition by its parts.",
+        )
     if "COLLATE" in kind:
         if not kind.startswith("STRING"):
             raise UntraceableError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
@@ -142,6 +143,36 @@ def check_decisions(catalyst: Catalyst, operator: PlanOperator, expressions: Ite
             raise NondeterminismError(
                 f"{operator} decides by {attribute.name()}, which depends on the order in which rows arrived", remedy=_SETTLE,
             )
+
+
+class Deciding(NamedTuple):
+    """Operators whose rows, or the number of them, hang on the values of some columns, and all columns that do."""
+
+    operators: tuple[PlanOperator, ...]
+    columns: frozenset[int]
+
+
+def deciding_by(catalyst: Catalyst, root: PlanOperator, columns: Collection[int]) -> Deciding:
+    """What hangs on the values of these columns of a query."""
+    found, hanging = [], set(columns)
+    for operator in root:
+        if operator.inputs and any(a.exprId().id() in hanging for e in _asked(catalyst, operator) for a in _taken(catalyst, operator, e)):
+            found.append(operator)
+        if operator.inputs:
+            _spread(catalyst, operator, False, hanging)
+    return Deciding(tuple(found), frozenset(hanging))
+
+
+def _asked(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
+    """The expressions by which an operator decides; the order of a limit, and no order else."""
+    if operator.name == "Aggregate":
+        return catalyst.items(operator.node.groupingExpressions())
+    if operator.name == "Limit":
+        below = operator.inputs[0]
+        while below.name == "Project":
+            below = below.inputs[0]
+        return catalyst.items(below.node.order()) if below.name == "Sort" else []
+    return catalyst.items(operator.node.expressions()) if operator.name in _DECIDING - {"Sort"} else []
 
 
 def _taken(catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> list[Expr]:

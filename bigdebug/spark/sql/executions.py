@@ -48,3 +48,17 @@ def samples(plan: Node) -> bool:
 
 def _has(plan: Node, node: str) -> bool:
     return any(line.lstrip(" :+-").startswith(node) for line in plan.toString().split("\n"))
+
+
+def shuffles(catalyst: Catalyst, rdd: Any) -> bool:
+    """Whether the records of an RDD of the JVM arrive through a shuffle, in an order that differs from one job to the next."""
+    todo = [rdd]
+    while todo:
+        current = todo.pop()
+        if current.isCheckpointed():
+            continue
+        for dependency in catalyst.items(current.dependencies()):
+            if dependency.getClass().getSimpleName() == "ShuffleDependency":
+                return True
+            todo.append(dependency.rdd())
+    return False

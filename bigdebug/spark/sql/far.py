@@ -7,12 +7,11 @@ from functools import cached_property, reduce
 from operator import and_
 from typing import Any
 
-import pyarrow as pa
-
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.keys import frame_of
 from bigdebug.trace.names import NOTHING, Names, array_of, merged
 
 _NAME = "__bigdebug_far"
@@ -59,7 +58,7 @@ class Far:
         if not len(more):
             return self
         if not isinstance(more, Far):
-            more = Far(c, c.plan(c.spark.createDataFrame(pa.table([more], [_NAME]))))
+            more = Far(c, c.plan(frame_of(c, [more], [_NAME], [self.name.dataType().sql()])))
         union = c.union([self.plan, more.plan])
         return Far.of(c, union, union.output().head())
 

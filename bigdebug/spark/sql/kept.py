@@ -14,7 +14,7 @@ from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import arriving, drawing
-from bigdebug.spark.sql.executions import observes, reads_cache, shares
+from bigdebug.spark.sql.executions import observes, reads_cache, shares, shuffles
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.levels import OPAQUE, levels_of
 from bigdebug.spark.sql.naming import Naming
@@ -78,12 +78,17 @@ def _check_replaceable(users: Catalyst, frame: Any, drawing: Sequence[PlanOperat
         )
 
 
-def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator) -> PlanOperator:
-    """The query with what functions over many rows take and give held, so that each job of a question reads the same.
+def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Collection[int]) -> PlanOperator:
+    """The query with what functions over many rows take and give held, so that each job of a question reads the same; and the rows
+    of RDDs behind a shuffle, which come in another order each time. ``given`` are RDDs of rows that were in the driver.
 
     A function over partitions gets those of the user's session; NondeterminismError if they cannot be had again.
     """
-    held = [operator for operator in _held(root) if operator.kept is None]
+    opaque = set(map(id, _held(root)))
+    held = [
+        o for o in root if o.kept is None
+        and (id(o) in opaque or (o.name == "LogicalRDD" and o.node.rdd().id() not in given and shuffles(catalyst, o.node.rdd())))
+    ]
     for operator in _sides(root):
         check_settled(operator)
     return _stored(catalyst, users, root, held, frozenset())

@@ -36,7 +36,7 @@ def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Se
             rows = [[column.eqNullSafe(literal(v, kind)) for column, v, kind in zip(columns, row, kinds)] for row in _rows(fields)]
             frame = frame.filter(reduce(or_, [reduce(and_, row) for row in rows]))
         else:
-            frame = _joined(catalyst, frame, columns, fields)
+            frame = _joined(catalyst, frame, columns, fields, kinds)
     return catalyst.plan(frame)
 
 
@@ -68,11 +68,17 @@ def literal(value: Any, kind: str) -> Column:
     return F.lit(value).cast(kind)
 
 
-def _joined(catalyst: Catalyst, frame: Any, columns: Sequence[Column], fields: Sequence[pa.Array]) -> Any:
+def _joined(catalyst: Catalyst, frame: Any, columns: Sequence[Column], fields: Sequence[pa.Array], kinds: Sequence[str]) -> Any:
     names = [f"__bigdebug_key_{i}" for i in range(len(fields))]
-    keys = catalyst.spark.createDataFrame(pa.table(fields, names))
+    keys = frame_of(catalyst, fields, names, kinds)
     matches = reduce(and_, [column.eqNullSafe(keys[name]) for column, name in zip(columns, names)])
     return frame.join(F.broadcast(keys) if len(fields[0]) < 1_000_000 else keys, matches, "left_semi")
+
+
+def frame_of(catalyst: Catalyst, fields: Sequence[pa.Array], names: Sequence[str], kinds: Sequence[str]) -> Any:
+    """Arrays as a DataFrame with columns of these types: Arrow's own would make a time of some zone of one without."""
+    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds))
+    return catalyst.spark.createDataFrame(pa.table(list(fields), list(names)), schema)
 
 
 def _plain(kind: pa.DataType) -> bool:

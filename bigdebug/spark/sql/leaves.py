@@ -23,12 +23,15 @@ from bigdebug.model import POSITION_BITS, POSITION_MASK, Origin, Rids
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.malformed import option
 from bigdebug.spark.sql.reading import PlanOperator
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 
 _SPELLED = 32
 """Up to so many files are told apart by an expression, more by a join."""
+
+_LONG = 2**63 - 1
 
 _SPARK_BITS = 33
 """Of Spark's monotonically increasing ids: the position in a partition."""
@@ -163,11 +166,6 @@ def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
         )
     files = tuple(sorted(catalyst.files(operator.node.relation().location())))
     dataset = operator.dataset or _last_part(relation.location().rootPaths().head().toString())
-    if _option(relation, "mode").upper() == "DROPMALFORMED":
-        raise UntraceableError(
-            f"{operator} drops malformed records (mode DROPMALFORMED), and which these are depends on the columns that a job reads",
-            remedy="Read them with mode PERMISSIVE and filter by a column of corrupt records.",
-        )
     if relation.fileFormat().getClass().getSimpleName() != "ParquetFileFormat":
         return Leaf(operator.id, dataset, _pinned(catalyst, operator.node), _numbered(), files, counts=True, lines=_is_text(relation))
     row = _metadata(catalyst, operator.node).getField("row_index")
@@ -247,19 +245,15 @@ def _local(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
 
 def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     given = catalyst.column(operator.node.output().head())
-    position = F.call_function("div", given - operator.node.start(), F.lit(operator.node.step()))
+    start, end, step = operator.node.start(), operator.node.end(), operator.node.step()
+    if abs(end - start) > _LONG:
+        given = given.cast("decimal(20, 0)")
+    position = F.call_function("div", given - start, F.lit(step)).cast("bigint")
     return Leaf(operator.id, operator.dataset or "range", operator.node, position)
 
 
 def _is_text(relation: Any) -> bool:
-    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and _option(relation, "wholetext") != "true"
-
-
-def _option(relation: Any, name: str) -> str:
-    """An option of a reader, empty if it was not given."""
-    options = relation.options()
-    found = [options.apply(key) for key in (name, name.lower()) if options.contains(key)]
-    return str(found[0]) if found else ""
+    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and option(relation, "wholetext") != "true"
 
 
 def local(uri: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
+from math import isfinite
 from operator import and_
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from bigdebug.errors import BigdebugError, NondeterminismError, UnknownColumnError
+from bigdebug.errors import BigdebugError, NondeterminismError, UnknownColumnError, UnknownRecordError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
@@ -43,11 +44,14 @@ def matching(
         found = _equal(users, frame, settled)
         if len(settled) < len(pairs) and (not settled or unheard(found.limit(2), "count") > 1):
             deciding([column for column, _ in pairs])  # the others would tell which of these rows is meant
-        return names(users.plan(found), name)
+        chosen = names(users.plan(found), name)
+        if isinstance(condition, Row) and len(pairs) == len(known) and not len(chosen):
+            chosen = names(users.plan(_nearly(users, frame, settled, condition)), name)
+        return chosen
     if isinstance(condition, (Column, str)):
-        chosen = filtered(users, plan, condition, known)
-        deciding(users.items(chosen.expressions()))
-        return names(chosen, name)
+        met = filtered(users, plan, condition, known)
+        deciding(users.items(met.expressions()))
+        return names(met, name)
     if not callable(condition):
         raise TypeError(
             f"where() takes a Column, SQL, a Row of the result or a function of a Row, not {shown(condition)}; where('x > 1')"
@@ -80,11 +84,13 @@ def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row]
 
 def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]]) -> DataFrame:
     """The rows that have these values: simple ones are written into the query, so that sources can skip; others are joined."""
-    hard = []
+    hard, simple = [], [F.lit(True)]
     for column, value in pairs:
         kind = column.dataType().sql()
         if isinstance(value, _SIMPLE):
-            frame = frame.filter(catalyst.column(column).eqNullSafe(literal(value, kind)))
+            if isinstance(value, str) and not kind.startswith(("STRING", "CHAR", "VARCHAR")):
+                _check_castable(catalyst, value, column.name(), kind)
+            simple.append(catalyst.column(column).eqNullSafe(literal(value, kind)))
         elif not is_comparable(kind):
             raise UnknownColumnError(
                 f"Spark compares no values like those of {column.name()}, of type {kind.lower()}",
@@ -92,12 +98,38 @@ def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
             )
         else:
             hard.append((column, value, kind))
+    frame = frame.filter(reduce(and_, simple))
     if hard:
         schema = ", ".join(f"_{i} {kind}" for i, (_, _, kind) in enumerate(hard))
         given = catalyst.spark.createDataFrame([tuple(value for _, value, _ in hard)], schema)
         match = [catalyst.column(column).eqNullSafe(given[f"_{i}"]) for i, (column, _, _) in enumerate(hard)]
         frame = frame.join(F.broadcast(given), reduce(and_, match), "left_semi")
     return frame
+
+
+def _check_castable(catalyst: Catalyst, value: str, name: str, kind: str) -> None:
+    [cast] = unheard(catalyst.spark.range(1).select(F.lit(value).try_cast(kind).isNotNull()), "collect")
+    if not cast[0]:
+        raise UnknownColumnError(
+            f"{name} is of type {kind.lower()}, and this text is no such value", value=value, remedy="Give a value of that type.",
+        )
+
+
+def _nearly(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]], row: Row) -> DataFrame:
+    """The rows with these values, where sums of floating point may have come out a little otherwise in another order.
+
+    Raises UnknownRecordError if there is none: the row was given by the query, they say.
+    """
+    about = [(column, value) for column, value in pairs if isinstance(value, float) and isfinite(value)]
+    found = _equal(catalyst, frame, [pair for pair in pairs if pair not in about])
+    for column, value in about:
+        found = found.filter(F.abs(catalyst.column(column) - value) <= max(abs(value) * 1e-9, 1e-12))
+    if not about or not unheard(found.limit(1), "count"):
+        raise UnknownRecordError(
+            f"The query gives no row {shown(row)} now", remedy="If it did, its order or its functions do not settle the result: capture the "
+            "action with strategy='inject'. Else say where({...}) with the columns that tell the row.",
+        )
+    return found
 
 
 def _settled(pairs: Sequence[tuple[Expr, Any]], deciding: Callable[[Sequence[Expr]], None]) -> list[tuple[Expr, Any]]:

@@ -19,12 +19,11 @@ from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.extended import Extended
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.ties import UNIQUE
 from bigdebug.trace.names import codes_of, distinct, places
 
-_UNIQUE = "Order the window by more columns, until no two rows are equal in them."
-
-_PICKING = {"First", "Last", "NthValue", "AnyValue"}
-"""Functions of a frame that give the value of a row of it."""
+_PICKING = {"First", "Last", "AnyValue"}
+"""Functions of a frame that give the value of a row at one of its ends, or somewhere in it if they leave out NULL."""
 
 Positions = npt.NDArray[np.int64]
 
@@ -40,13 +39,14 @@ class Peers(Protocol):
 class _Reach(NamedTuple):
     """Of a window function: for each row the first and last position that it reads, from 1; whether ties can move them.
 
-    ``picks`` says that it gives the value of a row at one of them.
+    ``picks`` says that it gives the value of a row at one of them, ``anywhere`` of one somewhere between.
     """
 
     first: Positions
     last: Positions
     by_rows: bool
     picks: bool = False
+    anywhere: bool = False
 
 
 class WindowPeers:
@@ -57,7 +57,7 @@ class WindowPeers:
         self._operator = operator
         self._rows = rows
         node = operator.node
-        self._partition: list[Expr] = catalyst.items(node.partitionSpec())
+        self._partition: list[Expr] = [comparable(catalyst, key) for key in catalyst.items(node.partitionSpec())]
         self._order: list[Expr] = catalyst.items(node.orderSpec())
         self._functions = [alias.child() for alias in catalyst.items(node.windowExpressions())]
 
@@ -111,7 +111,7 @@ class WindowPeers:
     def _measured(self, plan: Node, parts: Sequence[Expr]) -> pa.Table:
         """The rows of a plan with their partition, their position in it, and the positions that frames begin and end at."""
         c, node = self._catalyst, self._operator.node
-        columns = {f"p{i}": comparable(c, part) for i, part in enumerate(self._partition)}
+        columns: dict[str, Expr] = {f"p{i}": part for i, part in enumerate(self._partition)}
         columns["name"] = c.struct(parts)
         if self._order:
             position = c.alias(c.window(c.row_number(), self._partition, self._order, c.rows_so_far()), "pos")
@@ -137,7 +137,7 @@ class WindowPeers:
                 yield everything
                 continue
             reach = self._reach(function.windowFunction(), function, block, i, everything)
-            if reach.by_rows or reach.picks:
+            if reach.by_rows or reach.picks or reach.anywhere:
                 self._check_ties(block, reach, asked)
             yield reach
 
@@ -154,23 +154,27 @@ class WindowPeers:
         none = np.isnan(first) | np.isnan(last)
         first, last = np.where(none, here, first).astype(np.int64), np.where(none, here - 1, last).astype(np.int64)
         frame = window.windowSpec().frameSpecification()
+        picked = function.aggregateFunction() if name == "AggregateExpression" else function
+        anywhere = picked.nodeName() == "NthValue" or (picked.nodeName() in _PICKING and picked.ignoreNulls())
         if frame.frameType().toString().startswith("RangeFrame") or (np.all(first == 1) and np.all(last == block.num_rows)):
-            picked = function.aggregateFunction().nodeName() if name == "AggregateExpression" else name
-            return _Reach(first, last, False, picked in _PICKING)
-        return _Reach(np.minimum(first, here).astype(np.int64), np.maximum(last, here).astype(np.int64), True)
+            return _Reach(first, last, False, picked.nodeName() in _PICKING, anywhere)
+        return _Reach(np.minimum(first, here).astype(np.int64), np.maximum(last, here).astype(np.int64), True, anywhere=anywhere)
 
     def _check_ties(self, block: pa.Table, reach: _Reach, asked: Positions) -> None:
         """Rows that the order does not tell apart may come in another order next time."""
         first, last = _column(block, "firsttie"), _column(block, "lasttie")
         at_start, at_end = reach.first[asked] - 1, reach.last[asked] - 1
-        if reach.picks:
+        if reach.anywhere:
+            tied = np.concatenate([[0], np.cumsum(first < last)])
+            moved = tied[reach.last[asked]] > tied[at_start]
+        elif reach.picks:
             moved = (first[at_start] < last[at_start]) | (first[at_end] < last[at_end])
         else:
             moved = (first[at_start] < at_start + 1) | (last[at_end] > at_end + 1) | (first[asked] < last[asked])
         if np.any(moved):
             raise NondeterminismError(
                 f"{self._operator} counts rows in an order that does not tell all of them apart, so another execution "
-                f"may count otherwise: {self._operator.node.simpleString(5)}", remedy=_UNIQUE,
+                f"may count otherwise: {self._operator.node.simpleString(5)}", remedy=UNIQUE,
             )
 
 

@@ -23,6 +23,7 @@ from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
 from bigdebug.spark.sql.levels import OPAQUE
+from bigdebug.spark.sql.malformed import check_malformed
 from bigdebug.spark.sql.misses import with_misses
 from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
@@ -97,7 +98,7 @@ class Questions:
     @_Once
     def _held(self) -> PlanOperator:
         """The query as it is asked: what functions make of many rows stays as it is from one job to the next."""
-        return holding(self.catalyst, self.users, self.root)
+        return holding(self.catalyst, self.users, self.root, self._given)
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:
@@ -150,6 +151,7 @@ class Questions:
 
         Raises NondeterminismError for worse, and UntraceableError for functions of which nobody knows what made their rows.
         """
+        check_malformed(self.catalyst, self.root)
         for operator in self.root:
             check_rowwise(self.catalyst, operator)
         return check_expressions(self.catalyst, self.root)

@@ -134,6 +134,8 @@ def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
     names = [f"{name}" for name in run.frame.columns]
     if len({name.lower() for name in names}) < len(names) or not rows:
         return None
+    if "timestamp" in run.frame.schema.simpleString():
+        return None  # in an hour of autumn there are two times for one that PySpark gives
     try:
         kept = _under_their_ids(run, rows)
         with unlogged():

@@ -20,6 +20,7 @@ from bigdebug.spark.sql.nearest import check_nearest
 from bigdebug.spark.sql.peers import Peers, WindowPeers
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.spelling import Spelling, spelled
+from bigdebug.spark.sql.ties import check_ties
 from bigdebug.trace.indexed import Indexed
 from bigdebug.trace.names import Names, distinct
 
@@ -90,11 +91,13 @@ class Steps:
         return spelled(self.catalyst, self.root, self.levels)
 
     def check(self, operator: PlanOperator) -> None:
-        """Raise NondeterminismError if another execution of a limit, or of an as-of join, might choose other rows."""
+        """Raise NondeterminismError if another execution of a limit, an as-of join, or a window might make others choose other rows."""
         if operator.name == "Limit":
             Limit(self.catalyst, self.naming, operator).check()
         elif operator.name == "AsOfJoin":
             check_nearest(self.catalyst, self.naming, operator)
+        elif operator.name == "Window":
+            check_ties(self.catalyst, self.naming, operator, self.root)
 
     # ---- steps ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,98 @@
+"""Ties: rows that the order of a window does not tell apart, where what it makes of them decides about rows above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import functions as F
+
+from bigdebug.errors import NondeterminismError
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.comparing import comparable
+from bigdebug.spark.sql.determinism import Deciding, deciding_by
+from bigdebug.spark.sql.naming import Naming
+from bigdebug.spark.sql.reading import PlanOperator
+
+_BY_VALUE = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
+"""Functions that give equal rows the same."""
+
+_PICKING = {"First", "Last", "AnyValue", "NthValue"}
+
+_CUTS = {"EqualTo": (-1, 0), "LessThan": (-1,), "LessThanOrEqual": (0,), "GreaterThan": (0,), "GreaterThanOrEqual": (-1,)}
+"""By comparison of a row number with n, the numbers behind which it cuts, less n."""
+
+UNIQUE = "Order the window by more columns, until no two rows are equal in them."
+
+
+def check_ties(catalyst: Catalyst, naming: Naming, window: PlanOperator, root: PlanOperator) -> None:
+    """Raise NondeterminismError if another execution might number rows otherwise, and something above decides by the numbers.
+
+    One job over the window's input, if something does. Where only the first rows of each partition are taken, ties matter that
+    stand across the border.
+    """
+    c, node = catalyst, window.node
+    order = c.items(node.orderSpec())
+    columns = [alias for alias in c.items(node.windowExpressions()) if _moves(alias.child())]
+    if not order or not columns:
+        return
+    deciding = deciding_by(c, root, [alias.exprId().id() for alias in columns])
+    if not deciding.operators:
+        return
+    rows = naming.extend(window.inputs[0], witnesses=False).plan
+    keys = [c.alias(comparable(c, key), f"__bigdebug_p{i}") for i, key in enumerate(c.items(node.partitionSpec()))]
+    sorts = [c.alias(comparable(c, each.child()), f"__bigdebug_o{i}") for i, each in enumerate(order)]
+    before = c.alias(c.window(c.row_number(), c.items(node.partitionSpec()), order, c.rows_so_far()), "__bigdebug_n")
+    numbered = c.changed(node, {0: c.seq([before]), 3: rows})
+    frame = c.frame(c.project([*keys, *sorts, before.toAttribute()], numbered))
+    tied = frame.groupBy(*frame.columns[:-1]).agg(F.min("__bigdebug_n").alias("first"), F.max("__bigdebug_n").alias("last")).where("first < last")
+    borders = _borders(c, columns, deciding, root)
+    if borders is not None:
+        tied = tied.where(" or ".join(f"(first <= {at} and last > {at})" for at in borders) or "false")
+    if unheard(tied, "take", 1):
+        raise NondeterminismError(
+            f"{window} numbers rows in an order that does not tell all of them apart, and {deciding.operators[0]} decides by that, so another "
+            f"execution may choose other rows: {node.simpleString(5)}", remedy=UNIQUE,
+        )
+
+
+def _moves(window: Expr) -> bool:
+    """Whether a function may give equal rows different values, or different ones at each execution."""
+    function = window.windowFunction()
+    name = function.nodeName()
+    if name in _BY_VALUE:
+        return False
+    if name != "AggregateExpression" or function.aggregateFunction().nodeName() in _PICKING:
+        return True
+    frame = window.windowSpec().frameSpecification()
+    whole = (frame.lower().sql(), frame.upper().sql()) == ("UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING")
+    return not whole and not frame.frameType().toString().startswith("RangeFrame")
+
+
+def _borders(catalyst: Catalyst, columns: Sequence[Expr], deciding: Deciding, root: PlanOperator) -> set[int] | None:
+    """The numbers behind which conditions cut a partition, if conditions on row numbers are all that decides; None if not so."""
+    if len(columns) > 1 or columns[0].child().windowFunction().nodeName() != "RowNumber" or any(o.name != "Filter" for o in deciding.operators):
+        return None
+    numbers = _called(catalyst, columns[0].exprId().id(), root)
+    borders: set[int] = set()
+    for operator in deciding.operators:
+        for condition in catalyst.conjuncts(operator.node.condition()):
+            asked = {a.exprId().id() for a in catalyst.items(condition.references().toSeq())}
+            if asked.isdisjoint(deciding.columns) or condition.nodeName() == "IsNotNull":
+                continue
+            inner = catalyst.children(condition)
+            if not asked <= numbers or condition.nodeName() not in _CUTS or [p.nodeName() for p in inner] != ["AttributeReference", "Literal"]:
+                return None
+            at = int(str(inner[1].value()))
+            borders.update(at + offset for offset in _CUTS[condition.nodeName()])
+    return borders
+
+
+def _called(catalyst: Catalyst, column: int, root: PlanOperator) -> set[int]:
+    """The ids under which a column is known further up."""
+    found = {column}
+    for operator in root:
+        for each in catalyst.items(operator.node.projectList()) if operator.name == "Project" else ():
+            if each.nodeName() == "Alias" and each.child().nodeName() == "AttributeReference" and each.child().exprId().id() in found:
+                found.add(each.exprId().id())
+    return found
