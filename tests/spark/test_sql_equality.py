@@ -164,8 +164,8 @@ def test_a_value_that_is_none_of_the_columns(dbg: Any, zeros: Any) -> None:
 
 
 def test_numbers_of_the_widest_range(dbg: Any, spark: Any) -> None:
-    counted = spark.range(-(2**63), 2**63 - 1, 2**62).selectExpr("id", "id div 4611686018427387904 q").groupBy("q").count()
-    assert [row.id for row in dbg.lineage(counted).where("q = 1").goBackAll().collect()] == [2**62]
+    counted = spark.range(-(2**62), 2**63 - 1, 2**61).selectExpr("id", "id div 2305843009213693952 q").groupBy("q").count()
+    assert [row.id for row in dbg.lineage(counted).where("q = 3").goBackAll().collect()] == [3 * 2**61]
 
 
 def test_a_row_of_many_columns(dbg: Any, spark: Any) -> None:
