@@ -382,7 +382,7 @@ class _Maker:
         (left, mine, _), (right, theirs, _) = self.source(depth), self.source(depth)
         alias = self.fresh()
         n = self.column(theirs, "int")
-        match = f"{self.column(theirs, 'int')} = {self.column(mine, 'int')}"
+        match = f"{self.column(theirs, 'int')} {self.one(['=', '=', '>='])} {self.column(mine, 'int')}"
         what = self.one([f"{n} as z", f"max({n}) as z", "cast(count(*) as int) as z"])
         columns = [*self.some(mine), Column(f"{alias}.z", "int")]
         items = ", ".join(f"{column.text} as c{i}" for i, column in enumerate(columns))
@@ -458,7 +458,9 @@ class _Maker:
         return f"{left} {self.one(['>', '=', '<', '<>'])} {literal}"
 
     def asking(self, scope: Scope, depth: int) -> str:
-        """A predicate with a subquery, correlated or not."""
+        """A predicate with a subquery, correlated or not, at times below a NOT with another."""
+        if self.maybe(4):
+            return f"not ({self.asking(scope, depth - 1)} {self.one(['and', 'or'])} {self.simple(scope)})"
         text, inner, _ = self.source(depth - 1)
         kind = self.one(["int", "int", "string"])
         how = self.one(["in", "not in", "exists", "not exists", "scalar"])
@@ -477,8 +479,13 @@ class _Maker:
         return f"{self.column(scope, kind)} {how} (select {self.column(inner, kind)} from {text}{where})"
 
     def scalar(self, scope: Scope, depth: int) -> str:
+        if self.maybe(3):  # a row, or none
+            text, inner = self.named(self.one(_BASES[:3]))
+            also = f" and {self.simple(inner)}" if self.maybe(1) else ""
+            return f"(select {self.column(inner, 'int')} from {text} where {inner[0].text} = {self.column(scope, 'int')}{also})"
         text, inner, _ = self.source(depth - 1)
-        where = f" where {self.column(inner, 'int')} = {self.column(scope, 'int')}" if self.maybe(1) else ""
+        compared = self.one(["=", "=", "<"])
+        where = f" where {self.column(inner, 'int')} {compared} {self.column(scope, 'int')}" if self.maybe(1) else ""
         if self.maybe(2):
             where += f"{' and' if where else ' where'} {self.simple(inner)}"
         return f"(select {self.aggregate(inner).text} from {text}{where})"
