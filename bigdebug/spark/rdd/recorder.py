@@ -198,7 +198,11 @@ class Recorder:
         if capture is None:
             return None
         # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
-        facts = self.beside.submit(self._measure, subject)
+        try:
+            facts = self.beside.submit(self._measure, subject)
+        except RuntimeError as trouble:  # this process is ending, and begins nothing any more
+            log.info("bigdebug runs %s without capture: %s", name, trouble)
+            return None
         action = Action(self.next_run_id(), name, subject, capture, facts)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)

@@ -110,8 +110,13 @@ class FrameRecorder:
         if capture is None:
             yield action
             return
+        try:
+            conditions = self._program.beside.submit(self._conditions, frame)
+        except RuntimeError as trouble:  # this process is ending, and begins nothing any more
+            log.info("bigdebug runs %s without capture: %s", name, trouble)
+            yield action
+            return
         self._state.acting = True
-        conditions = self._program.beside.submit(self._conditions, frame)
         try:
             if reads and capture.strategy in ("auto", "inject"):
                 self._keep(action, conditions, inject=capture.strategy == "inject")
