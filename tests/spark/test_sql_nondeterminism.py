@@ -186,6 +186,30 @@ def test_a_look_at_few_rows_computes_few(dbg: Any, spark: Any) -> None:
     assert calls.value < 50_000
 
 
+def test_a_limit_computes_few(dbg: Any, spark: Any) -> None:
+    calls = spark.sparkContext.accumulator(0)
+
+    def drawn(x: Any) -> Any:
+        calls.add(1)
+        return random.random()
+
+    frame = spark.range(0, 20_000, 1, 50).withColumn("r", F.udf(drawn, "double", useArrow=False).asNondeterministic()("id"))
+    for few in (frame.limit(2), frame.where("r > 0").select("id").limit(2).groupBy().count()):
+        before = calls.value
+        with dbg.capture():
+            assert few.collect()
+        assert calls.value - before < 10_000
+    with pytest.raises(NondeterminismError, match="strategy='inject'"):
+        dbg.lineage(frame.limit(2)).goBackAll().count()
+
+
+def test_a_limit_behind_an_order_keeps_what_is_computed_anyway(dbg: Any, spark: Any) -> None:
+    frame = spark.range(0, 100, 1, 4).withColumn("r", F.rand()).orderBy("r", "id").limit(2)
+    with dbg.capture():
+        rows = frame.collect()
+    assert [r.id for r in dbg.lineage(frame).where(rows[1]).goBackAll()["range"].collect()] == [rows[1].id]
+
+
 @pytest.mark.parametrize("sql", [
     "select * from (select k, first_value(id) o from t group by k) where o > 3",
     "select * from (select -1L k, 0L o union all select k, first(id) from t group by k) where o > 3",
