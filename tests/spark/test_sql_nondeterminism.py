@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import InheritableThread
+from pyspark.errors import PythonException
 from pyspark.sql import Observation, Window
 from pyspark.sql import functions as F
 
@@ -208,6 +212,63 @@ def test_a_limit_behind_an_order_keeps_what_is_computed_anyway(dbg: Any, spark: 
     with dbg.capture():
         rows = frame.collect()
     assert [r.id for r in dbg.lineage(frame).where(rows[1]).goBackAll()["range"].collect()] == [rows[1].id]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "inject"])
+def test_a_cancelled_job_is_not_run_again(strategy: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    def slow(x: int) -> float:
+        (tmp_path / "running").touch()
+        time.sleep(0.02)
+        return float(x)
+
+    frame = spark.range(0, 2000, 1, 4).withColumn("r", F.udf(slow, "double", useArrow=False).asNondeterministic()("id"))
+    found: list[Any] = []
+
+    def run() -> None:
+        spark.sparkContext.setJobGroup("mine", "to be cancelled", True)
+        try:
+            found.append(frame.collect())
+        except Exception as error:
+            found.append(error)
+
+    thread = InheritableThread(target=run)
+    with dbg.capture(strategy=strategy) as capture:
+        thread.start()
+        while not (tmp_path / "running").exists():
+            time.sleep(0.05)
+        spark.sparkContext.cancelJobGroup("mine")
+        thread.join(60)
+    assert "SPARK_JOB_CANCELLED" in str(found[0])
+    assert [run.status for run in capture.runs] == ["failed"]
+
+
+def test_a_function_that_raises_does_so_once(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    def bad(x: int) -> float:
+        with (tmp_path / "calls").open("a") as calls:
+            calls.write(".")
+        if x == 9:
+            raise ValueError("no nine")
+        return 1.0
+
+    frame = spark.range(0, 10, 1, 1).withColumn("r", F.udf(bad, "double", useArrow=False).asNondeterministic()("id"))
+    said = []
+    for captured in (False, True):
+        with dbg.capture() if captured else nullcontext(), pytest.raises(PythonException) as error:
+            frame.collect()
+        said.append((type(error.value), str(error.value), (tmp_path / "calls").read_text()))
+        (tmp_path / "calls").unlink()
+    assert said[0] == said[1]
+    assert "no nine" in said[0][1]
+    assert len(said[0][2]) == 10
+    with dbg.capture():
+        assert len(frame.select("id").collect()) == 10  # nobody needs what the function gives
+
+
+def test_a_function_that_raises_where_the_query_does_not_call_it(dbg: Any, spark: Any) -> None:
+    raising = F.udf(lambda x: 1 // 0, "long", useArrow=False)
+    drawn = spark.range(3).select("id", F.rand().alias("r"), raising("id").alias("never")).where("r >= 0").select("id")
+    with dbg.capture():
+        assert len(drawn.collect()) == 3
 
 
 @pytest.mark.parametrize("sql", [

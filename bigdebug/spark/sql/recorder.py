@@ -22,11 +22,12 @@ from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
+from bigdebug.spark.sql.failures import is_users
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.stand_ins import stand_in
+from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
 from bigdebug.spark.sql.workloads import Workload
 
@@ -103,7 +104,7 @@ class FrameRecorder:
     def acting(self, name: str, frame: Any, reads: bool) -> Iterator[Action]:
         """The user called action ``name`` on ``frame``; it ``reads`` its rows. Gives the action to run and to tell of.
 
-        Actions within it are its own; what goes wrong here never reaches the user.
+        Actions within it are its own; what goes wrong here, and would not without capture, never reaches the user.
         """
         capture = None if self._state.acting else self.captures.current()
         action = Action(name, frame)
@@ -165,12 +166,17 @@ class FrameRecorder:
     # ---- runs -------------------------------------------------------------------------------------------------
 
     def _keep(self, action: Action, conditions: Future[Conditions], inject: bool) -> None:
-        """Let the action run on a query that can be asked about, where its own would give something else each time."""
+        """Let the action run on a query that can be asked about, where its own would give something else each time.
+
+        Raises what the action itself would have failed of, and nothing else.
+        """
         try:
             stands_in = stand_in(
                 self._users, lambda: Catalyst(self.spark, conditions.result().jsession), action.name, action.frame, inject,
             )
-        except Exception as trouble:  # the user's job comes first, and fails by itself if Spark is why
+        except Exception as trouble:  # the user's job comes first
+            if is_users(self._users, action.frame, trouble, action.name in WHOLE):
+                raise
             expected = isinstance(trouble, (Py4JError, PySparkException) if inject else (Py4JError, PySparkException, BigdebugError))
             level = logging.INFO if expected else logging.WARNING
             log.log(level, "bigdebug keeps nothing of %s: %s", action.name, trouble)

@@ -14,7 +14,7 @@ from bigdebug.spark.sql.executions import at_one_time, reads_cache, samples, siz
 from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.reading import PlanOperator, read
 
-_WHOLE = {"collect", "toPandas", "toArrow"}
+WHOLE = {"collect", "toPandas", "toArrow"}
 """Actions that compute all rows, so that keeping them computes no more."""
 
 _LITTLE = 256 << 20
@@ -36,7 +36,7 @@ def stand_in(users: Catalyst, asking: Callable[[], Catalyst], action: str, frame
     plan = Catalyst.plan(frame)
     fixed = at_one_time(users, plan)
     draws = not fixed.deterministic() or samples(fixed)
-    keeps = inject or (draws and action in _WHOLE and size(users, fixed) <= _LITTLE)
+    keeps = inject or (draws and action in WHOLE and size(users, fixed) <= _LITTLE)
     if fixed is plan and not keeps:
         return None
     catalyst = asking()
