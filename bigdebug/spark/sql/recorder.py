@@ -91,7 +91,7 @@ class FrameRecorder:
     def __init__(self, spark: Any, program: Program) -> None:
         self.spark = spark
         self.captures = program.captures
-        self.runs: list[FrameRun] = []
+        self.runs: tuple[FrameRun, ...] = ()
         self._program = program
         self._users = Catalyst(spark)
         self.think_time = ThinkTime(spark)
@@ -99,6 +99,7 @@ class FrameRecorder:
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._state = _ThreadState()
         self._sessions: dict[Any, Any] = {}
+        self._alone = threading.RLock()
 
     @contextmanager
     def acting(self, name: str, frame: Any, reads: bool) -> Iterator[Action]:
@@ -140,28 +141,38 @@ class FrameRecorder:
         for run in reversed(self.runs):
             if same_query(run.frame, frame):
                 return run
+        run = self.aside(frame)
+        self._add(run)
+        return run
+
+    def aside(self, frame: Any) -> FrameRun:
+        """A run of no action, for a question of ours: it is none of the user's, and not among ``runs``."""
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
-        run = FrameRun(
+        return FrameRun(
             self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
             self.crossing,
         )
-        self.runs.append(run)
-        return run
 
     def declare(self, frame: Any, workload: Workload) -> None:
         """From here on indexes of a DataFrame hold what ``workload`` says. Raises an error of ours if it cannot be asked."""
         run = self.asked(frame)
         workload.check(self._users, run.questions.leaves)
-        for known in [known for known in self._workloads if same_query(known, frame)]:
-            del self._workloads[known]
-        self._workloads[frame] = workload
-        for run in self.runs:
-            if same_query(run.frame, frame):
-                run.questions.declared = Declared(workload, self._users)
+        with self._alone:
+            for known in [known for known in self._workloads if same_query(known, frame)]:
+                del self._workloads[known]
+            self._workloads[frame] = workload
+            for run in self.runs:
+                if same_query(run.frame, frame):
+                    run.questions.declared = Declared(workload, self._users)
 
     def forget(self, run: FrameRun) -> None:
-        self.runs = [other for other in self.runs if other is not run]
+        with self._alone:
+            self.runs = tuple(other for other in self.runs if other is not run)
+
+    def _add(self, run: FrameRun) -> None:
+        with self._alone:
+            self.runs = (*self.runs, run)
 
     # ---- runs -------------------------------------------------------------------------------------------------
 
@@ -193,7 +204,7 @@ class FrameRecorder:
             self._questions(action.frame, conditions, action.executed),
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows,
         )
-        self.runs.append(run)
+        self._add(run)
         capture.note(run)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
             try:
@@ -205,7 +216,8 @@ class FrameRecorder:
 
     def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
         questions = Questions(self.spark, frame, conditions, self.crossing.given, executed)
-        workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
+        with self._alone:
+            workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
         questions.declared = None if workload is None else Declared(workload, self._users)
         return questions
 
@@ -221,13 +233,14 @@ class FrameRecorder:
         catalogs = jsession.sessionState().catalogManager()
         namespace = ".".join([catalogs.currentCatalog().name(), *catalogs.currentNamespace()])
         settings = jsession.sessionState().conf().settings().hashCode(), namespace, partitions
-        found = self._sessions.get(settings)
-        if found is None:
-            found = jsession.cloneSession()
-            found.listenerManager().clear()  # questions are no queries of the user's
-            for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
-                found.conf().set(name, value)
-            if len(self._sessions) >= _SESSIONS:
-                self._sessions.clear()
-            self._sessions[settings] = found
-        return found
+        with self._alone:
+            found = self._sessions.get(settings)
+            if found is None:
+                found = jsession.cloneSession()
+                found.listenerManager().clear()  # questions are no queries of the user's
+                for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
+                    found.conf().set(name, value)
+                if len(self._sessions) >= _SESSIONS:
+                    self._sessions.clear()
+                self._sessions[settings] = found
+            return found
