@@ -263,6 +263,7 @@ def test_an_action_of_a_process_that_ends_runs_without_capture(dbg: Any, spark: 
     with dbg.capture() as capture:
         with monkeypatch.context() as patched:
             patched.setattr(dbg._recorder, "beside", over)
+            patched.setattr(dbg._frames, "beside", over)
             assert spark.range(3).count() == 3
             assert dbg.context.parallelize([1, 2], 1).count() == 2
         assert not capture.runs

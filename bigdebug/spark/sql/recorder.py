@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.errors import BigdebugError
+from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.jobs import answering
@@ -56,11 +56,17 @@ _SESSIONS = 8
 """Sessions for questions that are kept for the runs to come; a run keeps its own."""
 
 
+_BESIDE = 4
+"""Actions whose conditions are noted at the same time, each while its job runs; it takes some ms."""
+
+_PATIENCE = 1.0
+"""Seconds for which an action that has ended waits for its conditions: what is found out later may not be of then."""
+
+
 class Program(Protocol):
     """What the recorders of a program share, those of RDDs and of DataFrames."""
 
     captures: Captures
-    beside: ThreadPoolExecutor
 
     def next_run_id(self) -> str: ...
 
@@ -92,6 +98,7 @@ class FrameRecorder:
         self.spark = spark
         self.captures = program.captures
         self.runs: tuple[FrameRun, ...] = ()
+        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug frames")
         self._program = program
         self._users = Catalyst(spark)
         self.think_time = ThinkTime(spark)
@@ -113,7 +120,7 @@ class FrameRecorder:
             yield action
             return
         try:
-            conditions = self._program.beside.submit(self._conditions, frame)
+            conditions = self.beside.submit(self._conditions, frame)
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             yield action
@@ -201,7 +208,7 @@ class FrameRecorder:
         records = len(value) if isinstance(value, list) else value if action.name == "count" and value is not None else -1
         run = FrameRun(
             self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
-            self._questions(action.frame, conditions, action.executed),
+            self._questions(action.frame, _in_time(conditions), action.executed),
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows,
         )
         self._add(run)
@@ -244,3 +251,17 @@ class FrameRecorder:
                     self._sessions.clear()
                 self._sessions[settings] = found
             return found
+
+
+def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:
+    """The conditions of an action that has ended, if they are known; else what a question raises then."""
+    wait([conditions], _PATIENCE)
+    if conditions.done() and (trouble := conditions.exception()) is None:
+        return conditions
+    conditions.cancel()
+    why = f": {type(trouble).__name__}" if conditions.done() and not conditions.cancelled() else ""
+    late: Future[Conditions] = Future()
+    late.set_exception(IncompleteLineageError(
+        f"The settings and files of this query were not known when it ended{why}", remedy="Run it again under capture.",
+    ))
+    return late
