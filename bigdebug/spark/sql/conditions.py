@@ -8,7 +8,7 @@ from typing import Any
 
 from bigdebug.errors import SourceChangedError
 from bigdebug.spark.sql.catalyst import Catalyst, Node
-from bigdebug.spark.sql.listings import listed, listings_of
+from bigdebug.spark.sql.listings import cached_listings_of, listed, listings_of
 from bigdebug.trace.origins import Stamp
 from bigdebug.trace.textlines import local_path
 
@@ -47,7 +47,7 @@ def stamps_of(catalyst: Catalyst, plan: Node) -> dict[str, Stamp]:
     A file that Spark has listed twice, with a change between, has a stamp like no other.
     """
     found: dict[str, Stamp] = {}
-    for listing in listings_of(catalyst, plan):
+    for listing in (*listings_of(catalyst, plan), *cached_listings_of(catalyst, plan)):
         for path, known in listed(catalyst, listing).items():
             stamp = _now(catalyst, path) if known is None else Stamp(path, known.size, known.modified * _MILLISECOND)
             stamp = stamp or Stamp(path, -1, 0)

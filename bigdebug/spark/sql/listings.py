@@ -26,6 +26,22 @@ def listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
     return list(_listings(catalyst, catalyst.leaves(plan)))
 
 
+def cached_listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
+    """The listings of which Spark has cached something that the plan reads now: other readings of the same paths, perhaps."""
+    if catalyst.jsession.sharedState().cacheManager().isEmpty():
+        return []
+    # A new execution is asked: the user's own would from now on know only what is cached now.
+    return list(_below_caches(catalyst, catalyst.frame(plan)._jdf.queryExecution().withCachedData()))
+
+
+def _below_caches(catalyst: Catalyst, plan: Node) -> Iterator[Any]:
+    for leaf in catalyst.leaves(plan):
+        if leaf.nodeName() == "InMemoryRelation":
+            below = leaf.cacheBuilder().logicalPlan()
+            yield from _listings(catalyst, catalyst.leaves(below))
+            yield from _below_caches(catalyst, below)
+
+
 def _listings(catalyst: Catalyst, leaves: list[Node]) -> Iterator[Any]:
     for leaf in leaves:
         if leaf.nodeName() == "LogicalRelation":
