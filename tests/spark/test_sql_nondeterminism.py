@@ -149,6 +149,46 @@ def test_a_query_has_one_time(dbg: Any, spark: Any) -> None:
     assert [r.id for r in dbg.lineage(run.runs[0]).where(rows[1]).goBackAll()["range"].collect()] == [1]
 
 
+CLOCKS = {
+    "time": ["current_timestamp() t"], "times": ["now() - interval 1 day t", "current_timestamp() > now() - interval 1 hour u"],
+    "date": ["current_date() t", "date_format(now(), 'yyyy') y"], "local": ["localtimestamp() t", "current_timezone() z"],
+    "function": ["negated(id) n", "now() t"], "draw": ["now() t", "rand(3) r"], "subquery": ["(select max(now()) from values (1) as v(x)) t"],
+    "nothing else": ["current_time() t"],
+}
+
+
+@pytest.mark.parametrize("action", ["collect", "toPandas", "toArrow"])
+@pytest.mark.parametrize("clocks", CLOCKS)
+def test_a_frame_has_one_time(clocks: str, action: str, dbg: Any, spark: Any) -> None:
+    spark.udf.register("negated", F.udf(lambda x: -x, "long", useArrow=False))
+    for plain_first in (True, False):
+        frame = spark.range(3).selectExpr("id", *CLOCKS[clocks])
+        before = str(frame.collect()) if plain_first else None
+        with dbg.capture() as capture:
+            getattr(frame, action)()
+            rows = frame.collect()
+        assert before in (str(rows), None)
+        assert frame.collect() == rows
+        assert [r.id for r in dbg.lineage(frame).where(rows[1]).goBackAll()["range"].collect()] == [1]
+        assert dbg.lineage(capture.runs[0]).where("id = 2").goBackAll()["range"].count() == 1
+
+
+def test_a_time_in_rows_that_spark_computes_at_once(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select id, now() t, localtimestamp() u from values (1), (2) as v(id)")
+    before = frame.collect()
+    with dbg.capture():
+        assert frame.collect() == before
+    assert dbg.lineage(frame).where("id = 2").goBackAll().collect()[0][0] == 2
+
+
+def test_a_query_of_its_own_has_its_own_time(dbg: Any, spark: Any) -> None:
+    frame = spark.range(1).select(F.current_timestamp().alias("t"))
+    [[first]] = frame.collect()
+    with dbg.capture():
+        [[later]] = frame.take(1)
+    assert later > first
+
+
 @pytest.mark.parametrize("strategy", ["auto", "inject"])
 def test_what_is_cached_is_not_drawn_again(strategy: str, dbg: Any, spark: Any) -> None:
     for drawn in (F.current_timestamp(), F.rand(), F.udf(random.random, "double", useArrow=False).asNondeterministic()()):
@@ -197,7 +237,7 @@ def test_a_limit_computes_few(dbg: Any, spark: Any) -> None:
         calls.add(1)
         return random.random()
 
-    frame = spark.range(0, 20_000, 1, 50).withColumn("r", F.udf(drawn, "double", useArrow=False).asNondeterministic()("id"))
+    frame = spark.range(0, 20_000, 1, 20).withColumn("r", F.udf(drawn, "double", useArrow=False).asNondeterministic()("id"))
     for few in (frame.limit(2), frame.where("r > 0").select("id").limit(2).groupBy().count()):
         before = calls.value
         with dbg.capture():
