@@ -27,6 +27,7 @@ from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
 from bigdebug.spark.sql.workloads import Workload
@@ -36,30 +37,10 @@ log = logging.getLogger("bigdebug")
 KEPT_ROWS = 100_000
 """Rows of a result that a run keeps; they are the user's own objects, so a row costs a reference."""
 
-_PINNED = {
-    # One split to a partition, cut at the same places whatever else is read.
-    "spark.sql.files.maxPartitionBytes": str(128 << 20),
-    "spark.sql.files.openCostInBytes": str(128 << 20),
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.sources.bucketing.enabled": "false",
-    # Traced rows are few: where each partition of one side is small, it need not be sorted.
-    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 << 20),
-    # A plan with names riding along is wider than the user's, and Spark would warn of that.
-    "spark.sql.debug.maxToStringFields": "1000",
-}
-
-_PARTITION = 32 << 20
-"""Bytes of input for which a question's shuffles have one more partition; many empty ones cost more than the question."""
-
-
-_SESSIONS = 8
-"""Sessions for questions that are kept for the runs to come; a run keeps its own."""
-
-
 _BESIDE = 4
 """Actions whose conditions are noted at the same time, each while its job runs; it takes some ms."""
 
-_PATIENCE = 1.0
+PATIENCE = 1.0
 """Seconds for which an action that has ended waits for its conditions: what is found out later may not be of then."""
 
 
@@ -105,7 +86,7 @@ class FrameRecorder:
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._state = _ThreadState()
-        self._sessions: dict[Any, Any] = {}
+        self._sessions = Sessions(spark)
         self._alone = threading.RLock()
 
     @contextmanager
@@ -190,7 +171,7 @@ class FrameRecorder:
         """
         try:
             stands_in = stand_in(
-                self._users, lambda: Catalyst(self.spark, conditions.result().jsession), action.name, action.frame, inject,
+                self._users, lambda: Catalyst(self.spark, conditions.result(PATIENCE).jsession), action.name, action.frame, inject,
             )
         except Exception as trouble:  # the user's job comes first
             if is_users(self._users, action.frame, trouble, action.name in WHOLE):
@@ -230,32 +211,12 @@ class FrameRecorder:
 
     def _conditions(self, frame: Any) -> Conditions:
         stamps = stamps_of(self._users, Catalyst.plan(frame))
-        return Conditions(self._session(sum(stamp.size for stamp in stamps.values())), stamps)
-
-    def _session(self, size: int) -> Any:
-        """A session with the settings of now and those for questions about so many bytes. Costs some ms; the latest are shared."""
-        jsession = self.spark._jsparkSession
-        usual = int(jsession.conf().get("spark.sql.shuffle.partitions"))
-        partitions = min(usual, max(2 * self.spark.sparkContext.defaultParallelism, -(-size // _PARTITION)))
-        catalogs = jsession.sessionState().catalogManager()
-        namespace = ".".join([catalogs.currentCatalog().name(), *catalogs.currentNamespace()])
-        settings = jsession.sessionState().conf().settings().hashCode(), namespace, partitions
-        with self._alone:
-            found = self._sessions.get(settings)
-            if found is None:
-                found = jsession.cloneSession()
-                found.listenerManager().clear()  # questions are no queries of the user's
-                for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
-                    found.conf().set(name, value)
-                if len(self._sessions) >= _SESSIONS:
-                    self._sessions.clear()
-                self._sessions[settings] = found
-            return found
+        return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values())), stamps)
 
 
 def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:
     """The conditions of an action that has ended, if they are known; else what a question raises then."""
-    wait([conditions], _PATIENCE)
+    wait([conditions], PATIENCE)
     if conditions.done() and (trouble := conditions.exception()) is None:
         return conditions
     conditions.cancel()
