@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bigdebug.errors import IncompleteLineageError, SourceChangedError, UntraceableError
+from bigdebug.spark.sql import recorder
 
 
 def found(dbg: Any, frame: Any, key: int) -> Any:
@@ -108,7 +110,10 @@ def busy(dbg: Any) -> Iterator[Any]:
     go_on.set()
 
 
-def test_what_is_noted_too_late_is_refused(dbg: Any, spark: Any, tmp_path: Path, busy: Any) -> None:
+def test_what_is_noted_too_late_is_refused(
+    dbg: Any, spark: Any, tmp_path: Path, busy: Any, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recorder, "PATIENCE", 0.1)
     path = tmp_path / "numbers.parquet"
     pd.DataFrame({"id": [1, 2, 3], "k": [1, 1, 2]}).to_parquet(path)
     frame = spark.read.parquet(str(path)).groupBy("k").count()
@@ -244,6 +249,23 @@ def test_files_that_were_added(dbg: Any, spark: Any) -> None:
         spark.sql("insert into growing values (100, 0)")
         with pytest.raises(SourceChangedError, match="was not there when the query ran"):
             dbg.lineage(frame).where({"k": 0}).goBackAll()["growing"].collect()
+    finally:
+        spark.sql("drop table growing")
+
+
+def test_files_that_were_added_after_a_dataframe_was_first_run(dbg: Any, spark: Any) -> None:
+    spark.range(10).selectExpr("id", "id % 2 k").coalesce(1).write.mode("overwrite").saveAsTable("growing")
+    try:
+        frame = spark.table("growing").where("k = 0")
+        assert len(frame.collect()) == 5
+        time.sleep(0.01)
+        spark.sql("insert into growing values (100, 0)")
+        with dbg.capture() as capture:
+            assert len(frame.toPandas()) == 5  # a DataFrame is planned once
+            assert frame.count() == 6
+        with pytest.raises(SourceChangedError, match="has changed since"):
+            dbg.lineage(capture.runs[0]).goBackAll().count()
+        assert dbg.lineage(capture.runs[1]).goBackAll().count() == 6
     finally:
         spark.sql("drop table growing")
 

@@ -14,9 +14,6 @@ from typing import Any
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.rewriting import with_expressions
 
-KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
-"""Actions that execute the plan which the DataFrame keeps; others make a query of their own of it, at its own time."""
-
 _SUBQUERY = "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"
 
 _LITERAL = "org.apache.spark.sql.catalyst.expressions.Literal"

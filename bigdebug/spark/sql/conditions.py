@@ -41,17 +41,18 @@ class Conditions:
                 raise SourceChangedError(f"{path} {what}", remedy=_ANEW)
 
 
-def stamps_of(catalyst: Catalyst, plan: Node) -> dict[str, Stamp]:
+def stamps_of(catalyst: Catalyst, plan: Node, planned: int | None = None) -> dict[str, Stamp]:
     """The stamps of all files below a plan, by path: what Spark has listed of them, and nothing that is found out later.
 
-    A file that Spark has listed twice, with a change between, has a stamp like no other.
+    A file that Spark has listed twice, with a change between, has a stamp like no other; so has one that is younger than the plan
+    that is executed, if that was ``planned`` before, in milliseconds: an INSERT is seen in the listing, and not in that plan.
     """
     found: dict[str, Stamp] = {}
     for listing in (*listings_of(catalyst, plan), *cached_listings_of(catalyst, plan)):
         for path, known in listed(catalyst, listing).items():
             stamp = _now(catalyst, path) if known is None else Stamp(path, known.size, known.modified * _MILLISECOND)
-            stamp = stamp or Stamp(path, -1, 0)
-            found[path] = stamp if found.get(path, stamp) == stamp else Stamp(path, -1, 0)
+            settled = stamp is not None and (planned is None or stamp.modified <= planned * _MILLISECOND)
+            found[path] = stamp if stamp is not None and settled and found.get(path, stamp) == stamp else Stamp(path, -1, 0)
     return found if len(found) > _LOOKED_AT else _finer(found.values())
 
 

@@ -22,6 +22,7 @@ from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
+from bigdebug.spark.sql.executions import KEPT, planned_at
 from bigdebug.spark.sql.failures import is_users
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
@@ -40,7 +41,7 @@ KEPT_ROWS = 100_000
 _BESIDE = 4
 """Actions whose conditions are noted at the same time, each while its job runs; it takes some ms."""
 
-PATIENCE = 1.0
+PATIENCE = 5.0
 """Seconds for which an action that has ended waits for its conditions: what is found out later may not be of then."""
 
 
@@ -101,7 +102,7 @@ class FrameRecorder:
             yield action
             return
         try:
-            conditions = self.beside.submit(self._conditions, frame)
+            conditions = self.beside.submit(self._conditions, frame, time.time() if name in KEPT else None)
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             yield action
@@ -209,8 +210,10 @@ class FrameRecorder:
         questions.declared = None if workload is None else Declared(workload, self._users)
         return questions
 
-    def _conditions(self, frame: Any) -> Conditions:
-        stamps = stamps_of(self._users, Catalyst.plan(frame))
+    def _conditions(self, frame: Any, began: float | None = None) -> Conditions:
+        """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it."""
+        planned = None if began is None else planned_at(frame, began)
+        stamps = stamps_of(self._users, Catalyst.plan(frame), planned)
         return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values())), stamps)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst, Node
-from bigdebug.spark.sql.clocks import KEPT, asks_time, at_its_time
-from bigdebug.spark.sql.executions import at_one_time, reads_cache, samples, size
+from bigdebug.spark.sql.clocks import asks_time, at_its_time
+from bigdebug.spark.sql.executions import KEPT, at_one_time, reads_cache, samples, size
 from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.reading import PlanOperator, read
 
