@@ -28,28 +28,30 @@ class OpenCapture:
 class Captures:
     """An action belongs to the capture that its own thread opened last; else to the one that was opened last at all.
 
-    So the threads that a block starts are captured with it, and blocks in several threads do not mix.
+    So the threads that a block starts are captured with it, and blocks in several threads do not mix. Thread-safe.
     """
 
     def __init__(self) -> None:
         self.always = False
-        self._open: list[OpenCapture] = []
+        self._open: tuple[OpenCapture, ...] = ()
+        self._changing = threading.Lock()
         self._plain = OpenCapture()
 
     def current(self) -> OpenCapture | None:
         """The capture of an action that begins now in this thread; None if it is not captured."""
         here = threading.get_ident()
-        known = list(self._open)
-        mine = [capture for capture in known if capture.thread == here]
-        known = [capture for capture in known if not capture.alone]
+        every = self._open
+        mine = [capture for capture in every if capture.thread == here]
+        known = [capture for capture in every if not capture.alone]
         if mine or known:
             return (mine or known)[-1]
         return self._plain if self.always else None
 
     def end(self) -> None:
         """Capture nothing more, whatever is open."""
-        self.always = False
-        self._open = []
+        with self._changing:
+            self.always = False
+            self._open = ()
 
     @contextmanager
     def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None]) -> Iterator[None]:
@@ -67,8 +69,10 @@ class Captures:
 
     @contextmanager
     def _during(self, capture: OpenCapture) -> Iterator[None]:
-        self._open.append(capture)
+        with self._changing:
+            self._open = (*self._open, capture)
         try:
             yield
         finally:
-            self._open = [other for other in self._open if other is not capture]
+            with self._changing:
+                self._open = tuple(other for other in self._open if other is not capture)

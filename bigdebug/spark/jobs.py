@@ -50,15 +50,31 @@ def worker_python(master: str | None, chosen: str) -> str:
     return sys.executable if str(master).startswith("local") and "PYSPARK_PYTHON" not in os.environ else chosen
 
 
+_ASKING = "_bigdebug_asking"
+"""Where a SparkContext keeps how many questions use their own Python, and the one that it had before the first of them."""
+
+_counting = threading.Lock()
+
+
 @contextmanager
 def own_python(sc: SparkContext) -> Iterator[None]:
-    """Within: ``sc`` sends our functions to workers that have bigdebug, also after it was detached from ``sc``."""
-    before = sc.pythonExec
-    sc.pythonExec = worker_python(sc.master, before)
+    """Within: ``sc`` sends our functions to workers that have bigdebug, also after it was detached from ``sc``.
+
+    Questions may overlap, in several threads: the last to end gives ``sc`` its Python back.
+    """
+    with _counting:
+        asking, before = vars(sc).get(_ASKING, (0, sc.pythonExec))
+        vars(sc)[_ASKING] = asking + 1, before
+        sc.pythonExec = worker_python(sc.master, before)
     try:
         yield
     finally:
-        sc.pythonExec = before
+        with _counting:
+            asking, before = vars(sc).pop(_ASKING)
+            if asking > 1:
+                vars(sc)[_ASKING] = asking - 1, before
+            else:
+                sc.pythonExec = before
 
 
 @contextmanager

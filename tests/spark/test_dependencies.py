@@ -47,6 +47,14 @@ def test_both_forms_agree(dbg: Any, spark: Any, rows: list[Any]) -> None:
     assert found == [expected, expected]
 
 
+def test_questions_leave_no_runs_of_their_own(dbg: Any, spark: Any) -> None:
+    frame = spark.createDataFrame([(1, "a"), (1, "b"), (2, "c")], "`zip``code` int, `ci.ty` string")
+    before = len(dbg.runs)
+    found = dbg.violations(frame, "zip`code -> ci.ty", "ci.ty -> zip`code", form="cd")
+    assert [(v.value, sorted(r[1] for r in v.rows.collect())) for v in found] == [((1,), ["a", "b"])]
+    assert len(dbg.runs) == before
+
+
 def test_wrong_questions(dbg: Any, places: Any) -> None:
     with pytest.raises(UnknownColumnError, match="zip, city, canton"):
         dbg.violations(places, "zap -> city")

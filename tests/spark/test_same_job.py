@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,18 @@ def test_a_block_around_another_hears_of_its_runs(dbg: Any) -> None:
         dbg.context.parallelize([1], 1).count()
     assert [run.name for run in outer.runs] == ["inner", "outer"]
     assert [run.name for run in inner.runs] == ["inner"]
+
+
+def test_an_action_of_a_process_that_ends_runs_without_capture(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = ThreadPoolExecutor(1)
+    over.shutdown()  # as Python does before it calls what atexit knows
+    with dbg.capture() as capture:
+        with monkeypatch.context() as patched:
+            patched.setattr(dbg._recorder, "beside", over)
+            patched.setattr(dbg._frames, "beside", over)
+            assert spark.range(3).count() == 3
+            assert dbg.context.parallelize([1, 2], 1).count() == 2
+        assert not capture.runs
+        assert spark.range(3).count() == 3
+        assert dbg.context.parallelize([1, 2], 1).count() == 2
+    assert len(capture.runs) == 2

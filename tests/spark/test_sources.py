@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Iterator
 from operator import add
 from pathlib import Path
@@ -82,6 +83,24 @@ def test_a_whole_file_that_changed_since_is_not_shown(dbg: Any, folders: Any, me
     (folder / "b").write_bytes(b"3456")
     with pytest.raises(SourceChangedError, match="it was 1 bytes and is 4"):
         reading.trace.collect()
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("a\nb\n")
+
+    def replacing(lines: Any) -> Any:
+        yield from list(lines)
+        path.write_text("c\nd\n")
+
+    busy = threading.Event()
+    for _ in range(dbg._recorder.beside._max_workers):
+        dbg._recorder.beside.submit(busy.wait, 2)
+    rdd = dbg.context.textFile(str(path), 1).mapPartitions(replacing)
+    with dbg.capture():
+        assert rdd.collect() == ["a", "b"]
+    with pytest.raises(SourceChangedError, match="have changed while the job ran"):
+        rdd.getLineage().goBackAll().collect()
 
 
 # ---- collections --------------------------------------------------------------------------------------------------

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import InheritableThread
+from pyspark.errors import PythonException
 from pyspark.sql import Observation, Window
 from pyspark.sql import functions as F
 
@@ -145,6 +149,46 @@ def test_a_query_has_one_time(dbg: Any, spark: Any) -> None:
     assert [r.id for r in dbg.lineage(run.runs[0]).where(rows[1]).goBackAll()["range"].collect()] == [1]
 
 
+CLOCKS = {
+    "time": ["current_timestamp() t"], "times": ["now() - interval 1 day t", "current_timestamp() > now() - interval 1 hour u"],
+    "date": ["current_date() t", "date_format(now(), 'yyyy') y"], "local": ["localtimestamp() t", "current_timezone() z"],
+    "function": ["negated(id) n", "now() t"], "draw": ["now() t", "rand(3) r"], "subquery": ["(select max(now()) from values (1) as v(x)) t"],
+    "nothing else": ["current_time() t"],
+}
+
+
+@pytest.mark.parametrize("action", ["collect", "toPandas", "toArrow"])
+@pytest.mark.parametrize("clocks", CLOCKS)
+def test_a_frame_has_one_time(clocks: str, action: str, dbg: Any, spark: Any) -> None:
+    spark.udf.register("negated", F.udf(lambda x: -x, "long", useArrow=False))
+    for plain_first in (True, False):
+        frame = spark.range(3).selectExpr("id", *CLOCKS[clocks])
+        before = str(frame.collect()) if plain_first else None
+        with dbg.capture() as capture:
+            getattr(frame, action)()
+            rows = frame.collect()
+        assert before in (str(rows), None)
+        assert frame.collect() == rows
+        assert [r.id for r in dbg.lineage(frame).where(rows[1]).goBackAll()["range"].collect()] == [1]
+        assert dbg.lineage(capture.runs[0]).where("id = 2").goBackAll()["range"].count() == 1
+
+
+def test_a_time_in_rows_that_spark_computes_at_once(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select id, now() t, localtimestamp() u from values (1), (2) as v(id)")
+    before = frame.collect()
+    with dbg.capture():
+        assert frame.collect() == before
+    assert dbg.lineage(frame).where("id = 2").goBackAll().collect()[0][0] == 2
+
+
+def test_a_query_of_its_own_has_its_own_time(dbg: Any, spark: Any) -> None:
+    frame = spark.range(1).select(F.current_timestamp().alias("t"))
+    [[first]] = frame.collect()
+    with dbg.capture():
+        [[later]] = frame.take(1)
+    assert later > first
+
+
 @pytest.mark.parametrize("strategy", ["auto", "inject"])
 def test_what_is_cached_is_not_drawn_again(strategy: str, dbg: Any, spark: Any) -> None:
     for drawn in (F.current_timestamp(), F.rand(), F.udf(random.random, "double", useArrow=False).asNondeterministic()()):
@@ -184,6 +228,87 @@ def test_a_look_at_few_rows_computes_few(dbg: Any, spark: Any) -> None:
     with dbg.capture():
         assert len(frame.take(2)) == 2
     assert calls.value < 50_000
+
+
+def test_a_limit_computes_few(dbg: Any, spark: Any) -> None:
+    calls = spark.sparkContext.accumulator(0)
+
+    def drawn(x: Any) -> Any:
+        calls.add(1)
+        return random.random()
+
+    frame = spark.range(0, 20_000, 1, 20).withColumn("r", F.udf(drawn, "double", useArrow=False).asNondeterministic()("id"))
+    for few in (frame.limit(2), frame.where("r > 0").select("id").limit(2).groupBy().count()):
+        before = calls.value
+        with dbg.capture():
+            assert few.collect()
+        assert calls.value - before < 10_000
+    with pytest.raises(NondeterminismError, match="strategy='inject'"):
+        dbg.lineage(frame.limit(2)).goBackAll().count()
+
+
+def test_a_limit_behind_an_order_keeps_what_is_computed_anyway(dbg: Any, spark: Any) -> None:
+    frame = spark.range(0, 100, 1, 4).withColumn("r", F.rand()).orderBy("r", "id").limit(2)
+    with dbg.capture():
+        rows = frame.collect()
+    assert [r.id for r in dbg.lineage(frame).where(rows[1]).goBackAll()["range"].collect()] == [rows[1].id]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "inject"])
+def test_a_cancelled_job_is_not_run_again(strategy: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    def slow(x: int) -> float:
+        (tmp_path / "running").touch()
+        time.sleep(0.02)
+        return float(x)
+
+    frame = spark.range(0, 2000, 1, 4).withColumn("r", F.udf(slow, "double", useArrow=False).asNondeterministic()("id"))
+    found: list[Any] = []
+
+    def run() -> None:
+        spark.sparkContext.setJobGroup("mine", "to be cancelled", True)
+        try:
+            found.append(frame.collect())
+        except Exception as error:
+            found.append(error)
+
+    thread = InheritableThread(target=run)
+    with dbg.capture(strategy=strategy) as capture:
+        thread.start()
+        while not (tmp_path / "running").exists():
+            time.sleep(0.05)
+        spark.sparkContext.cancelJobGroup("mine")
+        thread.join(60)
+    assert "SPARK_JOB_CANCELLED" in str(found[0])
+    assert [run.status for run in capture.runs] == ["failed"]
+
+
+def test_a_function_that_raises_does_so_once(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    def bad(x: int) -> float:
+        with (tmp_path / "calls").open("a") as calls:
+            calls.write(".")
+        if x == 9:
+            raise ValueError("no nine")
+        return 1.0
+
+    frame = spark.range(0, 10, 1, 1).withColumn("r", F.udf(bad, "double", useArrow=False).asNondeterministic()("id"))
+    said = []
+    for captured in (False, True):
+        with dbg.capture() if captured else nullcontext(), pytest.raises(PythonException) as error:
+            frame.collect()
+        said.append((type(error.value), str(error.value), (tmp_path / "calls").read_text()))
+        (tmp_path / "calls").unlink()
+    assert said[0] == said[1]
+    assert "no nine" in said[0][1]
+    assert len(said[0][2]) == 10
+    with dbg.capture():
+        assert len(frame.select("id").collect()) == 10  # nobody needs what the function gives
+
+
+def test_a_function_that_raises_where_the_query_does_not_call_it(dbg: Any, spark: Any) -> None:
+    raising = F.udf(lambda x: 1 // 0, "long", useArrow=False)
+    drawn = spark.range(3).select("id", F.rand().alias("r"), raising("id").alias("never")).where("r >= 0").select("id")
+    with dbg.capture():
+        assert len(drawn.collect()) == 3
 
 
 @pytest.mark.parametrize("sql", [

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pyarrow as pa
@@ -14,7 +18,8 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from bigdebug.errors import SourceChangedError, UntraceableError
+from bigdebug.errors import IncompleteLineageError, SourceChangedError, UntraceableError
+from bigdebug.spark.sql import recorder
 
 
 def found(dbg: Any, frame: Any, key: int) -> Any:
@@ -94,6 +99,103 @@ def test_files_that_changed_or_went(dbg: Any, spark: Any, tmp_path: Path) -> Non
         dbg.lineage(frame).where(rows[0]).goBackAll().count()
 
 
+@pytest.fixture
+def busy(dbg: Any) -> Iterator[Any]:
+    """Whatever bigdebug does beside actions waits, until the event is set."""
+    go_on = threading.Event()
+    for pool in (dbg._recorder.beside, dbg._frames.beside):
+        for _ in range(pool._max_workers):
+            pool.submit(go_on.wait, 60)
+    yield go_on
+    go_on.set()
+
+
+def test_what_is_noted_too_late_is_refused(
+    dbg: Any, spark: Any, tmp_path: Path, busy: Any, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recorder, "PATIENCE", 0.1)
+    path = tmp_path / "numbers.parquet"
+    pd.DataFrame({"id": [1, 2, 3], "k": [1, 1, 2]}).to_parquet(path)
+    frame = spark.read.parquet(str(path)).groupBy("k").count()
+    with dbg.capture():
+        rows = frame.collect()
+    pd.DataFrame({"id": [901, 902, 903], "k": [1, 1, 2]}).to_parquet(path)
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    busy.set()
+    try:
+        with pytest.raises(IncompleteLineageError, match="not known when it ended"):
+            dbg.lineage(frame).where(rows[0]).goBackAll().collect()
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+
+
+def test_files_are_those_that_the_query_listed(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "numbers.parquet"
+    pd.DataFrame({"id": [1, 2, 3], "k": [1, 1, 2]}).to_parquet(path)
+    frame = spark.read.parquet(str(path)).groupBy("k").count()
+    before = path.stat()
+    pd.DataFrame({"id": [901, 902, 903], "k": [1, 1, 2]}).to_parquet(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 2_000_000))
+    with dbg.capture():
+        row = frame.collect()[0]
+    with pytest.raises(SourceChangedError, match=r"numbers\.parquet has changed since the query listed it.*anew"):
+        dbg.lineage(frame).where(row).goBackAll().collect()
+    again = spark.read.parquet(str(path)).groupBy("k").count()
+    with dbg.capture():
+        again.collect()
+    assert [r.id for r in dbg.lineage(again).where("k = 2").goBackAll().collect()] == [903]
+
+
+def test_a_file_of_the_same_size_and_time(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    path.write_text("1,1\n2,2\n")
+    frame = spark.read.schema("id int, k int").csv(str(path)).groupBy("k").count()
+    with dbg.capture():
+        row = frame.collect()[0]
+    before = path.stat()
+    path.write_text("7,1\n8,2\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(SourceChangedError, match=r"lines\.csv has changed"):
+        dbg.lineage(frame).where(row).goBackAll().collect()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_files_that_changed_behind_a_cache(again: bool, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "numbers.parquet"
+    pd.DataFrame({"id": [1, 2, 3], "k": [1, 1, 2]}).to_parquet(path)
+    cached = spark.read.parquet(str(path)).cache()
+    assert cached.count() == 3
+    rows = cached.groupBy("k").count()
+    with dbg.capture():
+        rows.collect()
+    assert dbg.lineage(rows).where("k = 2").goBackAll().collect()[0].id == 3
+    pd.DataFrame({"id": [901, 902, 903], "k": [1, 1, 2]}).to_parquet(path)
+    # Spark takes what it holds for that of another reading of the same path, too.
+    frame = (spark.read.parquet(str(path)) if again else cached).groupBy("k").count()
+    with dbg.capture():
+        row = frame.collect()[0]
+    try:
+        with pytest.raises(SourceChangedError, match=r"numbers\.parquet has changed"):
+            dbg.lineage(frame).where(row).goBackAll().collect()
+    finally:
+        cached.unpersist()
+
+
+def test_files_of_a_table_that_its_catalog_lists(dbg: Any, spark: Any) -> None:
+    spark.range(8).selectExpr("id", "id % 3 k", "id % 2 part").write.mode("overwrite").partitionBy("part").saveAsTable("parts")
+    try:
+        frame = spark.table("parts").where("part = 1").groupBy("k").count()
+        with dbg.capture():
+            frame.collect()
+        assert sorted(r.id for r in dbg.lineage(frame).where("k = 1").goBackAll().collect()) == [1, 7]
+        [changed, *_] = [file for file in frame.inputFiles() if "part=1" in file]
+        Path(unquote(urlsplit(changed).path)).write_bytes(b"nothing")
+        with pytest.raises(SourceChangedError, match=r"part=1/.* has changed"):
+            dbg.lineage(frame).where("k = 1").goBackAll().collect()
+    finally:
+        spark.sql("drop table parts")
+
+
 def test_a_stream_is_refused(dbg: Any, spark: Any) -> None:
     with pytest.raises(UntraceableError, match="stream"):
         dbg.lineage(spark.readStream.format("rate").load()).goBackAll()
@@ -147,6 +249,23 @@ def test_files_that_were_added(dbg: Any, spark: Any) -> None:
         spark.sql("insert into growing values (100, 0)")
         with pytest.raises(SourceChangedError, match="was not there when the query ran"):
             dbg.lineage(frame).where({"k": 0}).goBackAll()["growing"].collect()
+    finally:
+        spark.sql("drop table growing")
+
+
+def test_files_that_were_added_after_a_dataframe_was_first_run(dbg: Any, spark: Any) -> None:
+    spark.range(10).selectExpr("id", "id % 2 k").coalesce(1).write.mode("overwrite").saveAsTable("growing")
+    try:
+        frame = spark.table("growing").where("k = 0")
+        assert len(frame.collect()) == 5
+        time.sleep(0.01)
+        spark.sql("insert into growing values (100, 0)")
+        with dbg.capture() as capture:
+            assert len(frame.toPandas()) == 5  # a DataFrame is planned once
+            assert frame.count() == 6
+        with pytest.raises(SourceChangedError, match="has changed since"):
+            dbg.lineage(capture.runs[0]).goBackAll().count()
+        assert dbg.lineage(capture.runs[1]).goBackAll().count() == 6
     finally:
         spark.sql("drop table growing")
 

@@ -79,3 +79,15 @@ def test_a_notebook_brings_bars_of_its_own() -> None:
     finally:
         jobs.show_bars_with(None)
     assert seen == [("bigdebug: counting", 4)]
+
+
+def test_questions_that_overlap_give_the_python_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    context: Any = Context()
+    first, second = jobs.own_python(context), jobs.own_python(context)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert context.pythonExec == sys.executable
+    second.__exit__(None, None, None)
+    assert context.pythonExec == "python3"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("bigdebug")
 
+_BESIDE = 4
+"""Actions whose files are looked at at the same time, each while its job runs."""
+
 RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
 
 
@@ -53,7 +57,7 @@ class Recorder:
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.runs = Runs(sc, store)
         self.streams = Streams(sc)
-        self.beside = ThreadPoolExecutor(1, "bigdebug")
+        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._run_ids = itertools.count(1)
@@ -198,7 +202,11 @@ class Recorder:
         if capture is None:
             return None
         # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
-        facts = self.beside.submit(self._measure, subject)
+        try:
+            facts = self.beside.submit(self._measure, subject, time.time_ns())
+        except RuntimeError as trouble:  # this process is ending, and begins nothing any more
+            log.info("bigdebug runs %s without capture: %s", name, trouble)
+            return None
         action = Action(self.next_run_id(), name, subject, capture, facts)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
@@ -219,11 +227,11 @@ class Recorder:
         except Exception as trouble:
             _log(f"bigdebug could not record the run of {action.name}", trouble)
 
-    def _measure(self, subject: Captured) -> dict[int, SourceFacts]:
+    def _measure(self, subject: Captured, began: int) -> dict[int, SourceFacts]:
         from bigdebug.spark.rdd.sources import measured
 
         with self.plain():
-            return measured(subject)
+            return measured(subject, began)
 
 
 def _forgotten(run: Run, *_: Any) -> NoReturn:

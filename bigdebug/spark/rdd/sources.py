@@ -40,8 +40,11 @@ def outside(recorder: Recorder, rdd: RDD[Any]) -> Any:
     return adopt_source(recorder, twin, "rdd", rdd.name() or f"rdd {rdd.id()}", {"type": "rdd"})
 
 
-def measured(subject: Captured) -> dict[int, SourceFacts]:
-    """The facts of every source of ``subject`` as of now; asked of Spark once for each source and set of files."""
+def measured(subject: Captured, began: int) -> dict[int, SourceFacts]:
+    """The facts of every source of ``subject`` as of now; asked of Spark once for each source and set of files.
+
+    A file that has changed since the job ``began``, in nanoseconds of this machine's clock, may have been read before or after.
+    """
     found = {}
     for known in definitions(subject):
         if isinstance(known._definition.lowering, Source):
@@ -52,6 +55,9 @@ def measured(subject: Captured) -> dict[int, SourceFacts]:
                 reason = f"its files could not be looked at when the job began ({type(trouble).__name__})"
                 fresh = SourceFacts(operator.dataset or operator.name, "rdd", broken=reason)
             found[operator.id] = replace(fresh, dataset=known.given_name or fresh.dataset)
+    for source, facts in found.items():
+        if _changed(facts) >= began:
+            found[source] = replace(facts, broken="its files have changed while the job ran, which may have read either")
     outdated = "its files have changed since it was cached, and Spark may have read either"
     return found | {source: replace(found[source], broken=outdated) for source in _outdated(subject, found)}
 
@@ -66,7 +72,7 @@ def note_facts(source: Captured) -> SourceFacts:
 
 def _outdated(subject: Captured, sources: Mapping[int, SourceFacts]) -> set[int]:
     """Sources whose files have changed since Spark may hold, without capture, what was made of them."""
-    changed = {source: max((max(s.modified, s.replaced) for s in facts.stamps), default=0) for source, facts in sources.items()}
+    changed = {source: _changed(facts) for source, facts in sources.items()}
     latest, found = max(changed.values(), default=0), set()
     for known in definitions(subject):
         since = known.__dict__.get("_stored_since", latest)
@@ -75,6 +81,11 @@ def _outdated(subject: Captured, sources: Mapping[int, SourceFacts]) -> set[int]
             behind = {rdd._definition.operator.id for rdd in definitions(known)}
             found |= {source for source in behind.intersection(changed) if changed[source] > since}
     return found
+
+
+def _changed(facts: SourceFacts) -> int:
+    """When a file of a source has changed last."""
+    return max((max(stamp.modified, stamp.replaced) for stamp in facts.stamps), default=0)
 
 
 def facts_of(source: Captured) -> SourceFacts:

@@ -225,6 +225,10 @@ class Catalyst:
         """A literal of a type, given as Spark writes it: ``bigint``, ``struct<a:int>``."""
         return self.null(kind) if value is None else self._literals.apply(value)
 
+    def constant(self, value: Any, like: Expr) -> Expr:
+        """A literal of the type of another expression; ``value`` as Spark holds it."""
+        return self._literals.create(value, like.dataType())
+
     def null(self, kind: str) -> Expr:
         return self._literals.create(None, self.jvm.org.apache.spark.sql.types.DataType.fromDDL(kind))
 

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError
+from bigdebug.spark.sql.chosen import quoted
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.names import Codes, codes_of
@@ -158,10 +159,10 @@ class _Index:
 def _counted(recorder: FrameRecorder, frame: DataFrame, dependencies: Sequence[Dependency]) -> list[Violation]:
     found = []
     for dependency in dependencies:
-        left = [F.col(f"`{name}`") for name in dependency.left]
-        right = [F.col(f"`{name}`") for name in dependency.right]
+        left = [F.col(quoted(name)) for name in dependency.left]
+        right = [F.col(quoted(name)) for name in dependency.right]
         asked = frame.groupBy(*left).agg(F.count_distinct(*right).alias("__bigdebug_count")).where("__bigdebug_count > 1")
-        trace = lineage_of(recorder.asked(asked))
+        trace = lineage_of(recorder.aside(asked))
         for row in trace.collect():
             value = tuple(row[: len(left)])
             rows = trace.where({**dict(zip(dependency.left, value)), "__bigdebug_count": row[-1]}).back_to(frame)

@@ -7,6 +7,9 @@ from typing import Any
 
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 
+KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
+"""Actions that execute the plan which the DataFrame keeps; others make a query of their own of it, and plan that anew."""
+
 _UNKNOWN = 1 << 60
 """What Spark takes the size of a source for that does not tell is not less."""
 
@@ -17,6 +20,13 @@ def at_one_time(catalyst: Catalyst, plan: Node) -> Node:
         return plan
     fixed = catalyst.rule("ComputeCurrentTime").apply(plan)
     return plan if fixed.fastEquals(plan) else fixed
+
+
+def planned_at(frame: Any, before: float) -> int | None:
+    """When Spark planned the execution that a DataFrame keeps, in milliseconds; None if it had not ``before`` a time in seconds."""
+    planning = frame._jdf.queryExecution().tracker().phases().get("planning")
+    planned = int(planning.get().endTimeMs()) if planning.isDefined() else None
+    return planned if planned is not None and planned < before * 1000 else None
 
 
 def reads_cache(catalyst: Catalyst, frame: Any) -> int:

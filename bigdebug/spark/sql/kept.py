@@ -33,12 +33,12 @@ def keeping(catalyst: Catalyst, users: Catalyst, frame: Any, root: PlanOperator,
     """The query of ``frame`` with the rows of operators that draw kept, by jobs that run now; ``root`` itself if there are none.
 
     Unless ``anyway``, nothing is kept where keeping might change what a seed draws: behind a shuffle, or over files that Spark
-    would split otherwise.
+    would split otherwise; nor below a limit, where it would compute what the query does not.
     """
     operators = drawing(catalyst, root, limits=anyway)
     if anyway:
         operators = [*operators, *(operator for operator in arriving(catalyst, root) if operator not in operators)]
-    elif not all(map(_undisturbed, operators)):
+    elif not all(map(_undisturbed, operators)) or _cut_short(root, [operator.id for operator in operators]):
         return root
     asked = {o.id for operator in root for subquery in operator.subqueries for o in subquery}
     for operator in operators:
@@ -155,6 +155,19 @@ def _undisturbed(operator: PlanOperator) -> bool:
     return operator.name in _STILL and all(
         o.name in _STILL if o.inputs else o.name in ("Range", "LogicalRDD") or _is_parquet(o) for o in below
     )
+
+
+def _cut_short(operator: PlanOperator, drawing: Collection[int], limited: bool = False) -> bool:
+    """Whether a limit may end the query before one of the operators has given all its rows."""
+    if limited and operator.id in drawing:
+        return True
+    limited = operator.name == "Limit" or (limited and not _reads_all(operator))
+    return any(_cut_short(child, drawing, limited) for child in operator.inputs)
+
+
+def _reads_all(operator: PlanOperator) -> bool:
+    """Whether an operator has read all rows before it gives one."""
+    return operator.name in ("Aggregate", "Window") or (operator.name == "Sort" and getattr(operator.node, "global")())
 
 
 def _is_parquet(operator: PlanOperator) -> bool:

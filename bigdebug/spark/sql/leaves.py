@@ -2,7 +2,7 @@
 
 A rid packs the number of a file, or of a partition, and the position in it. Where Parquet tells the row, that is the
 position, and filters and pruned columns still reach the file. Other sources are numbered as they are read, in splits that the
-trace query pins (``recorder.py``): a column of numbers right above the leaf keeps filters above it.
+trace query pins (``sessions.py``): a column of numbers right above the leaf keeps filters above it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.conditions import Conditions, listings_of
+from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_expressions
 from bigdebug.spark.sql.executions import reads_cache
@@ -23,6 +23,7 @@ from bigdebug.spark.sql.indexes import Built, build
 from bigdebug.spark.sql.kept import holding
 from bigdebug.spark.sql.leaves import Leaf, leaves_of
 from bigdebug.spark.sql.levels import OPAQUE
+from bigdebug.spark.sql.listings import listings_of
 from bigdebug.spark.sql.malformed import check_malformed
 from bigdebug.spark.sql.misses import with_misses
 from bigdebug.spark.sql.quiet import quiet

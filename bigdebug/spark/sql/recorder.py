@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,18 +15,21 @@ from weakref import WeakKeyDictionary
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.errors import BigdebugError
+from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
+from bigdebug.spark.sql.executions import KEPT, planned_at
+from bigdebug.spark.sql.failures import is_users
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.stand_ins import stand_in
+from bigdebug.spark.sql.sessions import Sessions
+from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
 from bigdebug.spark.sql.workloads import Workload
 
@@ -35,31 +38,17 @@ log = logging.getLogger("bigdebug")
 KEPT_ROWS = 100_000
 """Rows of a result that a run keeps; they are the user's own objects, so a row costs a reference."""
 
-_PINNED = {
-    # One split to a partition, cut at the same places whatever else is read.
-    "spark.sql.files.maxPartitionBytes": str(128 << 20),
-    "spark.sql.files.openCostInBytes": str(128 << 20),
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.sources.bucketing.enabled": "false",
-    # Traced rows are few: where each partition of one side is small, it need not be sorted.
-    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 << 20),
-    # A plan with names riding along is wider than the user's, and Spark would warn of that.
-    "spark.sql.debug.maxToStringFields": "1000",
-}
+_BESIDE = 4
+"""Actions whose conditions are noted at the same time, each while its job runs; it takes some ms."""
 
-_PARTITION = 32 << 20
-"""Bytes of input for which a question's shuffles have one more partition; many empty ones cost more than the question."""
-
-
-_SESSIONS = 8
-"""Sessions for questions that are kept for the runs to come; a run keeps its own."""
+PATIENCE = 5.0
+"""Seconds for which an action that has ended waits for its conditions: what is found out later may not be of then."""
 
 
 class Program(Protocol):
     """What the recorders of a program share, those of RDDs and of DataFrames."""
 
     captures: Captures
-    beside: ThreadPoolExecutor
 
     def next_run_id(self) -> str: ...
 
@@ -90,28 +79,35 @@ class FrameRecorder:
     def __init__(self, spark: Any, program: Program) -> None:
         self.spark = spark
         self.captures = program.captures
-        self.runs: list[FrameRun] = []
+        self.runs: tuple[FrameRun, ...] = ()
+        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug frames")
         self._program = program
         self._users = Catalyst(spark)
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._state = _ThreadState()
-        self._sessions: dict[Any, Any] = {}
+        self._sessions = Sessions(spark)
+        self._alone = threading.RLock()
 
     @contextmanager
     def acting(self, name: str, frame: Any, reads: bool) -> Iterator[Action]:
         """The user called action ``name`` on ``frame``; it ``reads`` its rows. Gives the action to run and to tell of.
 
-        Actions within it are its own; what goes wrong here never reaches the user.
+        Actions within it are its own; what goes wrong here, and would not without capture, never reaches the user.
         """
         capture = None if self._state.acting else self.captures.current()
         action = Action(name, frame)
         if capture is None:
             yield action
             return
+        try:
+            conditions = self.beside.submit(self._conditions, frame, time.time() if name in KEPT else None)
+        except RuntimeError as trouble:  # this process is ending, and begins nothing any more
+            log.info("bigdebug runs %s without capture: %s", name, trouble)
+            yield action
+            return
         self._state.acting = True
-        conditions = self._program.beside.submit(self._conditions, frame)
         try:
             if reads and capture.strategy in ("auto", "inject"):
                 self._keep(action, conditions, inject=capture.strategy == "inject")
@@ -134,38 +130,53 @@ class FrameRecorder:
         for run in reversed(self.runs):
             if same_query(run.frame, frame):
                 return run
+        run = self.aside(frame)
+        self._add(run)
+        return run
+
+    def aside(self, frame: Any) -> FrameRun:
+        """A run of no action, for a question of ours: it is none of the user's, and not among ``runs``."""
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
-        run = FrameRun(
+        return FrameRun(
             self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
             self.crossing,
         )
-        self.runs.append(run)
-        return run
 
     def declare(self, frame: Any, workload: Workload) -> None:
         """From here on indexes of a DataFrame hold what ``workload`` says. Raises an error of ours if it cannot be asked."""
         run = self.asked(frame)
         workload.check(self._users, run.questions.leaves)
-        for known in [known for known in self._workloads if same_query(known, frame)]:
-            del self._workloads[known]
-        self._workloads[frame] = workload
-        for run in self.runs:
-            if same_query(run.frame, frame):
-                run.questions.declared = Declared(workload, self._users)
+        with self._alone:
+            for known in [known for known in self._workloads if same_query(known, frame)]:
+                del self._workloads[known]
+            self._workloads[frame] = workload
+            for run in self.runs:
+                if same_query(run.frame, frame):
+                    run.questions.declared = Declared(workload, self._users)
 
     def forget(self, run: FrameRun) -> None:
-        self.runs = [other for other in self.runs if other is not run]
+        with self._alone:
+            self.runs = tuple(other for other in self.runs if other is not run)
+
+    def _add(self, run: FrameRun) -> None:
+        with self._alone:
+            self.runs = (*self.runs, run)
 
     # ---- runs -------------------------------------------------------------------------------------------------
 
     def _keep(self, action: Action, conditions: Future[Conditions], inject: bool) -> None:
-        """Let the action run on a query that can be asked about, where its own would give something else each time."""
+        """Let the action run on a query that can be asked about, where its own would give something else each time.
+
+        Raises what the action itself would have failed of, and nothing else.
+        """
         try:
             stands_in = stand_in(
-                self._users, lambda: Catalyst(self.spark, conditions.result().jsession), action.name, action.frame, inject,
+                self._users, lambda: Catalyst(self.spark, conditions.result(PATIENCE).jsession), action.name, action.frame, inject,
             )
-        except Exception as trouble:  # the user's job comes first, and fails by itself if Spark is why
+        except Exception as trouble:  # the user's job comes first
+            if is_users(self._users, action.frame, trouble, action.name in WHOLE):
+                raise
             expected = isinstance(trouble, (Py4JError, PySparkException) if inject else (Py4JError, PySparkException, BigdebugError))
             level = logging.INFO if expected else logging.WARNING
             log.log(level, "bigdebug keeps nothing of %s: %s", action.name, trouble)
@@ -179,10 +190,10 @@ class FrameRecorder:
         records = len(value) if isinstance(value, list) else value if action.name == "count" and value is not None else -1
         run = FrameRun(
             self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
-            self._questions(action.frame, conditions, action.executed),
+            self._questions(action.frame, _in_time(conditions), action.executed),
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows,
         )
-        self.runs.append(run)
+        self._add(run)
         capture.note(run)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
             try:
@@ -194,29 +205,27 @@ class FrameRecorder:
 
     def _questions(self, frame: Any, conditions: Future[Conditions], executed: PlanOperator | None = None) -> Questions:
         questions = Questions(self.spark, frame, conditions, self.crossing.given, executed)
-        workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
+        with self._alone:
+            workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
         questions.declared = None if workload is None else Declared(workload, self._users)
         return questions
 
-    def _conditions(self, frame: Any) -> Conditions:
-        stamps = stamps_of(self._users, Catalyst.plan(frame))
-        return Conditions(self._session(sum(stamp.size for stamp in stamps.values())), stamps)
+    def _conditions(self, frame: Any, began: float | None = None) -> Conditions:
+        """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it."""
+        planned = None if began is None else planned_at(frame, began)
+        stamps = stamps_of(self._users, Catalyst.plan(frame), planned)
+        return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values())), stamps)
 
-    def _session(self, size: int) -> Any:
-        """A session with the settings of now and those for questions about so many bytes. Costs some ms; the latest are shared."""
-        jsession = self.spark._jsparkSession
-        usual = int(jsession.conf().get("spark.sql.shuffle.partitions"))
-        partitions = min(usual, max(2 * self.spark.sparkContext.defaultParallelism, -(-size // _PARTITION)))
-        catalogs = jsession.sessionState().catalogManager()
-        namespace = ".".join([catalogs.currentCatalog().name(), *catalogs.currentNamespace()])
-        settings = jsession.sessionState().conf().settings().hashCode(), namespace, partitions
-        found = self._sessions.get(settings)
-        if found is None:
-            found = jsession.cloneSession()
-            found.listenerManager().clear()  # questions are no queries of the user's
-            for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
-                found.conf().set(name, value)
-            if len(self._sessions) >= _SESSIONS:
-                self._sessions.clear()
-            self._sessions[settings] = found
-        return found
+
+def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:
+    """The conditions of an action that has ended, if they are known; else what a question raises then."""
+    wait([conditions], PATIENCE)
+    if conditions.done() and (trouble := conditions.exception()) is None:
+        return conditions
+    conditions.cancel()
+    why = f": {type(trouble).__name__}" if conditions.done() and not conditions.cancelled() else ""
+    late: Future[Conditions] = Future()
+    late.set_exception(IncompleteLineageError(
+        f"The settings and files of this query were not known when it ended{why}", remedy="Run it again under capture.",
+    ))
+    return late

@@ -1,0 +1,40 @@
+"""Open captures in several threads at a time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from bigdebug.spark.captures import Captures
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_captures_that_open_while_others_close(hasty: None) -> None:
+    captures = Captures()
+    lost: list[str | None] = []
+
+    def open_some(name: str) -> None:
+        for _ in range(3000):
+            with captures.opened(name, "auto", lambda run: None):
+                current = captures.current()
+                if current is None or current.name != name:
+                    lost.append(None if current is None else current.name)
+
+    threads = [threading.Thread(target=open_some, args=(f"thread {i}",)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not lost
+    assert captures.current() is None
