@@ -370,3 +370,10 @@ def test_all_rows_are_compared_with_those_of_the_run(dbg: Any, spark: Any) -> No
         frame.collect()
     with pytest.raises(NondeterminismError, match=r"The run gave \d+ rows, and the query gives \d+ now"):
         dbg.lineage(frame).goBackAll().count()
+
+
+def test_names_and_texts_are_no_functions(dbg: Any, spark: Any) -> None:
+    named = spark.range(6).selectExpr("id % 2 k", "id `first(id)`", "'mode(x)' t").groupBy("k").agg(
+        F.max("`first(id)`").alias("collect_list(x)"), F.max(F.concat(F.lit("any('x)"), F.col("t"))).alias("m"),
+    ).where("`collect_list(x)` > 4 and m is not null")
+    assert dbg.lineage(named).goBackAll().count() == 3

@@ -20,6 +20,9 @@ _ARRIVAL = re.compile(
 )
 """How functions are written whose value depends on the order in which rows arrive; those of the first in the order that there is."""
 
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`")
+"""Text and names, in which anything may be written."""
+
 _SETTLE = "Capture the action with strategy='inject', or put df.localCheckpoint() there: a trace ends at it."
 
 _INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
@@ -81,7 +84,7 @@ def _by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
 def _arrives(operator: PlanOperator, column: Expr) -> bool:
     """Whether a column of an aggregate or a window is made by such a function; ties of a window's order, ``peers.py`` looks for."""
     ordered = operator.name == "Window" and not operator.node.orderSpec().isEmpty()
-    said = column.sql()
+    said = _QUOTED.sub("", column.sql())
     return bool(_ARRIVAL.search(said) or (not ordered and _FIRST.search(said)))
 
 
