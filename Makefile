@@ -30,7 +30,7 @@ bench: $(VENV)/.has-test
 # An editable install leaves data_files out, so the kernelspec is put in place by itself.
 $(VENV)/.has-%: setup.py pyproject.toml kernel/kernelspec/kernel.json | doctor
 	@echo "Installing bigdebug[$*] into $(VENV); the first time takes a few minutes."
-	@$(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)  # over one of another Python it would make neither
 	@$(BIN)/python -m pip install -qq --editable '.[$*]'
 	@$(BIN)/python -m jupyter kernelspec install --log-level=WARN --sys-prefix --name bigdebug kernel/kernelspec
 	@touch $@
