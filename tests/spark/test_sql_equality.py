@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from bigdebug.errors import NondeterminismError, UntraceableError
+from bigdebug.errors import NondeterminismError, UnknownColumnError, UntraceableError
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +156,6 @@ def test_months_are_numbers(indexed: bool, dbg: Any, spark: Any) -> None:
 
 
 def test_a_value_that_is_none_of_the_columns(dbg: Any, zeros: Any) -> None:
-    from bigdebug.errors import UnknownColumnError
-
     with pytest.raises(UnknownColumnError, match="id is of type int, and this text is no such value"):
         dbg.lineage(zeros).where({"id": "x"}).count()
     assert dbg.lineage(zeros).where({"id": "6"}).count() == 1

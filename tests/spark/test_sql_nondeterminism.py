@@ -36,6 +36,15 @@ def programs(numbers: Any) -> dict[str, Any]:
     }
 
 
+def drawing(calls: Any) -> Any:
+    """A function of the user's that draws, and counts how often it is called."""
+    def drawn(x: Any) -> float:
+        calls.add(1)
+        return random.random()
+
+    return F.udf(drawn, "double", useArrow=False).asNondeterministic()
+
+
 BEHIND_A_SHUFFLE = "rand behind a shuffle"
 
 
@@ -219,12 +228,7 @@ def test_a_with_that_draws_is_drawn_once(dbg: Any, spark: Any) -> None:
 
 def test_a_look_at_few_rows_computes_few(dbg: Any, spark: Any) -> None:
     calls = spark.sparkContext.accumulator(0)
-
-    def drawn(x: Any) -> Any:
-        calls.add(1)
-        return random.random()
-
-    frame = spark.range(0, 100_000, 1, 50).withColumn("r", F.udf(drawn, "double", useArrow=False).asNondeterministic()("id"))
+    frame = spark.range(0, 100_000, 1, 50).withColumn("r", drawing(calls)("id"))
     with dbg.capture():
         assert len(frame.take(2)) == 2
     assert calls.value < 50_000
@@ -232,12 +236,7 @@ def test_a_look_at_few_rows_computes_few(dbg: Any, spark: Any) -> None:
 
 def test_a_limit_computes_few(dbg: Any, spark: Any) -> None:
     calls = spark.sparkContext.accumulator(0)
-
-    def drawn(x: Any) -> Any:
-        calls.add(1)
-        return random.random()
-
-    frame = spark.range(0, 20_000, 1, 20).withColumn("r", F.udf(drawn, "double", useArrow=False).asNondeterministic()("id"))
+    frame = spark.range(0, 20_000, 1, 20).withColumn("r", drawing(calls)("id"))
     for few in (frame.limit(2), frame.where("r > 0").select("id").limit(2).groupBy().count()):
         before = calls.value
         with dbg.capture():

@@ -9,7 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from bigdebug import DebugSession
-from bigdebug.errors import NondeterminismError
+from bigdebug.errors import NondeterminismError, UnknownRecordError
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,6 @@ def test_a_value_from_the_middle_of_tied_rows(function: str, dbg: DebugSession, 
 
 
 def test_a_row_that_the_query_gives_no_more(dbg: DebugSession, rows: Any) -> None:
-    from bigdebug.errors import UnknownRecordError
-
     summed = rows.groupBy("k").agg(F.sum(F.col("id") / 7).alias("s"))
     [row] = summed.where("k = 3").collect()
     changed = row.__class__(**{**row.asDict(), "s": row.s * (1 + 1e-13)})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from bigdebug.spark.ancestry import ancestors
 from bigdebug.spark.streams import Streams
 from bigdebug.trace.origins import Split
 
@@ -52,7 +53,7 @@ def files(rdd: Any) -> tuple[tuple[str, ...], ...]:
 def behind(streams: Streams, rdd: Any) -> set[str]:
     """The files that anything behind a Java RDD reads, as far as Spark tells: DataFrames and RDDs of files."""
     found: set[str] = set()
-    for ancestor in _ancestors(rdd):
+    for ancestor in islice(ancestors(rdd), _FAR):
         name = ancestor.getClass().getSimpleName()
         if name == "FileScanRDD":
             arrays = streams.mapped(streams.of_sequence(ancestor.filePartitions()), "files")
@@ -72,14 +73,3 @@ def _read_by_hadoop(rdd: Any) -> Any:
             return None
         rdd = dependencies.head().rdd()
     return rdd
-
-
-def _ancestors(rdd: Any) -> Iterator[Any]:
-    seen, todo = set[int](), [rdd]
-    while todo and len(seen) < _FAR:
-        current = todo.pop()
-        if current.id() not in seen:
-            seen.add(current.id())
-            yield current
-            dependencies = current.dependencies()
-            todo.extend(dependencies.apply(i).rdd() for i in range(dependencies.size()))

@@ -95,6 +95,10 @@ class Catalyst:
     def is_expression(self, value: Any) -> bool:
         return self.is_a(value, "org.apache.spark.sql.catalyst.expressions.Expression")
 
+    def is_subquery(self, expression: Expr) -> bool:
+        """Whether an expression is a subquery itself, of any kind."""
+        return self.is_a(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression")
+
     # ---- plans ------------------------------------------------------------------------------------------------
 
     @staticmethod

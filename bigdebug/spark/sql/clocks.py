@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.rewriting import with_expressions
-
-_SUBQUERY = "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"
+from bigdebug.spark.sql.rewriting import with_expressions, with_inputs
 
 _LITERAL = "org.apache.spark.sql.catalyst.expressions.Literal"
 
@@ -27,7 +25,15 @@ _SHORTENED = ("LocalRelation", " more fields")
 
 def asks_time(catalyst: Catalyst, plan: Node) -> bool:
     """Whether Spark would write the time into a plan."""
-    return catalyst.asks_clock(plan) and not catalyst.rule("ComputeCurrentTime").apply(plan).fastEquals(plan)
+    return at_one_time(catalyst, plan) is not plan
+
+
+def at_one_time(catalyst: Catalyst, plan: Node) -> Node:
+    """The plan with its clocks replaced by the time that it is now; itself if there are none."""
+    if not catalyst.asks_clock(plan):
+        return plan
+    fixed = catalyst.rule("ComputeCurrentTime").apply(plan)
+    return plan if fixed.fastEquals(plan) else fixed
 
 
 def at_its_time(catalyst: Catalyst, frame: Any) -> Node | None:
@@ -93,7 +99,7 @@ def _times_within(catalyst: Catalyst, expression: Expr) -> Iterator[int]:
     if catalyst.is_a(expression, _LITERAL):
         if (unit := _unit(expression)) is not None and expression.value() is not None:
             yield int(expression.value()) // unit
-    elif catalyst.is_a(expression, _SUBQUERY):
+    elif catalyst.is_subquery(expression):
         yield from _times(catalyst, expression.plan())
     for below in catalyst.children(expression):
         yield from _times_within(catalyst, below)
@@ -107,24 +113,18 @@ def _written(catalyst: Catalyst, plan: Node, time: int) -> Node:
     """A plan with a time, in microseconds, in the place of its clocks, as Spark's own rule writes it."""
     if not catalyst.asks_clock(plan):
         return plan
-    children = catalyst.children(plan)
-    below = [_written(catalyst, child, time) for child in children]
-    if any(new is not old for new, old in zip(below, children)):
-        plan = catalyst.with_children(plan, below)
+    plan = with_inputs(catalyst, plan, lambda child: _written(catalyst, child, time))
     return with_expressions(catalyst, plan, lambda expression: _written_within(catalyst, expression, time))
 
 
 def _written_within(catalyst: Catalyst, expression: Expr, time: int) -> Expr:
     if not catalyst.asks_clock(expression):
         return expression
-    if catalyst.is_a(expression, _SUBQUERY):
+    if catalyst.is_subquery(expression):
         expression = expression.withNewPlan(_written(catalyst, expression.plan(), time))
     if (value := _told(catalyst, expression, time)) is not None:
         return catalyst.constant(value, expression)
-    children = catalyst.children(expression)
-    below = [_written_within(catalyst, child, time) for child in children]
-    changed = any(new is not old for new, old in zip(below, children))
-    return catalyst.with_children(expression, below) if changed else expression
+    return with_inputs(catalyst, expression, lambda child: _written_within(catalyst, child, time))
 
 
 def _told(catalyst: Catalyst, clock: Expr, time: int) -> Any:

@@ -30,6 +30,9 @@ _INJECT = "Capture the action with strategy='inject': then what it drew is kept 
 _MADE = {"Aggregate": "aggregateExpressions", "Project": "projectList", "Window": "windowExpressions"}
 """Where operators have the expressions of their new columns."""
 
+_ORDERED = {"Project", "Filter", "ResolvedHint"}
+"""Operators that leave the order of their input as it is."""
+
 _DECIDING = {"Filter", "Join", "AsOfJoin", "Sort", "Window", "Generate", "Expand"}
 
 
@@ -67,9 +70,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
                     f"{operator} computes {expression.sql()}, which another execution would compute otherwise", remedy=_INJECT,
                 )
             arrival = True
-        if operator.name in _DECIDING or operator.name == "Aggregate":
-            asked = catalyst.items(node.groupingExpressions()) if operator.name == "Aggregate" else expressions
-            check_decisions(catalyst, operator, asked, unsettled)
+        check_decisions(catalyst, operator, _asked(catalyst, operator), unsettled)
         _spread(catalyst, operator, arrival, unsettled)
     return frozenset(unsettled)
 
@@ -126,15 +127,12 @@ def _strange(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr]:
             found = list(_strange(catalyst, inner))
             if found:
                 yield from found
-            elif not expression.deterministic() and not catalyst.is_a(expression, _PLAN):
+            elif not expression.deterministic() and not catalyst.is_subquery(expression):  # whose operators are checked by themselves
                 yield expression
 
 
 _AGGREGATE = "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction"
 """Those that are not the same each time depend on the order in which rows arrive."""
-
-_PLAN = "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"
-"""Its own operators are read, and checked, by themselves."""
 
 
 def check_decisions(catalyst: Catalyst, operator: PlanOperator, expressions: Iterable[Expr], unsettled: Collection[int]) -> None:
@@ -159,7 +157,9 @@ def deciding_by(catalyst: Catalyst, root: PlanOperator, columns: Collection[int]
     """What hangs on the values of these columns of a query."""
     found, hanging = [], set(columns)
     for operator in root:
-        if operator.inputs and any(a.exprId().id() in hanging for e in _asked(catalyst, operator) for a in _taken(catalyst, operator, e)):
+        # An order alone decides nothing about rows; with a limit above, it does.
+        chooses = sorting(operator) if operator.name == "Limit" else None if operator.name == "Sort" else operator
+        if chooses and any(a.exprId().id() in hanging for e in _asked(catalyst, chooses) for a in _taken(catalyst, chooses, e)):
             found.append(operator)
         if operator.inputs:
             _spread(catalyst, operator, False, hanging)
@@ -167,15 +167,18 @@ def deciding_by(catalyst: Catalyst, root: PlanOperator, columns: Collection[int]
 
 
 def _asked(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
-    """The expressions by which an operator decides; the order of a limit, and no order else."""
+    """The expressions by which an operator decides what rows it gives, or in what order."""
     if operator.name == "Aggregate":
         return catalyst.items(operator.node.groupingExpressions())
-    if operator.name == "Limit":
-        below = operator.inputs[0]
-        while below.name == "Project":
-            below = below.inputs[0]
-        return catalyst.items(below.node.order()) if below.name == "Sort" else []
-    return catalyst.items(operator.node.expressions()) if operator.name in _DECIDING - {"Sort"} else []
+    return catalyst.items(operator.node.expressions()) if operator.name in _DECIDING else []
+
+
+def sorting(limit: PlanOperator) -> PlanOperator | None:
+    """The sort that settles which rows a limit keeps; None if there is none."""
+    below = limit.inputs[0]
+    while below.name in _ORDERED:
+        below = below.inputs[0]
+    return below if below.name == "Sort" and getattr(below.node, "global")() else None
 
 
 def _taken(catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> list[Expr]:

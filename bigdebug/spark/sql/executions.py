@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from bigdebug.spark.ancestry import ancestors
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 
 KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
@@ -12,14 +13,6 @@ KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
 
 _UNKNOWN = 1 << 60
 """What Spark takes the size of a source for that does not tell is not less."""
-
-
-def at_one_time(catalyst: Catalyst, plan: Node) -> Node:
-    """The plan with its clocks replaced by the time that it is now; itself if there are none."""
-    if not catalyst.asks_clock(plan):
-        return plan
-    fixed = catalyst.rule("ComputeCurrentTime").apply(plan)
-    return plan if fixed.fastEquals(plan) else fixed
 
 
 def planned_at(frame: Any, before: float) -> int | None:
@@ -62,13 +55,5 @@ def _has(plan: Node, node: str) -> bool:
 
 def shuffles(catalyst: Catalyst, rdd: Any) -> bool:
     """Whether the records of an RDD of the JVM arrive through a shuffle, in an order that differs from one job to the next."""
-    todo = [rdd]
-    while todo:
-        current = todo.pop()
-        if current.isCheckpointed():
-            continue
-        for dependency in catalyst.items(current.dependencies()):
-            if dependency.getClass().getSimpleName() == "ShuffleDependency":
-                return True
-            todo.append(dependency.rdd())
-    return False
+    dependencies = (dependency for ancestor in ancestors(rdd) for dependency in catalyst.items(ancestor.dependencies()))
+    return any(dependency.getClass().getSimpleName() == "ShuffleDependency" for dependency in dependencies)

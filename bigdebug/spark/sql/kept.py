@@ -15,6 +15,7 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import arriving, drawing
 from bigdebug.spark.sql.executions import observes, reads_cache, shares, shuffles
+from bigdebug.spark.sql.formats import PARQUET, format_of, reader_of
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
 from bigdebug.spark.sql.levels import OPAQUE, levels_of
 from bigdebug.spark.sql.naming import Naming
@@ -84,10 +85,10 @@ def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Coll
 
     A function over partitions gets those of the user's session; NondeterminismError if they cannot be had again.
     """
-    opaque = set(map(id, _held(root)))
+    opaque = _held(root)
     held = [
         o for o in root if o.kept is None
-        and (id(o) in opaque or (o.name == "LogicalRDD" and o.node.rdd().id() not in given and shuffles(catalyst, o.node.rdd())))
+        and (o in opaque or (o.name == "LogicalRDD" and o.node.rdd().id() not in given and shuffles(catalyst, o.node.rdd())))
     ]
     for operator in _sides(root):
         check_settled(operator)
@@ -171,7 +172,5 @@ def _reads_all(operator: PlanOperator) -> bool:
 
 
 def _is_parquet(operator: PlanOperator) -> bool:
-    relation = operator.node.relation() if operator.name == "Relation" else None
-    return relation is not None and relation.getClass().getSimpleName() == "HadoopFsRelation" and (
-        relation.fileFormat().getClass().getSimpleName() == "ParquetFileFormat"
-    )
+    reader = reader_of(operator.node)
+    return reader is not None and format_of(reader) == PARQUET

@@ -17,6 +17,9 @@ _BITS = {*_PYTHON, "TIMESTAMP", "TIMESTAMP_NTZ"}
 
 _FLOATING = ("FLOAT", "DOUBLE")
 
+RELATIVE, ABSOLUTE = 1e-9, 1e-12
+"""How far two sums of the same floating point numbers, in other orders, are taken to be apart."""
+
 _INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
 
 

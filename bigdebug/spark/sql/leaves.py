@@ -23,7 +23,7 @@ from bigdebug.model import POSITION_BITS, POSITION_MASK, Origin, Rids
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.malformed import option
+from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.reading import PlanOperator
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
@@ -159,15 +159,15 @@ def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
 
 
 def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
-    relation = operator.node.relation()
-    if not relation.getClass().getName().endswith(".HadoopFsRelation"):
+    reader = reader_of(operator.node)
+    if reader is None:
         raise UntraceableError(
-            f"{operator} reads {relation.getClass().getSimpleName()}, which need not give the same records again", remedy=_REREAD,
+            f"{operator} reads {operator.node.relation().getClass().getSimpleName()}, which need not give the same records again", remedy=_REREAD,
         )
-    files = tuple(sorted(catalyst.files(operator.node.relation().location())))
-    dataset = operator.dataset or _last_part(relation.location().rootPaths().head().toString())
-    if relation.fileFormat().getClass().getSimpleName() != "ParquetFileFormat":
-        return Leaf(operator.id, dataset, _pinned(catalyst, operator.node), _numbered(), files, counts=True, lines=_is_text(relation))
+    files = tuple(sorted(catalyst.files(reader.location())))
+    dataset = operator.dataset or _last_part(reader.location().rootPaths().head().toString())
+    if format_of(reader) != PARQUET:
+        return Leaf(operator.id, dataset, _pinned(catalyst, operator.node), _numbered(), files, counts=True, lines=_is_text(reader))
     row = _metadata(catalyst, operator.node).getField("row_index")
     files = tuple(sorted(map(_as_metadata, files)))
     return Leaf(operator.id, dataset, operator.node, row, files)
@@ -252,8 +252,8 @@ def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     return Leaf(operator.id, operator.dataset or "range", operator.node, position)
 
 
-def _is_text(relation: Any) -> bool:
-    return relation.fileFormat().getClass().getSimpleName() == "TextFileFormat" and option(relation, "wholetext") != "true"
+def _is_text(reader: Any) -> bool:
+    return format_of(reader) == TEXT and option(reader, "wholetext") != "true"
 
 
 def local(uri: str) -> str:

@@ -10,13 +10,11 @@ import pyarrow as pa
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
+from bigdebug.spark.sql.determinism import sorting
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import merged, places
-
-_ORDERED = {"Project", "Filter", "ResolvedHint"}
-"""Operators that leave the order of their input as it is."""
 
 
 class Cut(NamedTuple):
@@ -79,10 +77,7 @@ class Limit:
     def _ordered(self) -> tuple[Extended, int]:
         """The input with its names, and more names for the values of its order: of levels -1, -2, ..."""
         c, below = self._catalyst, self._operator.inputs[0]
-        sort = below
-        while sort.name in _ORDERED:
-            sort = sort.inputs[0]
-        if sort.name != "Sort" or not getattr(sort.node, "global")():
+        if (sort := sorting(self._operator)) is None:
             return self._naming.extend(below, witnesses=False), 0
         rows = self._naming.extend(sort.inputs[0], witnesses=False)
         keys = [c.alias(comparable(c, order.child()), f"__bigdebug_key_{i}") for i, order in enumerate(c.items(sort.node.order()))]

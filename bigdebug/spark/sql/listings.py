@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.formats import reader_of
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 
@@ -23,7 +24,7 @@ class Listed(NamedTuple):
 
 def listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
     """Spark's listings of the files below a plan; an INSERT in this session is seen in them."""
-    return list(_listings(catalyst, catalyst.leaves(plan)))
+    return list(_listings(catalyst.leaves(plan)))
 
 
 def cached_listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
@@ -38,16 +39,14 @@ def _below_caches(catalyst: Catalyst, plan: Node) -> Iterator[Any]:
     for leaf in catalyst.leaves(plan):
         if leaf.nodeName() == "InMemoryRelation":
             below = leaf.cacheBuilder().logicalPlan()
-            yield from _listings(catalyst, catalyst.leaves(below))
+            yield from _listings(catalyst.leaves(below))
             yield from _below_caches(catalyst, below)
 
 
-def _listings(catalyst: Catalyst, leaves: list[Node]) -> Iterator[Any]:
+def _listings(leaves: list[Node]) -> Iterator[Any]:
     for leaf in leaves:
-        if leaf.nodeName() == "LogicalRelation":
-            relation = leaf.relation()
-            if catalyst.is_a(relation, f"{_DATASOURCES}.HadoopFsRelation"):
-                yield relation.location()
+        if (reader := reader_of(leaf)) is not None:
+            yield reader.location()
 
 
 def listed(catalyst: Catalyst, listing: Any) -> dict[str, Listed | None]:

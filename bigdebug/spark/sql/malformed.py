@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.formats import PARSED, format_of, option, reader_of
 from bigdebug.spark.sql.reading import PlanOperator
 
-_PARSED = {"CSVFileFormat", "JsonFileFormat", "XmlFileFormat"}
-
 _NAMED_BY = "columnNameOfCorruptRecord"
+
+_CHECKPOINT = "Put spark.read...localCheckpoint() in its place: a trace ends there, at the records that were read."
 
 
 def check_malformed(catalyst: Catalyst, root: PlanOperator) -> None:
     """Raise UntraceableError if a query drops malformed records, or asks which they are."""
     asked: set[int] | None = None
     for operator in root:
-        if operator.name != "Relation" or operator.node.relation().getClass().getSimpleName() != "HadoopFsRelation":
+        if (reader := reader_of(operator.node)) is None:
             continue
-        relation = operator.node.relation()
-        if option(relation, "mode").upper() == "DROPMALFORMED":
+        if option(reader, "mode").upper() == "DROPMALFORMED":
             raise UntraceableError(
                 f"{operator} drops malformed records (mode DROPMALFORMED), and which these are depends on the columns that a job reads",
-                remedy="Put spark.read...localCheckpoint() in its place: a trace ends there, at the records that were read.",
+                remedy=_CHECKPOINT,
             )
-        if relation.fileFormat().getClass().getSimpleName() not in _PARSED:
+        if format_of(reader) not in PARSED:
             continue
-        called = option(relation, _NAMED_BY) or str(catalyst.jsession.conf().get(f"spark.sql.{_NAMED_BY}"))
+        called = option(reader, _NAMED_BY) or str(catalyst.jsession.conf().get(f"spark.sql.{_NAMED_BY}"))
         marks = {a.exprId().id() for a in catalyst.items(operator.node.output()) if a.name().lower() == called.lower()}
         if marks and asked is None:
             asked = _asked(catalyst, root)
         if marks & (asked or set()):
             raise UntraceableError(
                 f"The query asks {operator} for {called}, which records are malformed, and that depends on the columns that a job reads",
-                remedy="Put spark.read...localCheckpoint() in its place: a trace ends there, at the records that were read.",
+                remedy=_CHECKPOINT,
             )
 
 
@@ -45,10 +43,3 @@ def _asked(catalyst: Catalyst, root: PlanOperator) -> set[int]:
         for expression in catalyst.items(operator.node.expressions()) if operator.inputs else ():
             found.update(a.exprId().id() for a in catalyst.items(expression.references().toSeq()))
     return found
-
-
-def option(relation: Any, name: str) -> str:
-    """An option of a reader, empty if it was not given."""
-    options = relation.options()
-    found = [options.apply(key) for key in (name, name.lower()) if options.contains(key)]
-    return str(found[0]) if found else ""

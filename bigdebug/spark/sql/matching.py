@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import reduce
+from itertools import filterfalse
 from math import isfinite
 from operator import and_
 from typing import Any
@@ -22,7 +23,7 @@ from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import literal
-from bigdebug.spark.sql.kinds import is_comparable
+from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable
 from bigdebug.trace.shown import shown
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
@@ -46,7 +47,13 @@ def matching(
             deciding([column for column, _ in pairs])  # the others would tell which of these rows is meant
         chosen = names(users.plan(found), name)
         if isinstance(condition, Row) and len(pairs) == len(known) and not len(chosen):
-            chosen = names(users.plan(_nearly(users, frame, settled, condition)), name)
+            near = _nearly(users, frame, settled)
+            chosen = chosen if near is None else names(users.plan(near), name)
+            if not len(chosen):
+                raise UnknownRecordError(
+                    f"The query gives no row {shown(condition)} now", remedy="If it did, its order or its functions do not settle the result: "
+                    "capture the action with strategy='inject'. Else say where({...}) with the columns that tell the row.",
+                )
         return chosen
     if isinstance(condition, (Column, str)):
         met = filtered(users, plan, condition, known)
@@ -115,21 +122,18 @@ def _check_castable(catalyst: Catalyst, value: str, name: str, kind: str) -> Non
         )
 
 
-def _nearly(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]], row: Row) -> DataFrame:
-    """The rows with these values, where sums of floating point may have come out a little otherwise in another order.
-
-    Raises UnknownRecordError if there is none: the row was given by the query, they say.
+def _nearly(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]]) -> DataFrame | None:
+    """The rows with these values, where sums of floating point may have come out a little otherwise in another order; None if
+    there are none among them.
     """
-    about = [(column, value) for column, value in pairs if isinstance(value, float) and isfinite(value)]
-    found = _equal(catalyst, frame, [pair for pair in pairs if pair not in about])
+    def sums(pair: tuple[Expr, Any]) -> bool:
+        return isinstance(pair[1], float) and isfinite(pair[1])
+
+    about = list(filter(sums, pairs))
+    found = _equal(catalyst, frame, list(filterfalse(sums, pairs)))
     for column, value in about:
-        found = found.filter(F.abs(catalyst.column(column) - value) <= max(abs(value) * 1e-9, 1e-12))
-    if not about or not unheard(found.limit(1), "count"):
-        raise UnknownRecordError(
-            f"The query gives no row {shown(row)} now", remedy="If it did, its order or its functions do not settle the result: capture the "
-            "action with strategy='inject'. Else say where({...}) with the columns that tell the row.",
-        )
-    return found
+        found = found.filter(F.abs(catalyst.column(column) - value) <= max(abs(value) * RELATIVE, ABSOLUTE))
+    return found if about else None
 
 
 def _settled(pairs: Sequence[tuple[Expr, Any]], deciding: Callable[[Sequence[Expr]], None]) -> list[tuple[Expr, Any]]:

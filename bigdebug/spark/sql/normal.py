@@ -12,7 +12,7 @@ from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import domains_of
 from bigdebug.spark.sql.membership import simplified
-from bigdebug.spark.sql.rewriting import from_below, with_expressions
+from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
 _RULES = (
     "PullOutGroupingExpressions",
@@ -71,15 +71,10 @@ class _Normal:
         """With subqueries that ask subqueries in normal form: the rules look at one depth at a time."""
         if plan.subqueriesAll().isEmpty():
             return plan
-        children = self._catalyst.children(plan)
-        formed = [self._inner(child) for child in children]
-        if any(new is not old for new, old in zip(formed, children)):
-            plan = self._catalyst.with_children(plan, formed)
+        plan = with_inputs(self._catalyst, plan, self._inner)
         if all(inner.subqueriesAll().isEmpty() for inner in self._catalyst.items(plan.subqueries())):
             return plan
         return with_expressions(self._catalyst, plan, lambda e: from_below(self._catalyst, e, self._formed))
 
     def _formed(self, expression: Expr) -> Expr:
-        if self._catalyst.is_a(expression, "org.apache.spark.sql.catalyst.expressions.SubqueryExpression"):
-            return expression.withNewPlan(self.form(expression.plan()))
-        return expression
+        return expression.withNewPlan(self.form(expression.plan())) if self._catalyst.is_subquery(expression) else expression

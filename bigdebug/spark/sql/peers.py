@@ -19,11 +19,8 @@ from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.extended import Extended
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.ties import UNIQUE
+from bigdebug.spark.sql.ties import PICKING, UNIQUE
 from bigdebug.trace.names import codes_of, distinct, places
-
-_PICKING = {"First", "Last", "AnyValue"}
-"""Functions of a frame that give the value of a row at one of its ends, or somewhere in it if they leave out NULL."""
 
 Positions = npt.NDArray[np.int64]
 
@@ -155,9 +152,9 @@ class WindowPeers:
         first, last = np.where(none, here, first).astype(np.int64), np.where(none, here - 1, last).astype(np.int64)
         frame = window.windowSpec().frameSpecification()
         picked = function.aggregateFunction() if name == "AggregateExpression" else function
-        anywhere = picked.nodeName() == "NthValue" or (picked.nodeName() in _PICKING and picked.ignoreNulls())
+        anywhere = picked.nodeName() == "NthValue" or (picked.nodeName() in PICKING and picked.ignoreNulls())
         if frame.frameType().toString().startswith("RangeFrame") or (np.all(first == 1) and np.all(last == block.num_rows)):
-            return _Reach(first, last, False, picked.nodeName() in _PICKING, anywhere)
+            return _Reach(first, last, False, picked.nodeName() in PICKING, anywhere)
         return _Reach(np.minimum(first, here).astype(np.int64), np.maximum(last, here).astype(np.int64), True, anywhere=anywhere)
 
     def _check_ties(self, block: pa.Table, reach: _Reach, asked: Positions) -> None:

@@ -20,7 +20,7 @@ from bigdebug.errors import NondeterminismError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import restricted
-from bigdebug.spark.sql.kinds import equal_in_python, is_floating, is_of, kind_of
+from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, equal_in_python, is_floating, is_of, kind_of
 from bigdebug.spark.sql.matching import unlogged
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.spelling import names_of
@@ -197,7 +197,7 @@ def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:
 def _about(one: Any, other: Any) -> bool:
     if not isinstance(one, float) or not isinstance(other, float):
         return False
-    return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) or (isnan(one) and isnan(other))
+    return isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE) or (isnan(one) and isnan(other))
 
 
 def _times(count: int) -> str:

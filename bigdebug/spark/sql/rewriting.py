@@ -1,4 +1,4 @@
-"""Rewriting: a node of a plan with other expressions."""
+"""Rewriting: plans and expressions with some of their parts changed. What nothing was changed of stays itself."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ def with_expressions(catalyst: Catalyst, node: Node, change: Change) -> Node:
     return catalyst.changed(node, changed) if changed else node
 
 
+def with_inputs(catalyst: Catalyst, tree: Any, change: Callable[[Any], Any]) -> Any:
+    """A node with each of its inputs changed, or an expression with what it is made of; itself if none was."""
+    children = catalyst.children(tree)
+    formed = [change(child) for child in children]
+    return catalyst.with_children(tree, formed) if any(new is not old for new, old in zip(formed, children)) else tree
+
+
 def from_below(catalyst: Catalyst, expression: Expr, change: Change) -> Expr:
     """The expression with all that it is made of changed, and then itself; itself if nothing was."""
-    children = catalyst.children(expression)
-    formed = [from_below(catalyst, child, change) for child in children]
-    if any(new is not old for new, old in zip(formed, children)):
-        expression = catalyst.with_children(expression, formed)
-    return change(expression)
+    return change(with_inputs(catalyst, expression, lambda child: from_below(catalyst, child, change)))
 
 
 def _element(catalyst: Catalyst, element: Any, change: Change) -> Any:

@@ -1,8 +1,8 @@
 """Stand-ins: the query that an action runs in the place of the user's, where another execution would give something else.
 
-Clocks are written into its plan, all at one time, as Spark does itself: the time at which the frame itself is executed, where the
-action does that (``clocks.py``). What is drawn is kept (``kept.py``), by default only
-where that is little beside the query: an action that brings all rows to the driver, over sources that are small.
+Clocks are written into its plan, all at one time, as Spark does itself: the time at which the frame itself is executed, where
+the action does that (``clocks.py``). What is drawn is kept (``kept.py``), by default only where that is little beside the query:
+an action that brings all rows to the driver, over sources that are small.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst, Node
-from bigdebug.spark.sql.clocks import asks_time, at_its_time
-from bigdebug.spark.sql.executions import KEPT, at_one_time, reads_cache, samples, size
+from bigdebug.spark.sql.clocks import asks_time, at_its_time, at_one_time
+from bigdebug.spark.sql.executions import KEPT, reads_cache, samples, size
 from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.reading import PlanOperator, read
 

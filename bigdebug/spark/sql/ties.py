@@ -17,7 +17,8 @@ from bigdebug.spark.sql.reading import PlanOperator
 _BY_VALUE = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
 """Functions that give equal rows the same."""
 
-_PICKING = {"First", "Last", "AnyValue", "NthValue"}
+PICKING = {"First", "Last", "AnyValue"}
+"""Functions of a frame that give the value of a row at one of its ends, or somewhere in it if they leave out NULL."""
 
 _CUTS = {"EqualTo": (-1, 0), "LessThan": (-1,), "LessThanOrEqual": (0,), "GreaterThan": (0,), "GreaterThanOrEqual": (-1,)}
 """By comparison of a row number with n, the numbers behind which it cuts, less n."""
@@ -62,7 +63,7 @@ def _moves(window: Expr) -> bool:
     name = function.nodeName()
     if name in _BY_VALUE:
         return False
-    if name != "AggregateExpression" or function.aggregateFunction().nodeName() in _PICKING:
+    if name != "AggregateExpression" or function.aggregateFunction().nodeName() in PICKING:
         return True
     frame = window.windowSpec().frameSpecification()
     whole = (frame.lower().sql(), frame.upper().sql()) == ("UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING")

@@ -1,0 +1,33 @@
+"""Formats: by what Spark reads the files of a source, and with which options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bigdebug.spark.sql.catalyst import Node
+
+PARQUET = "ParquetFileFormat"
+
+TEXT = "TextFileFormat"
+
+PARSED = frozenset({"CSVFileFormat", "JsonFileFormat", "XmlFileFormat"})
+"""Formats whose records may be malformed."""
+
+
+def reader_of(leaf: Node) -> Any:
+    """What Spark reads the files of a leaf of a plan by; None if it reads none, or a data source of version 2 does."""
+    if leaf.nodeName() != "LogicalRelation":
+        return None
+    relation = leaf.relation()
+    return relation if relation.getClass().getSimpleName() == "HadoopFsRelation" else None
+
+
+def format_of(reader: Any) -> str:
+    return str(reader.fileFormat().getClass().getSimpleName())
+
+
+def option(reader: Any, name: str) -> str:
+    """An option that was given with spark.read; empty if it was not."""
+    options = reader.options()
+    found = [options.apply(key) for key in (name, name.lower()) if options.contains(key)]
+    return str(found[0]) if found else ""
