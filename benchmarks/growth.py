@@ -82,7 +82,7 @@ def query_curves(results: list[Result]) -> list[Series]:
         elif result.unit == "x":
             found.setdefault(name, []).append((lines, statistics.median(result.detail["first_seconds"])))
             found.setdefault(f"{name}, first trace", []).append((lines, statistics.median(result.detail["second_seconds"])))
-    return [Series(name, tuple(points)) for name, points in found.items() if len(points) > 1]
+    return [Series(name, tuple(points), name.split(",")[0]) for name, points in found.items() if len(points) > 1]
 
 
 def query_picture(results: list[Result]) -> str:

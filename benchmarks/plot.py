@@ -11,15 +11,18 @@ from itertools import pairwise
 WIDTH, HEIGHT = 860, 520
 LEFT, RIGHT, TOP, BOTTOM = 78, 300, 52, 62
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")  # Okabe and Ito: safe for all eyes
+STROKES = ("none", "7 3", "2 3")
+"""Of the first curve of a subject, the second, and the third."""
 LABEL_GAP = 17
 
 
 @dataclass(frozen=True)
 class Series:
-    """A named curve. All coordinates are positive."""
+    """A named curve. All coordinates are positive. Curves of one subject share their colour and differ in their strokes."""
 
     name: str
     points: tuple[tuple[float, float], ...]
+    subject: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,11 +108,14 @@ def _linear(horizontal: _Axis, vertical: _Axis) -> Iterable[str]:
 
 def _curves(horizontal: _Axis, vertical: _Axis, series: Sequence[Series]) -> Iterable[str]:
     ends = _apart([vertical.at(curve.points[-1][1]) for curve in series])
+    subjects = [curve.subject or curve.name for curve in series]
+    known = list(dict.fromkeys(subjects))
     for number, (curve, end) in enumerate(zip(series, ends)):
-        color = COLORS[number % len(COLORS)]
+        color = COLORS[known.index(subjects[number]) % len(COLORS)]
+        stroke = STROKES[subjects[:number].count(subjects[number]) % len(STROKES)]
         places = [(horizontal.at(x), vertical.at(y)) for x, y in curve.points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>'
+        yield f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{stroke}"/>'
         for (x, y), (words, seconds) in zip(places, curve.points):
             tip = escape(f"{curve.name}: {seconds:.3g} at {words:g}")
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color}"><title>{tip}</title></circle>'
