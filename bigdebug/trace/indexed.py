@@ -61,7 +61,9 @@ class Below:
         return found if self._known is None else self._known.take(found)
 
     def naming(self, names: Names) -> npt.NDArray[np.int64]:
-        """The witnesses that name one of these records."""
+        """The witnesses that name one of these records, or any if None."""
+        if names is None:
+            return np.arange(len(self._values)) if self._present is None else np.flatnonzero(self._present)
         wanted = places(self._known, names) if self._known is not None else names.to_numpy(zero_copy_only=False).astype(np.int64)
         order, values = self._sorted
         first, last = np.searchsorted(values, wanted, "left"), np.searchsorted(values, wanted, "right")
@@ -144,7 +146,7 @@ class Indexed:
         if level not in self._below or (names is not None and not len(names)):  # no row is made of an anti join's right side
             return NOTHING
         assert self._owners is not None
-        witnesses = np.arange(len(self._owners)) if names is None else self._below[level].naming(names)
+        witnesses = self._below[level].naming(names)
         return distinct(self.records.take(pa.array(np.unique(self._owners[witnesses]))))
 
 

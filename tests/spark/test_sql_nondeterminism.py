@@ -15,6 +15,7 @@ from pyspark.sql import Observation, Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
+from tests.spark.oracle import check, restored
 
 
 @pytest.fixture(scope="module")
@@ -376,3 +377,69 @@ def test_names_and_texts_are_no_functions(dbg: Any, spark: Any) -> None:
         F.max("`first(id)`").alias("collect_list(x)"), F.max(F.concat(F.lit("any('x)"), F.col("t"))).alias("m"),
     ).where("`collect_list(x)` > 4 and m is not null")
     assert dbg.lineage(named).goBackAll().count() == 3
+
+
+ORDERLESS = [
+    "select k, any(x > 25) a from t group by k having any(x > 25)",
+    "select k from t group by k having size(collect_set(x)) > 1",
+    "select k, array_contains(l, 30) c from (select k, collect_list(x) l from t group by k) where array_contains(l, 20)",
+    "select s, count(*) n from (select k, sort_array(collect_set(x)) s from t group by k) group by s",
+    "select k, e from (select k, collect_set(x) l from t group by k) lateral view explode(l) as e where e > 15",
+    "select k, max(e) m from (select k, collect_list(struct(x, k)) l from t group by k) lateral view inline(l) as e, f group by k",
+]
+
+
+@pytest.mark.parametrize("sql", ORDERLESS)
+def test_where_order_makes_no_difference_none_is_asked_for(sql: str, dbg: Any, spark: Any) -> None:
+    views = {"t": spark.createDataFrame([(1, 10), (2, 20), (2, 30), (None, 40)], "k int, x int")}
+    restored(views)
+    check(dbg, sql, views, spark.sql(sql).collect())
+
+
+@pytest.mark.parametrize("sql", [
+    "select k from (select k, collect_list(x) l from t group by k) where l[0] = 20",
+    "select k, p, e from (select k, collect_list(x) l from t group by k) lateral view posexplode(l) as p, e where p = 0",
+    "select k from (select k, any_value(x) a from t group by k) where a = 20",
+    "select k from (select k, size(array_distinct(collect_list(l))) n from (select k, collect_list(x) l from t group by k) group by k) where n = 1",
+])
+def test_where_order_decides_it_is_refused(sql: str, dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, 10), (2, 20), (2, 30), (None, 40)], "k int, x int").createOrReplaceTempView("t")
+    with pytest.raises(NondeterminismError, match="order in which rows arrived"):
+        dbg.lineage(spark.sql(sql)).goBackAll().count()
+
+
+def test_draws_over_buckets_are_those_without_capture(dbg: Any, spark: Any) -> None:
+    spark.range(200).selectExpr("id", "id % 7 k").write.bucketBy(4, "k").mode("overwrite").saveAsTable("in_buckets")
+    try:
+        table = spark.table("in_buckets")
+        for frame in (table.sample(0.2, seed=3), table.withColumn("r", F.rand(7)), table.withColumn("r", F.rand(7)).groupBy("k").agg(F.sum("r"))):
+            expected = sorted(map(repr, frame.collect()))
+            with dbg.capture():
+                assert sorted(map(repr, frame.select("*").collect())) == expected
+    finally:
+        spark.sql("drop table in_buckets")
+
+
+def test_functions_in_subqueries_add_once(dbg: Any, spark: Any) -> None:
+    calls = spark.sparkContext.accumulator(0)
+    counting = F.udf(lambda x: calls.add(1) or x, "long")
+    spark.udf.register("counting", counting)
+    spark.range(4).createOrReplaceTempView("counted")
+    frame = spark.sql("select id, (select max(counting(id)) from counted) m from counted where id > (select min(counting(id)) from counted)")
+    with dbg.capture():
+        frame.collect()
+    before = calls.value
+    assert dbg.lineage(frame).where("id = 3").goBackAll().count() == 4
+    assert calls.value == before > 0
+
+
+def test_a_plan_too_long_for_spark_to_write_may_draw(dbg: Any, spark: Any) -> None:
+    frame = spark.range(100).where("id + 1 + 2 + 3 + 4 + 5 + 6 + 7 > 0").sample(0.5)
+    spark.conf.set("spark.sql.maxPlanStringLength", 50)
+    try:
+        with dbg.capture():
+            rows = frame.collect()
+        trace = dbg.lineage(frame)
+        assert trace.goBackAll().collect() == rows
+    finally:
+        spark.conf.unset("spark.sql.maxPlanStringLength")

@@ -329,3 +329,21 @@ def test_what_is_malformed_depends_on_the_columns_that_are_read(kind: str, dbg: 
     assert dbg.lineage(kept).where("a = 1").goBackAll().count() == 1
     unasked = read.groupBy("a").agg(F.max("b").alias("m"))
     assert dbg.lineage(unasked).where("a = 1").goBackAll().count() == 2
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_the_name_of_the_file_is_known_by_the_record(kind: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    spark.range(20).repartition(3).write.format(kind).save(str(tmp_path / "rows"))
+    rows = spark.read.schema("id long").format(kind).load(str(tmp_path / "rows")).withColumn("path", F.input_file_name())
+    counted = rows.where("id % 2 = 0").groupBy("path").agg(F.count("*").alias("n"))
+    expected = counted.collect()
+    for row in expected:
+        back = dbg.lineage(counted).where(row).goBackAll()
+        assert back.count() == row.n
+        assert {unquote(urlsplit(row.path).path)} == {origin.path for origin in back.origins()}
+
+
+def test_a_frame_in_the_text_of_a_query_has_its_own_name(dbg: Any, spark: Any) -> None:
+    orders = spark.createDataFrame([(1, 2.0)], "id int, amount double")
+    trace = dbg.lineage(spark.sql("select id from {orders} where amount > {least}", orders=orders, least=1))
+    assert trace.inputs == ("createDataFrame",)

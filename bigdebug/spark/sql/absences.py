@@ -98,8 +98,9 @@ class Absences:
         """The names of right rows that removed left rows which the lineage holds, from the groups that were traced."""
         known = self._naming.with_matched(join.id).association(self._operators[level])
         counted = self._operators[level].name in ("Window", "Limit") or level in self._steps.subqueries
-        groups = None if counted else visited[level]
-        plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, known.keys(groups).flatten())
+        # A row that is not there is told by what it would have been made of, not by what would be in it.
+        groups = None if counted or not known.parts else visited[level].flatten()[: len(known.parts)]
+        plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, groups)
         table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
         right = {operator.id for operator in join.inputs[1]}
         mask = self._mask(table, [name.level for name in known.names if name.level not in right], visited, found)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, functions
+from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
@@ -25,8 +25,6 @@ Node = Any
 
 _COLUMN: Any = ClassicColumn
 """Its __new__ is declared to give PySpark's abstract one."""
-
-_NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
@@ -59,6 +57,7 @@ class Catalyst:
         return self.jvm.PythonUtils.toSeq(list(items))
 
     def some(self, value: Any) -> Any:
+        """A Scala Option; of None, the empty one."""
         return self.jvm.scala.Option.apply(value)
 
     def is_a(self, value: Any, name: str) -> bool:
@@ -249,17 +248,6 @@ class Catalyst:
         fields = [e if e.nullable() else self._expressions.If(true, e, self.null_of(e)) for e in expressions]
         named = [part for i, e in enumerate(fields) for part in (self._literals.apply(f"_{i}"), e)]
         return self._expressions.CreateNamedStruct(self.seq(named))
-
-    def content(self, plan: Node, columns: Sequence[Expr]) -> list[Expr]:
-        """Hashes of the values in some columns of a plan: 128 bits."""
-        values = []
-        for column in columns:
-            value = self.column(column)
-            # Spark's hash leaves NULL out, so its place is told besides; within what is nested, JSON tells it.
-            nested = any(kind in column.dataType().sql() for kind in _NESTED)
-            values += [functions.to_json(value, {"ignoreNullFields": "false"}) if nested else value, value.isNull()]
-        hashes = [functions.xxhash64(functions.lit(seed), *values) for seed in (0, 1)]
-        return self.items(self.plan(self.frame(plan).select(*hashes)).expressions())
 
     # ---- window functions -------------------------------------------------------------------------------------
 

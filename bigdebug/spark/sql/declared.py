@@ -113,7 +113,7 @@ class Declared:
         operator = steps.operator(level)
         association = naming.association(operator)
         named = naming.parts(operator)
-        parts = [part for i, part in enumerate(association.parts) if not named or named[i] >= 0]
+        parts = [part for i, part in enumerate(association.parts) if not named or named[i] >= 0] + [*association.content]
         found = {name.level: name.column for name in association.names}
         columns = {f"k{i}": part for i, part in enumerate(parts)} | {"rid": found[goal]}
         columns |= {f"v{i}": found[-1 - i] for i in range(len(values))}

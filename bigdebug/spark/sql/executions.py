@@ -11,6 +11,9 @@ from bigdebug.spark.sql.catalyst import Catalyst, Node
 KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
 """Actions that execute the plan which the DataFrame keeps; others make a query of their own of it, and plan that anew."""
 
+_CUT = "Truncated plan of "
+"""What Spark writes where a plan is longer than it writes any."""
+
 _UNKNOWN = 1 << 60
 """What Spark takes the size of a source for that does not tell is not less."""
 
@@ -50,7 +53,9 @@ def samples(plan: Node) -> bool:
 
 
 def _has(plan: Node, node: str) -> bool:
-    return any(line.lstrip(" :+-").startswith(node) for line in plan.toString().split("\n"))
+    """Whether a node is in a plan, or may be in the part of it that Spark does not write (spark.sql.maxPlanStringLength)."""
+    said = plan.toString()
+    return _CUT in said or any(line.lstrip(" :+-").startswith(node) for line in said.split("\n"))
 
 
 def shuffles(catalyst: Catalyst, rdd: Any) -> bool:

@@ -17,13 +17,13 @@ from pyspark.util import PythonEvalType
 from bigdebug.agents.grouped import named_groups
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import comparable
+from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.reading import PlanOperator
 
 GROUPED = {"FlatMapGroupsInPandas", "FlatMapGroupsInArrow"}
 COGROUPED = {"FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow"}
 
 _NAMES = ("__bigdebug_group_0", "__bigdebug_group_1")
-_SEEDS = (42, 20201013)
 
 
 def exposed_groups(catalyst: Catalyst, operator: PlanOperator) -> tuple[Node, list[Expr]]:
@@ -48,13 +48,9 @@ def exposed_groups(catalyst: Catalyst, operator: PlanOperator) -> tuple[Node, li
 
 def hashes(catalyst: Catalyst, operator: PlanOperator, side: int = 0) -> list[Expr]:
     """The name of a group, in the columns of one of the operator's inputs."""
-    keys = [catalyst.column(comparable(catalyst, key)) for key in _keys(catalyst, operator, side)]
-    # A hash leaves NULL as it was, so that one is told from another by its place.
-    parts = [part for key in keys for part in (key, key.isNull())]
-    return [
-        catalyst.plan(catalyst.frame(operator.inputs[side].plan(catalyst)).select(F.xxhash64(F.lit(seed), *parts).alias(name)))
-        .expressions().head() for seed, name in zip(_SEEDS, _NAMES)
-    ]
+    keys = [comparable(catalyst, key) for key in _keys(catalyst, operator, side)]
+    found = fingerprint(catalyst, operator.inputs[side].plan(catalyst), keys)
+    return [catalyst.alias(each.child(), name) for each, name in zip(found, _NAMES)]
 
 
 def _keys(catalyst: Catalyst, operator: PlanOperator, side: int) -> Sequence[Expr]:

@@ -58,9 +58,9 @@ def _indexed(steps: Steps, level: int, names: Names, records: Names | None, ways
         fields = {at: field for at, field in zip(known.levels, records.flatten()) if at in ways}
         return Indexed(records, fields, direction, complete)
     plan, whole = _plan(steps, level, known, names)
-    columns = {f"n{name.level}": name.column for name in below} | {f"k{i}": part for i, part in enumerate(known.parts)}
+    columns = {f"n{name.level}": name.column for name in below} | {f"k{i}": part for i, part in enumerate(known.told)}
     table = steps.catalyst.table(plan, columns).combine_chunks()
-    keys = keys_of(table, len(known.parts))
+    keys = keys_of(table, len(known.told))
     return Indexed(keys, {name.level: array_of(table[f"n{name.level}"]) for name in below}, direction, complete, whole)
 
 

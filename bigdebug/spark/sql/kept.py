@@ -154,7 +154,7 @@ def with_kept(catalyst: Catalyst, root: PlanOperator, kept: Mapping[int, Kept]) 
 def _undisturbed(operator: PlanOperator) -> bool:
     below = list(operator)[:-1]
     return operator.name in _STILL and all(
-        o.name in _STILL if o.inputs else o.name in ("Range", "LogicalRDD") or _is_parquet(o) for o in below
+        o.name in _STILL if o.inputs else o.name in ("Range", "LogicalRDD") or _splits_alike(o) for o in below
     )
 
 
@@ -171,6 +171,7 @@ def _reads_all(operator: PlanOperator) -> bool:
     return operator.name in ("Aggregate", "Window") or (operator.name == "Sort" and getattr(operator.node, "global")())
 
 
-def _is_parquet(operator: PlanOperator) -> bool:
+def _splits_alike(operator: PlanOperator) -> bool:
+    """Whether Spark splits the files of a source alike whatever rides along; by buckets it does only where the query gains by it."""
     reader = reader_of(operator.node)
-    return reader is not None and format_of(reader) == PARQUET
+    return reader is not None and format_of(reader) == PARQUET and reader.bucketSpec().isEmpty()

@@ -222,7 +222,7 @@ def _pinned(catalyst: Catalyst, node: Node) -> Node:
     """The relation, planned with the settings of the asking session: one split to a partition. What is cached of it has others."""
     relation = node.relation()
     pinned = relation.copy(
-        relation.location(), relation.partitionSchema(), relation.dataSchema(), relation.bucketSpec(),
+        relation.location(), relation.partitionSchema(), relation.dataSchema(), catalyst.some(None),
         relation.fileFormat(), relation.options().updated("bigdebug", "pinned"), catalyst.jsession,
     )
     return catalyst.changed(node, {0: pinned})

@@ -11,7 +11,7 @@ from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.determinism import sorting
-from bigdebug.spark.sql.extended import Extended, Name
+from bigdebug.spark.sql.extended import Extended, Name, parts_of_name
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import merged, places
@@ -69,7 +69,7 @@ class Limit:
         """The first rows of the input: their names, and the values that they are ordered by."""
         c = self._catalyst
         extended, keys = self._ordered()
-        names = c.struct([n.column for n in extended.names if n.level >= 0])
+        names = c.struct(parts_of_name(c, [n.column for n in extended.names if n.level >= 0]))
         known = {name.level: name.column for name in extended.names}
         columns = {f"k{i}": known[-1 - i] for i in range(keys)} | {"name": names}
         return c.table(c.plan(c.frame(extended.plan).limit(count)), columns)

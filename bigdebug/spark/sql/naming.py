@@ -6,13 +6,14 @@ records below that make one up. Between two levels a plan is extended so that na
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.domains import DOMAIN
-from bigdebug.spark.sql.extended import Association, Extended, Name
+from bigdebug.spark.sql.extended import Association, Extended, Name, parts_of_name
+from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import OPAQUE, is_crowded
@@ -22,10 +23,11 @@ from bigdebug.spark.sql.reading import PlanOperator
 
 
 class Naming:
-    """The names in one query, at ``levels``. ``unsettled`` are the ids of columns that another job may give otherwise."""
+    """The names in one query, at ``levels``. ``unsettled`` gives the ids of columns that another job may give otherwise."""
 
     def __init__(
-        self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Collection[int], unsettled: Collection[int] = (),
+        self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Collection[int],
+        unsettled: Callable[[], Collection[int]] = frozenset,
     ) -> None:
         self._catalyst = catalyst
         self._leaves = leaves
@@ -72,7 +74,7 @@ class Naming:
         if self.crowded(operator):
             name = self._told_apart(operator, extended.plan, made_of)
         else:
-            name = c.alias(c.struct(made_of), f"__bigdebug_{operator.id}")
+            name = c.alias(c.struct(parts_of_name(c, made_of)), f"__bigdebug_{operator.id}")
         return c.extended(extended.plan, [name]), name.toAttribute()
 
     def crowded(self, operator: PlanOperator) -> bool:
@@ -84,8 +86,9 @@ class Naming:
 
     def content(self, operator: PlanOperator, plan: Node) -> list[Expr]:
         """What tells rows of an operator apart that were made of the same; ``plan`` has its columns."""
-        settled = [column for column in self._catalyst.items(operator.node.output()) if column.exprId().id() not in self._unsettled]
-        return list(self._catalyst.content(plan, settled))
+        unsettled = self._unsettled()
+        settled = [column for column in self._catalyst.items(operator.node.output()) if column.exprId().id() not in unsettled]
+        return fingerprint(self._catalyst, plan, settled)
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""
@@ -111,7 +114,12 @@ class Naming:
         parts = self.parts(operator)
         extended = self.within(operator)
         known = {name.level: name.column for name in extended.names}
-        return Association(extended.plan, tuple(known[level] for level in parts), extended.names)
+        told = [known[level] for level in parts]
+        if not self.crowded(operator):
+            return Association(extended.plan, tuple(parts_of_name(self._catalyst, told)), extended.names)
+        # Of what was drawn, only the kept rows say what is in them.
+        content = () if operator.draws else self.content(operator, extended.plan)
+        return Association(extended.plan, tuple(told), extended.names, tuple(content))
 
     def _grouped(self, operator: PlanOperator) -> Association:
         """Of a function over groups: all rows of the group, on both sides if there are two."""

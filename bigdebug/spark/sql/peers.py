@@ -16,7 +16,7 @@ import pyarrow as pa
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import comparable
-from bigdebug.spark.sql.extended import Extended
+from bigdebug.spark.sql.extended import Extended, parts_of_name
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.ties import PICKING, UNIQUE
@@ -92,7 +92,7 @@ class WindowPeers:
         """The partitions that the named rows are in, each whole and in the window's order: positions, and names."""
         c = self._catalyst
         plan = self._rows.plan
-        parts = [name.column for name in self._rows.names]
+        parts = parts_of_name(c, [name.column for name in self._rows.names])
         if self._partition:
             key = distinct(c.table(restricted(c, plan, parts, names.flatten()), {"key": c.struct(self._partition)})["key"])
             if not len(key):

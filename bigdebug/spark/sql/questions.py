@@ -14,6 +14,7 @@ from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import OperatorGraph
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
+from bigdebug.spark.sql.arrivals import Unsettled, inexact
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
@@ -147,8 +148,8 @@ class Questions:
         return graph_of(self.root, {i: leaf.dataset for i, leaf in self.leaves.items()})
 
     @_Once
-    def unsettled(self) -> frozenset[int]:
-        """The ids of the columns that depend on the order in which rows arrive.
+    def unsettled(self) -> Unsettled:
+        """The columns that depend on the order in which rows arrive.
 
         Raises NondeterminismError for worse, and UntraceableError for functions of which nobody knows what made their rows.
         """
@@ -156,6 +157,11 @@ class Questions:
         for operator in self.root:
             check_rowwise(self.catalyst, operator)
         return check_expressions(self.catalyst, self.root)
+
+    @cached_property
+    def _varying(self) -> Collection[int]:
+        """The ids of the columns by whose values rows are not found again: the unsettled ones, and those of which the last digits are."""
+        return self.unsettled.columns | inexact(self.catalyst, self.root)
 
     @cached_property
     def settled_by_plan(self) -> bool:
@@ -181,7 +187,8 @@ class Questions:
         stops = frozenset(others)
         with self.reading:
             if stops not in self._steps:
-                steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops), self.unsettled)
+                _ = self.unsettled  # raises, where the query is not the same each time
+                steps = Steps(self.catalyst, self._held, self.leaves, sorted(stops), lambda: self._varying)
                 for operator in self._held:
                     if operator.name != "Limit" or operator.id != self.root.id:
                         self._settle(steps, operator)

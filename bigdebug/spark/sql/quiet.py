@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.rewriting import from_below, with_expressions
+from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
 _CALLS = ("PythonFuncExpression", "PythonUDTF")
 """Expressions that run Python; their second argument is the function."""
@@ -30,7 +30,17 @@ def _within(catalyst: Catalyst, expression: Expr) -> Expr:
     return from_below(catalyst, expression, lambda part: _silenced(catalyst, part)) if catalyst.runs_code(expression) else expression
 
 
+def _whole(catalyst: Catalyst, plan: Node) -> Node:
+    """A plan that an expression asks: Spark executes it as it is written there."""
+    if not catalyst.runs_code(plan):
+        return plan
+    plan = with_inputs(catalyst, plan, lambda child: _whole(catalyst, child))
+    return with_expressions(catalyst, plan, lambda e: _within(catalyst, e))
+
+
 def _silenced(catalyst: Catalyst, call: Expr) -> Expr:
+    if catalyst.is_subquery(call):
+        return call.withNewPlan(_whole(catalyst, call.plan()))
     if not any(catalyst.is_a(call, f"org.apache.spark.sql.catalyst.expressions.{name}") for name in _CALLS):
         return call
     given = call.func()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -33,6 +34,9 @@ _KINDS = {
 
 _PIECE = 60
 """Characters of SQL that tell where an operator stands."""
+
+_MADE_UP = re.compile(r"_pyspark_[0-9a-f]{32}$")
+"""The name of the view that PySpark makes of a DataFrame for ``spark.sql("... {df}", df=df)``."""
 
 _LOOKED_AT = 5
 """Expressions of a node that are asked where they were written."""
@@ -139,7 +143,7 @@ class _Reader:
             if name in _TRANSPARENT:
                 if limits and name in ("SubqueryAlias", "View"):
                     break
-                if name == "SubqueryAlias":
+                if name == "SubqueryAlias" and not _MADE_UP.match(node.identifier().name()):
                     called = _Called(node.identifier().name(), alias=True)
                 elif name == "View":
                     called = called._replace(alias=False)

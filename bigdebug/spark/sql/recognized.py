@@ -88,7 +88,7 @@ def _comparable(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
     columns = run.questions.catalyst.items(run.questions.root.node.output())
     return columns, [
         (i, field.dataType) for i, field in enumerate(run.frame.schema.fields)
-        if (equal_in_python(kind_of(field.dataType)) or is_floating(kind_of(field.dataType))) and columns[i].exprId().id() not in run.questions.unsettled
+        if (equal_in_python(kind_of(field.dataType)) or is_floating(kind_of(field.dataType))) and columns[i].exprId().id() not in run.questions.unsettled.columns
     ]
 
 

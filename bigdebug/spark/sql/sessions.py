@@ -10,7 +10,6 @@ _PINNED = {
     "spark.sql.files.maxPartitionBytes": str(128 << 20),
     "spark.sql.files.openCostInBytes": str(128 << 20),
     "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.sources.bucketing.enabled": "false",
     # Traced rows are few: where each partition of one side is small, it need not be sorted.
     "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": str(64 << 20),
     # A plan with names riding along is wider than the user's, and Spark would warn of that.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 import pyarrow as pa
 
-from bigdebug.errors import TooLargeError
+from bigdebug.errors import NondeterminismError, TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
@@ -32,7 +32,8 @@ class Steps:
     """The levels of a query and the ways between them. ``others`` are operators to stop at, besides the boundaries."""
 
     def __init__(
-        self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int], unsettled: Collection[int],
+        self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], others: Sequence[int],
+        unsettled: Callable[[], Collection[int]],
     ) -> None:
         self.catalyst = catalyst
         self.sources = frozenset(leaves)
@@ -153,6 +154,11 @@ class Steps:
             table = self.catalyst.table(plan, {f"n{name.level}": name.column for name in below})
         except TooLargeError:
             return {name.level: Far.unless_few(self.catalyst, plan, name.column) for name in below}
+        if names is not None and known.content and not table.num_rows:
+            raise NondeterminismError(
+                f"{self._operators[level]} gives other rows at each execution, though the plan does not say so",
+                remedy="Its functions do not settle its rows: capture the action with strategy='inject'.",
+            )
         return {name.level: distinct(table[f"n{name.level}"]) for name in below}
 
     def says_all(self, level: int) -> bool:
@@ -169,8 +175,8 @@ class Steps:
     def restricted(self, known: Association, names: Names) -> Node:
         """The witnesses of records with these names."""
         if isinstance(names, Far):
-            return names.restricted(known.plan, list(known.parts))
-        return restricted(self.catalyst, known.plan, known.parts, known.keys(names).flatten())
+            return names.restricted(known.plan, list(known.told))
+        return restricted(self.catalyst, known.plan, known.told, known.keys(names).flatten())
 
     def ahead(self, level: int, names: Names, used: bool) -> Found:
         """The records of the level right above that those of ``level`` had a part in.
@@ -188,7 +194,7 @@ class Steps:
         if column is None:  # of an anti join's right side: no row was made of it
             return {}
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
-        return {above: self._reached(above, self.names(plan, c.struct(known.parts)), indexed=False)}
+        return {above: self._reached(above, self.names(plan, c.struct(known.told)), indexed=False)}
 
     def _goes_once(self, level: int, above: int) -> bool:
         """Whether a record of ``level`` has a part in one of those above at most."""
@@ -203,7 +209,7 @@ class Steps:
         """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
         if not len(names):
             return names
-        if self.crowded(level) or (self.broader(level) and not indexed):
+        if self._together(level) or (self.broader(level) and not indexed):
             names = self.names(*self.rows(level, names))
         peers = self.peers(level)
         return names if peers is None else peers.ahead(self.near(level, names))
@@ -226,9 +232,13 @@ class Steps:
         """Whether several records of a level are made of the same; rows that are equal besides have one name."""
         return self.naming.crowded(self._operators[level])
 
+    def _together(self, level: int) -> bool:
+        """Whether the association of a level does not tell records apart that were made together."""
+        return self.crowded(level) and not self.association(level).content
+
     def keys(self, level: int, names: Names) -> Names:
         """What the association of a level knows records by: their names, or what several that were made together have in common."""
-        if not self.crowded(level) or isinstance(names, Far):
+        if not self._together(level) or isinstance(names, Far):
             return names
         return self.association(level).keys(names)
 
@@ -239,7 +249,7 @@ class Steps:
         """
         known = self.association(level)
         plan = known.plan if level in self.subqueries else self.restricted(known, names)
-        columns = {"key": self.catalyst.struct(known.parts)} | {f"n{name.level}": name.column for name in known.names}
+        columns = {"key": self.catalyst.struct(known.told)} | {f"n{name.level}": name.column for name in known.names}
         return self.catalyst.table(plan, columns)
 
     def peers(self, level: int) -> Peers | None:
