@@ -347,3 +347,26 @@ def test_a_frame_in_the_text_of_a_query_has_its_own_name(dbg: Any, spark: Any) -
     orders = spark.createDataFrame([(1, 2.0)], "id int, amount double")
     trace = dbg.lineage(spark.sql("select id from {orders} where amount > {least}", orders=orders, least=1))
     assert trace.inputs == ("createDataFrame",)
+
+
+def test_a_file_that_is_read_twice_is_refused(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "rows")
+    spark.range(3).write.parquet(path)
+    with pytest.raises(UntraceableError, match=r"reads a file twice.*union"):
+        dbg.lineage(spark.read.parquet(path, path)).goBackAll().count()
+
+
+def test_text_of_a_bounded_length_keeps_its_type(dbg: Any, spark: Any) -> None:
+    spark.conf.set("spark.sql.preserveCharVarcharTypeInfo", "true")
+    try:
+        spark.sql("create table bounded (c char(3), v varchar(5), n int) using parquet")
+        spark.sql("insert into bounded values ('a', 'x', 1), ('a', 'x', 3), ('b', 'y', 2)")
+        frame = spark.sql("select c, v, sum(n) s from bounded group by c, v")
+        with dbg.capture():
+            rows = frame.collect()
+        assert sorted((row.s, dbg.lineage(frame).where(row).goBackAll().count()) for row in rows) == [(2, 1), (4, 2)]
+        for condition in ("c = 'a'", "c = 'a  '", "v = 'x'"):
+            assert dbg.lineage(frame).where(condition).count() == frame.where(condition).count(), condition
+    finally:
+        spark.conf.unset("spark.sql.preserveCharVarcharTypeInfo")
+        spark.sql("drop table if exists bounded")

@@ -5,10 +5,14 @@ Names are compared here too, in Arrow, where 0.0 is not -0.0, and 'Ann' is not '
 
 from __future__ import annotations
 
+import re
+
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.kinds import has_floating
 from bigdebug.spark.sql.reading import PlanOperator
+
+_BOUNDED = re.compile(r"(VAR)?CHAR\(\d+\)")
 
 _SESSION = "spark.sessionWindow"
 """What Spark notes about the column of a session_window()."""
@@ -17,6 +21,8 @@ _SESSION = "spark.sessionWindow"
 def comparable(catalyst: Catalyst, expression: Expr) -> Expr:
     """The expression in such a form; itself if its values have it."""
     kind = expression.dataType().sql()
+    if "CHAR(" in kind:  # Arrow does not know them; their values are text
+        return catalyst.cast(expression, _BOUNDED.sub("STRING", kind))
     if "MAP<" in kind:
         raise UntraceableError(
             f"{expression.sql()} is a {kind.lower()}, and nothing is found again by a map",

@@ -165,6 +165,10 @@ def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
             f"{operator} reads {operator.node.relation().getClass().getSimpleName()}, which need not give the same records again", remedy=_REREAD,
         )
     files = tuple(sorted(catalyst.files(reader.location())))
+    if len(set(files)) < len(files):
+        raise UntraceableError(
+            f"{operator} reads a file twice, and two records of it have one name", remedy="Read it once, and union() it with itself.",
+        )
     dataset = operator.dataset or _last_part(reader.location().rootPaths().head().toString())
     if format_of(reader) != PARQUET:
         return Leaf(operator.id, dataset, _pinned(catalyst, operator.node), _numbered(), files, counts=True, lines=_is_text(reader))
