@@ -506,7 +506,9 @@ Condition = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """An operator over integers: ``table`` (its name), ``filter``, ``join``, ``group`` (how many keys, what to compute)."""
+    """An operator over integers: ``table`` (its name), ``filter``, ``join``, ``semi`` (an EXISTS), ``explode`` (an array of
+    columns), ``group`` (how many keys, what to compute).
+    """
 
     op: str
     parents: tuple[Step, ...] = ()
@@ -521,7 +523,9 @@ class Step:
             return len(_INTEGERS[self.table])
         if self.op == "join":
             return sum(parent.width for parent in self.parents)
-        return len(self.columns) + len(self.computed) if self.op == "group" else self.parents[0].width
+        if self.op == "group":
+            return len(self.columns) + len(self.computed)
+        return self.parents[0].width + (self.op == "explode")
 
 
 _INTEGERS = {"t": ("id", "a", "b"), "u": ("id", "a"), "w": ("a", "b")}
@@ -529,7 +533,7 @@ _INTEGERS = {"t": ("id", "a", "b"), "u": ("id", "a"), "w": ("a", "b")}
 
 @st.composite
 def exact_programs(draw: st.DrawFn) -> tuple[Step, tuple[Table, ...]]:
-    """Programs of filters, inner joins and groups whose lineage ``meaning`` knows, and their tables."""
+    """Programs of filters, inner and semi joins, explodes and groups whose lineage ``meaning`` knows, and their tables."""
     return draw(_steps(draw(st.integers(0, 4)))), draw(tables(tuple(_INTEGERS), 6))
 
 
@@ -537,11 +541,13 @@ def exact_programs(draw: st.DrawFn) -> tuple[Step, tuple[Table, ...]]:
 def _steps(draw: st.DrawFn, depth: int) -> Step:
     if depth == 0:
         return Step("table", table=draw(st.sampled_from(list(_INTEGERS))))
-    op = draw(st.sampled_from(["filter", "join", "group"]))
+    op = draw(st.sampled_from(["filter", "join", "semi", "explode", "group"]))
     below = draw(_steps(depth - 1))
     if op == "filter":
         return Step(op, (below,), draw(_conditions(below.width, 2)))
-    if op == "join":
+    if op == "explode":
+        return Step(op, (below,), columns=tuple(draw(st.lists(st.integers(0, below.width - 1), min_size=1, max_size=2))))
+    if op in ("join", "semi"):
         other = draw(_steps(draw(st.integers(0, min(depth - 1, 1)))))
         equal = ("=", draw(st.integers(0, below.width - 1)), below.width + draw(st.integers(0, other.width - 1)))
         condition = equal if draw(_BIT) else ("and", equal, draw(_conditions(below.width + other.width, 1)))
@@ -575,6 +581,11 @@ def sql_of(step: Step, names: Iterator[int] | None = None) -> str:
     if step.op == "join":
         items = ", ".join(f"{column} as c{i}" for i, column in enumerate(columns))
         return f"select {items} from {text[0]} join {text[1]} on {_text(step.condition, columns)}"
+    if step.op == "semi":
+        return f"select * from {text[0]} where exists (select 1 from {text[1]} where {_text(step.condition, columns)})"
+    if step.op == "explode":
+        array = ", ".join(columns[i] for i in step.columns)
+        return f"select * from {text[0]} lateral view explode(array({array})) {aliases[0]}e as c{len(columns)}"
     keys = [columns[i] for i in step.columns]
     calls = [f"{'count(distinct' if how == 'count distinct' else how + '('} {columns[i]})" for how, i in step.computed]
     items = ", ".join(f"{text} as c{i}" for i, text in enumerate([*keys, *calls]))
@@ -604,6 +615,11 @@ def meaning(step: Step, given: dict[str, Table]) -> Traced:
             ((*left, *right), one | other)
             for (left, one), (right, other) in product(*below) if _holds(step.condition, (*left, *right))
         ]
+    if step.op == "semi":
+        matched = [(left, one, [other for right, other in below[1] if _holds(step.condition, (*left, *right))]) for left, one in below[0]]
+        return [(left, one.union(*others)) for left, one, others in matched if others]
+    if step.op == "explode":
+        return [((*row, row[i]), lineage) for row, lineage in below[0] for i in step.columns]
     groups: dict[Values, Traced] = {} if step.columns else {(): []}
     for row, lineage in below[0]:
         groups.setdefault(tuple(row[i] for i in step.columns), []).append((row, lineage))
