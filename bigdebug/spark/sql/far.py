@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, reduce
-from operator import and_
 from typing import Any
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.keys import frame_of
+from bigdebug.spark.sql.keys import all_of, frame_of
 from bigdebug.trace.names import NOTHING, Names, array_of, merged
 
 _NAME = "__bigdebug_far"
@@ -68,7 +67,7 @@ class Far:
         # The plan may come from where the names do, with columns of the same ids.
         frame = c.frame(c.project([c.alias(part, f"{_NAME}_{i}") for i, part in enumerate(self.parts[: len(parts)])], self.plan))
         matches = [c.column(part).eqNullSafe(frame[f"{_NAME}_{i}"]) for i, part in enumerate(parts)]
-        return c.plan(c.frame(plan).join(frame.hint("merge"), reduce(and_, matches), "left_semi"))
+        return c.plan(c.frame(plan).join(frame.hint("merge"), all_of(matches), "left_semi"))
 
     @cached_property
     def _size(self) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta, timezone
-from functools import reduce
 from operator import and_, or_
 from typing import Any
 
@@ -34,10 +33,26 @@ def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Se
     if len(parts) > 1 or not _plain(fields[0].type) or len(fields[0]) > _LISTED:
         if len(fields[0]) <= _SPELLED and all(_plain(field.type) for field in fields):
             rows = [[column.eqNullSafe(literal(v, kind)) for column, v, kind in zip(columns, row, kinds)] for row in _rows(fields)]
-            frame = frame.filter(reduce(or_, [reduce(and_, row) for row in rows]))
+            frame = frame.filter(any_of([all_of(row) for row in rows]))
         else:
             frame = _joined(catalyst, frame, columns, fields, kinds)
     return catalyst.plan(frame)
+
+
+def all_of(conditions: Sequence[Column]) -> Column:
+    """All of some conditions. By halves: a deep tree overflows Spark's stack."""
+    return _by_halves(and_, conditions)
+
+
+def any_of(conditions: Sequence[Column]) -> Column:
+    return _by_halves(or_, conditions)
+
+
+def _by_halves(both: Callable[[Column, Column], Column], conditions: Sequence[Column]) -> Column:
+    if len(conditions) == 1:
+        return conditions[0]
+    middle = len(conditions) // 2
+    return both(_by_halves(both, conditions[:middle]), _by_halves(both, conditions[middle:]))
 
 
 def _rows(fields: Sequence[pa.Array]) -> list[tuple[Any, ...]]:
@@ -71,7 +86,7 @@ def literal(value: Any, kind: str) -> Column:
 def _joined(catalyst: Catalyst, frame: Any, columns: Sequence[Column], fields: Sequence[pa.Array], kinds: Sequence[str]) -> Any:
     names = [f"__bigdebug_key_{i}" for i in range(len(fields))]
     keys = frame_of(catalyst, fields, names, kinds)
-    matches = reduce(and_, [column.eqNullSafe(keys[name]) for column, name in zip(columns, names)])
+    matches = all_of([column.eqNullSafe(keys[name]) for column, name in zip(columns, names)])
     return frame.join(F.broadcast(keys) if len(fields[0]) < 1_000_000 else keys, matches, "left_semi")
 
 

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import reduce
 from itertools import filterfalse
 from math import isfinite
-from operator import and_
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -22,7 +20,7 @@ from bigdebug.errors import BigdebugError, NondeterminismError, UnknownColumnErr
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.keys import literal
+from bigdebug.spark.sql.keys import all_of, literal
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable
 from bigdebug.trace.shown import shown
 
@@ -86,7 +84,7 @@ def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row]
     given = catalyst.spark.createDataFrame([tuple(row) for row in rows], StructType(fields))
     known = [catalyst.column(column) for column in catalyst.items(columns)]
     matches = [column.eqNullSafe(given[field.name]) for column, field in zip(known, fields)]
-    return catalyst.plan(catalyst.frame(plan).join(F.broadcast(given), reduce(and_, matches), "left_semi"))
+    return catalyst.plan(catalyst.frame(plan).join(F.broadcast(given), all_of(matches), "left_semi"))
 
 
 def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]]) -> DataFrame:
@@ -105,12 +103,12 @@ def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
             )
         else:
             hard.append((column, value, kind))
-    frame = frame.filter(reduce(and_, simple))
+    frame = frame.filter(all_of(simple))
     if hard:
         schema = ", ".join(f"_{i} {kind}" for i, (_, _, kind) in enumerate(hard))
         given = catalyst.spark.createDataFrame([tuple(value for _, value, _ in hard)], schema)
         match = [catalyst.column(column).eqNullSafe(given[f"_{i}"]) for i, (column, _, _) in enumerate(hard)]
-        frame = frame.join(F.broadcast(given), reduce(and_, match), "left_semi")
+        frame = frame.join(F.broadcast(given), all_of(match), "left_semi")
     return frame
 
 
