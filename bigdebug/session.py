@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -84,8 +85,8 @@ def _check_store(store: Any) -> None:
     remedy = "name a directory that you may write, or leave it out for a temporary one"
     if not isinstance(store, str | os.PathLike | None):
         raise TypeError(f"the store of bigdebug.attach is the path of a directory, not {store!r}; {remedy}")
-    if store == "":
-        raise ValueError(f"the store of bigdebug.attach is the path of a directory, not ''; {remedy}")
+    if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
+        raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
 
 
 class Capture:
@@ -129,7 +130,14 @@ def _names(given: Any) -> tuple[str, ...]:
 
 
 def _each(runs: Run | Capture | Iterable[Run]) -> Iterable[Run]:
-    return [runs] if isinstance(runs, Run) else runs.runs if isinstance(runs, Capture) else runs
+    if isinstance(runs, Run):
+        return [runs]
+    if isinstance(runs, Capture):
+        return runs.runs
+    found = list(runs) if isinstance(runs, Iterable) else [runs]
+    if not all(isinstance(run, Run) for run in found):
+        raise TypeError(f"this takes a run, what dbg.capture() gave, or several runs, not {shown(runs)}")
+    return found
 
 
 class DebugSession:
@@ -219,8 +227,10 @@ class DebugSession:
         """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.
 
         ``dbg.violations(df, "zip -> city", "npi -> name")``. ``form`` is how they are found (Smoke 6.5.2): "ug" in indexes that
-        the dependencies share, one job in all; "cd" by COUNT(DISTINCT), two jobs for each.
+        the dependencies share, one job in all; "cd" by COUNT(DISTINCT), two jobs for each. Values are equal where Spark takes them
+        for equal. Raises UnknownColumnError for names of no column, or of several.
         """
+        check_frame(frame, self.spark)
         return violations(self._frames, frame, dependencies, form)
 
     def index(self, what: Any) -> Table:

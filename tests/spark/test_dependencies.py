@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.errors import UnknownColumnError
+from bigdebug.errors import NotCapturedError, UnknownColumnError, UntraceableError
 
 ROWS = [(1, "Berne", "BE"), (1, "Bern", "BE"), (2, "Thun", "BE"), (2, "Thun", None), (None, "x", "y"), (None, "z", "y"), (3, None, "ZH")]
 
@@ -62,3 +62,40 @@ def test_wrong_questions(dbg: Any, places: Any) -> None:
         dbg.violations(places, "zip city")
     with pytest.raises(ValueError, match="form is one of"):
         dbg.violations(places, "zip -> city", form="xx")
+
+
+@pytest.mark.parametrize("form", ["ug", "cd"])
+def test_values_are_equal_where_spark_takes_them_for_equal(form: str, dbg: Any, spark: Any) -> None:
+    zeros = spark.createDataFrame([(0.0, 1), (-0.0, 2), (1.0, 3)], "a double, b int")
+    [zero] = dbg.violations(zeros, "a -> b", form=form)
+    assert (zero.alternatives, zero.rows.count()) == (2, 2)
+    assert not dbg.violations(zeros.where("b < 3").selectExpr("1 k", "a"), "k -> a", form=form)
+    letters = spark.sql("select * from values ('a' collate utf8_lcase, 1), ('A' collate utf8_lcase, 2) t(k, v)")
+    assert [v.alternatives for v in dbg.violations(letters, "k -> v", form=form)] == [2]
+    assert not dbg.violations(letters.selectExpr("1 x", "k"), "x -> k", form=form)
+    with pytest.raises(UntraceableError, match="nothing is found again by a map"):
+        dbg.violations(spark.sql("select map('a', 1) m, 1 v"), "m -> v", form=form)
+
+
+def test_names_of_all_kinds(dbg: Any, spark: Any) -> None:
+    odd = spark.createDataFrame([(1, 1, 1), (1, 2, 1)], ["a -> b", "x,y", "c-d"])
+    [found] = dbg.violations(odd, "`a -> b`, c-d -> `x,y`")
+    assert found.dependency.left == ("a -> b", "c-d")
+    twice = spark.range(4).selectExpr("id a", "id % 2 a", "id b")
+    with pytest.raises(UnknownColumnError, match=r"Several columns have this name.*Rename"):
+        dbg.violations(twice, "a -> b")
+
+
+@pytest.mark.parametrize("text", ["a -> b -> c", "a", "a ->", "-> b", "a,, b -> c", "a -> ,"])
+def test_what_is_no_dependency(text: str, dbg: Any, places: Any) -> None:
+    with pytest.raises(ValueError, match="a dependency is written 'A, B -> C'"):
+        dbg.violations(places, text)
+
+
+def test_what_is_no_text_or_no_frame_of_this_session(dbg: Any, spark: Any, places: Any) -> None:
+    with pytest.raises(TypeError, match=r"each an argument of its own.*not \['zip -> city'\]"):
+        dbg.violations(places, ["zip -> city"])
+    with pytest.raises(TypeError, match="takes a DataFrame, not"):
+        dbg.violations("places", "zip -> city")
+    with pytest.raises(NotCapturedError, match="another session"):
+        dbg.violations(spark.newSession().range(3), "id -> id")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
+import bigdebug
 from bigdebug.errors import (
     BigdebugError,
     NotCapturedError,
@@ -183,3 +184,20 @@ def test_a_capture_without_actions(dbg: Any, spark: Any) -> None:
         spark.sql("create or replace temp view loaded as select 1 x")
     with pytest.raises(NotCapturedError, match=r"No action has run under capture 'load' yet.*INSERT"):
         dbg.lineage(load)
+
+
+@pytest.mark.parametrize("what", ["x", 3, [3]])
+def test_what_is_no_run_is_not_forgotten(what: Any, dbg: Any) -> None:
+    with pytest.raises(TypeError, match=r"this takes a run, what dbg.capture\(\) gave, or several runs, not"):
+        dbg.forget(what)
+
+
+@pytest.mark.parametrize("store", ["s3://bucket/lineage", "file:/tmp/lineage", "a\0b"])
+def test_a_store_is_a_directory_of_this_machine(store: str, spark: Any) -> None:
+    with pytest.raises(ValueError, match="the path of a directory of this machine"):
+        bigdebug.attach(spark, store=store)
+
+
+def test_rids_are_partitioned_by_one_column(dbg: Any, spark: Any) -> None:
+    with pytest.raises(TypeError, match="partition_by is the name of one column"):
+        dbg.declare(spark.range(3), relations="range", partition_by=["id"])

@@ -6,6 +6,7 @@ with NULL in B has no value of B; NULL in A is a value like any other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,11 @@ from bigdebug.trace.table import Table
 
 FORMS = ("ug", "cd")
 
+_PIECE = re.compile(r"(->|,)|\s*`((?:[^`]|``)+)`\s*|((?!\s*`)(?:(?!->)[^,])+|`)")
+"""An arrow or a comma; or a name, in backticks or not."""
+
+_FORM = re.compile(r"n(,n)*->n(,n)*")
+
 
 @dataclass(frozen=True)
 class Dependency:
@@ -36,18 +42,30 @@ class Dependency:
 
     @classmethod
     def read(cls, text: str, columns: Sequence[str]) -> Dependency:
-        """From ``"zip, state -> city"``. Raises UnknownColumnError for what is no column, ValueError for what is no dependency."""
-        left, arrow, right = text.partition("->")
-        sides = [tuple(part.strip() for part in side.split(",") if part.strip()) for side in (left, right)]
-        if not arrow or not all(sides):
-            raise ValueError(f"a dependency is written 'A, B -> C', not {text!r}")
-        strange = [name for side in sides for name in side if name not in columns]
-        if strange:
-            raise UnknownColumnError("The rows have no such column", value=strange[0], remedy=f"They have {', '.join(columns)}.")
-        return cls(*sides)
+        """From ``"zip, state -> city"``; a name in backticks may hold anything.
+
+        Raises UnknownColumnError for what is no column or several, ValueError for what is no dependency, TypeError for what is no text.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"dependencies are texts, each an argument of its own: violations(df, 'A -> B', 'B -> C'), not {shown(text)}")
+        pieces = [piece for piece in _PIECE.findall(text) if any(part.strip() for part in piece)]
+        if not _FORM.fullmatch("".join(mark or "n" for mark, *_ in pieces)):
+            raise ValueError(f"a dependency is written 'A, B -> C', not {text!r}; a name with a comma or an arrow in it stands in backticks")
+        names = [_only(within.replace("``", "`") or plain.strip(), columns) for mark, within, plain in pieces if not mark]
+        at = 1 + sum(mark == "," for mark, *_ in pieces[: [mark for mark, *_ in pieces].index("->")])
+        return cls(tuple(names[:at]), tuple(names[at:]))
 
     def __str__(self) -> str:
         return f"{', '.join(self.left)} -> {', '.join(self.right)}"
+
+
+def _only(name: str, columns: Sequence[str]) -> str:
+    found = [column for column in columns if column == name]
+    if len(found) == 1:
+        return name
+    if found:
+        raise UnknownColumnError("Several columns have this name", value=name, remedy="Rename them first: df.toDF(...).")
+    raise UnknownColumnError("The rows have no such column", value=name, remedy=f"They have {', '.join(columns)}.")
 
 
 @dataclass(frozen=True)
@@ -119,8 +137,8 @@ def violations(recorder: FrameRecorder, frame: DataFrame, texts: Sequence[str], 
 def _indexed(recorder: FrameRecorder, frame: DataFrame, dependencies: Sequence[Dependency]) -> list[Violation]:
     trace = lineage_of(recorder.asked(frame))
     columns = sorted({name for d in dependencies for name in (*d.left, *d.right)})
-    names, values = trace.values(columns)
-    index = _Index(values)
+    names, values, keys = trace.values(columns)
+    index = _Index(keys)
     found = []
     for dependency in dependencies:
         left, size = index.codes(dependency.left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
 from bigdebug.spark.sql.chosen import ChosenRows, quoted
 from bigdebug.spark.sql.columns import column_origins
+from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.recognized import check_whole
@@ -150,15 +151,20 @@ class LineageFrame(ChosenRows):
         operator = self._only("named()")
         return self._to([operator], lambda: {operator: names})
 
-    def values(self, columns: Iterable[str]) -> tuple[Names, dict[str, Any]]:
-        """The names of the rows, a name for each row, and Arrow arrays of some columns in the same order. One job."""
+    def values(self, columns: Sequence[str]) -> tuple[Names, dict[str, Any], dict[str, Any]]:
+        """The names of the rows, a name for each row, and Arrow arrays of some columns in the same order. One job.
+
+        And arrays that tell the values of these columns apart: they are equal where Spark takes the values for equal.
+        """
         operator = self._only("values()")
         plan, name = self._rows(operator)
         catalyst = self.run.questions.catalyst
         known = {attribute.name(): attribute for attribute in catalyst.items(self._columns(operator))}
-        table = catalyst.table(plan, {"name": name} | {f"c{i}": known[column] for i, column in enumerate(columns)}).combine_chunks()
-        arrays = {column: array_of(table[f"c{i}"]) for i, column in enumerate(columns)}
-        return array_of(table["name"]), arrays
+        asked = {f"c{i}": known[column] for i, column in enumerate(columns)}
+        asked |= {f"k{i}": comparable(catalyst, known[column]) for i, column in enumerate(columns)}
+        table = catalyst.table(plan, {"name": name} | asked).combine_chunks()
+        values, keys = ({column: array_of(table[f"{kind}{i}"]) for i, column in enumerate(columns)} for kind in "ck")
+        return array_of(table["name"]), values, keys
 
     # ---- provenance -------------------------------------------------------------------------------------------
 

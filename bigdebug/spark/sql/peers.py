@@ -18,6 +18,8 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.extended import Extended, parts_of_name
 from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.limits import Limit
+from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.ties import PICKING, UNIQUE
 from bigdebug.trace.names import codes_of, distinct, places
@@ -31,6 +33,17 @@ class Peers(Protocol):
     def back(self, names: Any) -> Any: ...
 
     def ahead(self, names: Any) -> Any: ...
+
+
+def peers_of(catalyst: Catalyst, naming: Naming, operator: PlanOperator) -> Peers | None:
+    """Those at an operator; None if a row of it depends on no others."""
+    if operator.draws:
+        return None
+    if operator.name == "Window":
+        return WindowPeers(catalyst, operator, naming.extend(operator.inputs[0], witnesses=False))
+    if operator.name == "Limit" and (limit := Limit(catalyst, naming, operator)).cut.skip:
+        return limit
+    return None
 
 
 class _Reach(NamedTuple):

@@ -17,7 +17,7 @@ from bigdebug.spark.sql.levels import level_above, levels_of
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.nearest import check_nearest
-from bigdebug.spark.sql.peers import Peers, WindowPeers
+from bigdebug.spark.sql.peers import Peers, peers_of
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.spelling import Spelling, spelled
 from bigdebug.spark.sql.ties import check_ties
@@ -253,14 +253,7 @@ class Steps:
         return self.catalyst.table(plan, columns)
 
     def peers(self, level: int) -> Peers | None:
-        operator = self._operators[level]
-        if operator.draws:
-            return None
-        if operator.name == "Window":
-            return WindowPeers(self.catalyst, operator, self.naming.extend(operator.inputs[0], witnesses=False))
-        if operator.name == "Limit" and (limit := Limit(self.catalyst, self.naming, operator)).cut.skip:
-            return limit
-        return None
+        return peers_of(self.catalyst, self.naming, self._operators[level])
 
     def association(self, level: int) -> Association:
         if level not in self._associations:

@@ -53,12 +53,14 @@ class ThinkTime:
             try:
                 self._build(run)
             except Exception as trouble:  # the next question finds it out by itself, in the user's thread
+                if self._stopped():
+                    continue
                 level = logging.INFO if isinstance(trouble, BigdebugError) else logging.WARNING
                 log.log(level, "bigdebug did not index the run %s: %s", run.name, str(trouble).split("\n", 1)[0])
 
     def _build(self, run: FrameRun) -> None:
         sc: Any = self._spark.sparkContext
-        while sc._jsc is not None:
+        while not self._stopped():
             tag = f"bigdebug-think-{uuid.uuid4()}"
             self._quiet(tag)
             done = threading.Event()
@@ -74,8 +76,14 @@ class ThinkTime:
                     raise
             finally:
                 done.set()
-                sc.removeJobTag(tag)
+                if not self._stopped():
+                    sc.removeJobTag(tag)
                 watcher.join()
+
+    def _stopped(self) -> bool:
+        """Whether the user has stopped Spark, or is about to."""
+        jsc = self._spark.sparkContext._jsc
+        return jsc is None or bool(jsc.sc().isStopped())
 
     def _others(self, tag: str) -> bool:
         """Whether a job runs that has not this tag."""

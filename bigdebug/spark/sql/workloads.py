@@ -36,6 +36,8 @@ class Workload:
             raise ValueError(f"direction is one of {', '.join(DIRECTIONS)}, not {self.direction!r}")
         if self.where is not None and not isinstance(self.where, str | Column):
             raise TypeError(f"where is SQL or a Column that will be asked again, not {shown(self.where)}")
+        if not isinstance(self.partition_by, str | None):
+            raise TypeError(f"partition_by is the name of one column, not {shown(self.partition_by)}")
         known = {name for leaf in leaves.values() for name in (leaf.dataset, leaf.name)}
         for name in self.relations:
             if not self.goals(leaves, [name]):
