@@ -84,7 +84,7 @@ def active_session(join: bool = True) -> DebugSession | None:
 def _check_store(store: Any) -> None:
     remedy = "name a directory that you may write, or leave it out for a temporary one"
     if not isinstance(store, str | os.PathLike | None):
-        raise TypeError(f"the store of bigdebug.attach is the path of a directory, not {store!r}; {remedy}")
+        raise TypeError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
     if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
         raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
 

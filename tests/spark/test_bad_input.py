@@ -321,7 +321,7 @@ def test_a_stopped_session_cannot_be_attached() -> None:
 
 @pytest.mark.parametrize(("store", "error"), [(5, TypeError), ("", ValueError)])
 def test_a_store_is_named_by_a_path(dbg: Any, store: Any, error: type) -> None:
-    with pytest.raises(error, match=f"the store of bigdebug.attach is the path of a directory, not {store!r}"):
+    with pytest.raises(error, match=f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}"):
         bigdebug.attach(dbg.spark, store=store)
 
 

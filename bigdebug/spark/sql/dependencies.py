@@ -49,10 +49,11 @@ class Dependency:
         if not isinstance(text, str):
             raise TypeError(f"dependencies are texts, each an argument of its own: violations(df, 'A -> B', 'B -> C'), not {shown(text)}")
         pieces = [piece for piece in _PIECE.findall(text) if any(part.strip() for part in piece)]
-        if not _FORM.fullmatch("".join(mark or "n" for mark, *_ in pieces)):
+        form = "".join(mark or "n" for mark, *_ in pieces)
+        if not _FORM.fullmatch(form):
             raise ValueError(f"a dependency is written 'A, B -> C', not {text!r}; a name with a comma or an arrow in it stands in backticks")
         names = [_only(within.replace("``", "`") or plain.strip(), columns) for mark, within, plain in pieces if not mark]
-        at = 1 + sum(mark == "," for mark, *_ in pieces[: [mark for mark, *_ in pieces].index("->")])
+        at = form.partition("->")[0].count("n")
         return cls(tuple(names[:at]), tuple(names[at:]))
 
     def __str__(self) -> str:

@@ -33,7 +33,8 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
     """
     unsettled = Unsettled()
     operators = list(operators)
-    suspect = any(not o.node.deterministic() or catalyst.asks_clock(o.node) or by_arrival(catalyst, o) for o in operators)
+    showing = {o.id for o in operators if by_arrival(catalyst, o)}
+    suspect = bool(showing) or any(not o.node.deterministic() or catalyst.asks_clock(o.node) for o in operators)
     for operator in operators:
         node = operator.node
         if operator.draws:
@@ -49,7 +50,7 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
             )
         if not operator.inputs or not suspect:
             continue
-        arrival = by_arrival(catalyst, operator)
+        arrival = operator.id in showing
         for expression in _strange(catalyst, operator):
             if not catalyst.is_a(expression, _AGGREGATE):
                 raise NondeterminismError(

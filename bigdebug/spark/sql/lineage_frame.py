@@ -160,11 +160,13 @@ class LineageFrame(ChosenRows):
         plan, name = self._rows(operator)
         catalyst = self.run.questions.catalyst
         known = {attribute.name(): attribute for attribute in catalyst.items(self._columns(operator))}
+        compared = {column: comparable(catalyst, known[column]) for column in columns}
         asked = {f"c{i}": known[column] for i, column in enumerate(columns)}
-        asked |= {f"k{i}": comparable(catalyst, known[column]) for i, column in enumerate(columns)}
+        asked |= {f"k{i}": compared[column] for i, column in enumerate(columns) if compared[column] is not known[column]}
         table = catalyst.table(plan, {"name": name} | asked).combine_chunks()
-        values, keys = ({column: array_of(table[f"{kind}{i}"]) for i, column in enumerate(columns)} for kind in "ck")
-        return array_of(table["name"]), values, keys
+        values = {column: array_of(table[f"c{i}"]) for i, column in enumerate(columns)}
+        keys = {column: array_of(table[f"k{i}"]) for i, column in enumerate(columns) if f"k{i}" in asked}
+        return array_of(table["name"]), values, values | keys
 
     # ---- provenance -------------------------------------------------------------------------------------------
 

@@ -92,12 +92,12 @@ class ThinkTime:
 
     def _quiet(self, tag: str) -> None:
         pause = threading.Event()
-        while self._spark.sparkContext._jsc is not None and self._others(tag):
+        while not self._stopped() and self._others(tag):
             pause.wait(_LOOK)
 
     def _watch(self, tag: str, done: threading.Event, gave_way: threading.Event) -> None:
         while not done.wait(_LOOK):
-            if self._spark.sparkContext._jsc is None:
+            if self._stopped():
                 return
             if self._others(tag):
                 gave_way.set()
