@@ -18,8 +18,8 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.indexes import Built, build, keys_of
-from bigdebug.spark.sql.keys import literal
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.literals import literal
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.workloads import Workload

@@ -24,12 +24,16 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
+from bigdebug.spark.sql.literals import spelled
 from bigdebug.spark.sql.reading import PlanOperator
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 
 _SPELLED = 32
 """Up to so many files are told apart by an expression, more by a join."""
+
+_UNLISTED = f"CAST(raise_error(concat('bigdebug does not know the file ', {_READ})) AS BIGINT)"
+"""Better no answer than a row under the name of another."""
 
 _LONG = 2**63 - 1
 
@@ -193,33 +197,25 @@ def _numbered_files(catalyst: Catalyst, leaf: Leaf) -> Node:
     frame = catalyst.frame(leaf.node)
     metadata = _metadata(catalyst, leaf.node)
     path, row = metadata.getField("file_path"), metadata.getField("row_index")
+    located = frame.select("*", path.alias(_READ), row.alias(_ROW))
     if len(leaf.files) <= _SPELLED:
-        number = _number(path, list(enumerate(leaf.files)))
-        return catalyst.plan(frame.select("*", _packed(number, row)))
-    numbers = pa.table({_PATH: list(leaf.files), _NUMBER: pa.array(range(len(leaf.files)), pa.int64())})
-    known = catalyst.spark.createDataFrame(numbers)
-    joined = frame.select("*", path.alias(_READ), row.alias(_ROW)).join(F.broadcast(known), F.col(_READ) == F.col(_PATH), "left")
-    number = F.coalesce(F.col(_NUMBER), _unlisted(F.col(_READ)))
+        number = F.expr(_number(list(enumerate(leaf.files))))
+    else:
+        numbers = pa.table({_PATH: list(leaf.files), _NUMBER: pa.array(range(len(leaf.files)), pa.int64())})
+        known = catalyst.spark.createDataFrame(numbers)
+        located = located.join(F.broadcast(known), F.col(_READ) == F.col(_PATH), "left")
+        number = F.expr(f"coalesce({_NUMBER}, {_UNLISTED})")
     columns = [catalyst.column(a) for a in catalyst.items(leaf.node.output())]
-    return catalyst.plan(joined.select(*columns, _packed(number, F.col(_ROW))))
+    return catalyst.plan(located.select(*columns, (F.col(_ROW) + F.shiftleft(number, POSITION_BITS)).alias(_RID)))
 
 
-def _packed(number: Column, row: Column) -> Column:
-    return (row + F.shiftleft(number, POSITION_BITS)).alias(_RID)
-
-
-def _number(path: Column, files: Sequence[tuple[int, str]]) -> Column:
-    """The number of a file, found by halving."""
+def _number(files: Sequence[tuple[int, str]]) -> str:
+    """The number of a file, found by halving, in SQL."""
     if len(files) == 1:
         number, name = files[0]
-        return F.when(path == name, F.lit(number).cast("bigint")).otherwise(_unlisted(path))
+        return f"IF({_READ} = {spelled(name, 'STRING')}, {number}L, {_UNLISTED})"
     middle = len(files) // 2
-    return F.when(path < files[middle][1], _number(path, files[:middle])).otherwise(_number(path, files[middle:]))
-
-
-def _unlisted(path: Column) -> Column:
-    """Better no answer than a row under the name of another."""
-    return F.raise_error(F.concat(F.lit("bigdebug does not know the file "), path)).cast("bigint")
+    return f"IF({_READ} < {spelled(files[middle][1], 'STRING')}, {_number(files[:middle])}, {_number(files[middle:])})"
 
 
 def _pinned(catalyst: Catalyst, node: Node) -> Node:

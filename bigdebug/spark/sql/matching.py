@@ -20,9 +20,10 @@ from bigdebug.errors import BigdebugError, NondeterminismError, UnknownColumnErr
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.keys import all_of, literal
+from bigdebug.spark.sql.keys import all_of
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable
 from bigdebug.trace.shown import shown
+from bigdebug.spark.sql.literals import literal
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
 
