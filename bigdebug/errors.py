@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+_LONGEST = 300
+"""Characters of a value that a message shows."""
+
 
 class BigdebugError(Exception):
     """Root of every error that bigdebug raises on its own account.
@@ -17,9 +20,17 @@ class BigdebugError(Exception):
         self.value = value
         self.remedy = remedy
         self.partial = partial
-        shown = "" if value is None else f" (got {value!r})"
+        shown = "" if value is None else f" (got {_brief(value)})"
         hint = f" {remedy}" if remedy else ""
         super().__init__(f"{what}{shown}.{hint}")
+
+
+def _brief(value: Any) -> str:
+    """Its repr, if that is a line; else as much as tells what it is."""
+    text = repr(value)
+    if "\n" in text:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 class NotCapturedError(BigdebugError):
@@ -71,7 +82,9 @@ class TooLargeError(BigdebugError):
 
 
 class PredicateError(BigdebugError):
-    """A predicate of ``where`` that raised: on which record and line, and what. Its cause is PySpark's own account."""
+    """A predicate of ``where`` that Spark cannot read; or one that raised: on which record and line, and what, with PySpark's own
+    account as its cause.
+    """
 
 
 class ReplayError(BigdebugError):

@@ -196,6 +196,10 @@ class OperatorGraph:
                 remedy=f"The run has the operators {', '.join(map(str, self))}.",
             ) from None
 
+    def __repr__(self) -> str:
+        made = (f"{o}{' of ' if o.parents else ''}{', '.join(f'#{p}' for p in o.parents)}" for o in self)
+        return f"<graph of {len(self):,} operators: {'; '.join(made)}>"
+
     @property
     def sources(self) -> tuple[Operator, ...]:
         return tuple(o for o in self if not o.parents)

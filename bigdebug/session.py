@@ -33,6 +33,7 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.given import names
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
 from bigdebug.trace.shown import shown
@@ -120,13 +121,6 @@ class Capture:
             return {"text/plain": repr(self)}
         shown = self.runs[0].table() if len(self.runs) == 1 else runs_table(self.runs)
         return shown._repr_mimebundle_()
-
-
-def _names(given: Any) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple | set) else (given,)
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"relations and columns are declared by their names, not {shown(given)}")
-    return names
 
 
 def _each(runs: Run | Capture | Iterable[Run]) -> Iterable[Run]:
@@ -260,12 +254,13 @@ class DebugSession:
         ``index``, or strategy "defer", builds, and ``index`` shows the sizes and seconds.
         """
         check_frame(frame, self.spark)
-        workload = Workload(_names(relations), direction, where, partition_by, _names(group_by), _names(sums))
-        self._frames.declare(frame, workload)
-        return workload
+        workload = Workload(names(relations), direction, where, partition_by, names(group_by), names(sums))
+        return self._frames.declare(frame, workload)
 
     def wait_for_indexes(self, timeout: float | None = None) -> bool:
         """Wait until the indexes are built that strategy "defer" builds in think time; False if they are not after ``timeout`` seconds."""
+        if not isinstance(timeout, int | float | None):
+            raise TypeError(f"timeout is a number of seconds, or None for as long as it takes, not {shown(timeout)}")
         return self._frames.think_time.wait(timeout)
 
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
@@ -306,7 +301,10 @@ class DebugSession:
         if isinstance(run, Run) and run in self._recorder.runs:
             return trace_of(self._recorder, run, run.subject)
         if isinstance(run, Run):
-            raise NotCapturedError("This run has been forgotten", value=run.name, remedy="Run the job again under capture.")
+            raise NotCapturedError(
+                "This session does not know this run: it has been forgotten, or is of another session", value=run.name,
+                remedy="Run the job again under capture, or ask the debug session that captured it.",
+            )
         raise NotCapturedError(
             "Lineage is known for DataFrames, RDDs of dbg.context and runs of this session", value=what,
             remedy="Make the RDD with dbg.context (or the sc that %load_ext bigdebug put in place).",

@@ -11,6 +11,9 @@ from bigdebug.trace.shown import plain
 # JupyterLab sets $...$ in HTML as formulas, unless told not to.
 _LITERAL = 'class="tex2jax_ignore mathjax_ignore"'
 
+WIDTH = 100
+"""Characters of a cell that text shows, if nothing else is said."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -21,7 +24,7 @@ class Table:
     notes: Sequence[str] = ()
     caption: str = ""
 
-    def text(self, width: int = 100) -> str:
+    def text(self, width: int = WIDTH) -> str:
         """Columns side by side; a cell longer than ``width`` is cut (0: none is), control characters are shown escaped."""
         cells = [[_cut(plain(c), width) for c in row] for row in (self.header, *self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.header))]

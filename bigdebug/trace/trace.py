@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids
 from bigdebug.trace.counts import sizes
+from bigdebug.trace.given import whole
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
@@ -250,16 +250,6 @@ def not_here(name: Any, known: Collection[str]) -> UnknownOperatorError:
 def all_records(run: Run, operator: int) -> Standing:
     """Every record of an operator that the run saw."""
     return {operator: all_of(run.lineage, operator)}
-
-
-def whole(given: Any, promise: str) -> int:
-    """``given`` as an int, if it is a whole number; else a TypeError that begins with ``promise``."""
-    try:
-        if not isinstance(given, bool):
-            return index(given)
-    except TypeError:
-        pass
-    raise TypeError(f"{promise}, not {shown(given)}")
 
 
 def _rid(given: Any) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pytest
 from pyspark.sql import functions as F
 
@@ -148,9 +151,10 @@ def test_what_does_not_parse_is_said_in_a_sentence(dbg: Any, spark: Any, capfd: 
     frame = spark.range(20).selectExpr("id % 4 k").groupBy("k").count()
     with dbg.capture():
         frame.collect()
-    for condition, told in (("k >", "PARSE_SYNTAX_ERROR"), ("kk > 1", "no such column")):
-        with pytest.raises(UnknownColumnError, match=told):
+    for condition, error, told in (("k >", PredicateError, "PARSE_SYNTAX_ERROR"), ("kk > 1", UnknownColumnError, "no such column")):
+        with pytest.raises(error, match=told) as problem:
             dbg.lineage(frame).where(condition).count()
+        assert problem.value.__suppress_context__  # PySpark's own account shows the query that we made of the user's
     assert "QueryContextLogger" not in "".join(capfd.readouterr())
 
 
@@ -201,3 +205,92 @@ def test_a_store_is_a_directory_of_this_machine(store: str, spark: Any) -> None:
 def test_rids_are_partitioned_by_one_column(dbg: Any, spark: Any) -> None:
     with pytest.raises(TypeError, match="partition_by is the name of one column"):
         dbg.declare(spark.range(3), relations="range", partition_by=["id"])
+
+
+QUESTIONS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda trace: trace.show("x"), TypeError, "the number of rows to show is a whole one, not 'x'"),
+    (lambda trace: trace.show(-1), ValueError, "the number of rows to show is a whole one from 0 on, not -1"),
+    (lambda trace: trace.show(1, "x"), TypeError, "the number of characters that a cell is cut to is a whole one, not 'x'"),
+    (lambda trace: trace.take(-1), ValueError, "the number of rows to take is a whole one from 0 on, not -1"),
+    (lambda trace: trace.cells(3), TypeError, "relations and columns are given by their names, not 3"),
+    (lambda trace: trace.cells("totl"), UnknownColumnError, r"got 'totl'\). The columns are k, text, total"),
+    (lambda trace: trace.grouped(), UnknownColumnError, "The columns are k, text, total"),
+    (lambda trace: trace.grouped("k", sums=3), TypeError, "relations and columns are given by their names, not 3"),
+    (lambda trace: trace.grouped("k", sums="text"), UnknownColumnError, "text is of type string, and sums are of numbers"),
+    (lambda trace: trace.where({3: 1}).count(), TypeError, "relations and columns are given by their names, not 3"),
+]
+
+
+@pytest.mark.parametrize(("ask", "error", "told"), QUESTIONS)
+def test_what_is_no_question(ask: Callable[[Any], Any], error: type[Exception], told: str, dbg: Any, spark: Any) -> None:
+    trace = dbg.lineage(spark.range(9).selectExpr("id % 3 k", "string(id % 3) text", "id total"))
+    with pytest.raises(error, match=told):
+        ask(trace)
+
+
+def test_names_of_columns_are_what_the_session_takes_them_for(dbg: Any, spark: Any) -> None:
+    frame = spark.range(6).selectExpr("id % 2 k", "id Total")
+    trace = dbg.lineage(frame)
+    assert trace.where({"K": 1, "TOTAL": 3}).count() == 1
+    assert trace.grouped("K", sums="total").columns.tolist() == ["k", "count", "sum(Total)"]
+    assert set(trace.cells("TOTAL")) == {"range"}
+    assert len(dbg.violations(frame, "K -> total")) == 2
+    declared = dbg.declare(frame.groupBy("k").count(), relations="RANGE", partition_by="ID", group_by="Id", sums=["iD"])
+    assert (declared.partition_by, declared.group_by, declared.sums) == ("id", ("id",), ("id",))
+    assert str(declared) == "declared: both to RANGE for each id, by id with sums of id"
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        for ask in (lambda: trace.where({"K": 1}).count(), lambda: dbg.violations(frame, "K -> Total")):
+            with pytest.raises(UnknownColumnError, match="no such column here"):
+                ask()
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_columns_that_differ_in_case_alone(dbg: Any, spark: Any) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        trace = dbg.lineage(spark.createDataFrame([(1, 2)], "a int, A int").selectExpr("a + A s", "A"))
+        trace.where("s = 3").count()
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert [tuple(row) for row in trace.cells("s")["createDataFrame"].collect()] == [(1, 2)]
+
+
+def test_messages_are_short(dbg: Any, spark: Any) -> None:
+    wide = spark.range(1).selectExpr(*(f"id c{i}" for i in range(200)))
+    with pytest.raises(UnknownColumnError, match="c19 and 180 more") as problem:
+        dbg.lineage(wide).where("x > 1").count()
+    assert len(str(problem.value)) < 200
+    with pytest.raises(UnknownColumnError, match=r"The nearest are c199, c\d+, c\d+\."):
+        dbg.lineage(wide).where("c1999 > 1").count()
+    with pytest.raises(NotCapturedError, match=r"got a DataFrame\)"):
+        dbg.lineage(pd.DataFrame({"a": range(100)}))
+    found = dbg.violations(spark.createDataFrame([("a" * 5000, 1), ("a" * 5000, 2)], "a string, b int"), "a -> b")
+    assert len(repr(found[0])) < 2100
+
+
+def test_a_query_that_reads_nothing_has_no_relation(dbg: Any, spark: Any) -> None:
+    with pytest.raises(UnknownOperatorError, match=r"got 'LocalRelation'\). It reads "):
+        dbg.declare(spark.sql("select 1 x"), relations="LocalRelation")
+
+
+def test_a_run_of_another_session(dbg: Any, spark: Any) -> None:
+    other = bigdebug.attach(spark.newSession())
+    try:
+        with other.capture() as run:
+            other.spark.range(3).collect()
+        with pytest.raises(NotCapturedError, match="is of another session"):
+            dbg.lineage(run)
+    finally:
+        other.detach()
+
+
+def test_think_time_is_waited_for_in_seconds(dbg: Any) -> None:
+    with pytest.raises(TypeError, match="timeout is a number of seconds"):
+        dbg.wait_for_indexes("x")
+
+
+def test_the_graph_of_a_run_is_shown(dbg: Any, spark: Any) -> None:
+    graph = dbg.lineage(spark.range(3).selectExpr("id + 1 i")).run.graph
+    assert re.fullmatch(r"<graph of 2 operators: Range#\d+ range.*; Project#\d+.* of #\d+>", repr(graph))

@@ -177,7 +177,7 @@ def test_what_cannot_be_declared(dbg: Any, spark: Any, views: None) -> None:
     frame = spark.sql(SQL)
     with pytest.raises(UnknownOperatorError, match=r"no such relation .*'line'.*lines"):
         dbg.declare(frame, "line")
-    with pytest.raises(UnknownColumnError, match=r"lines has no such column .*mod.*mode"):
+    with pytest.raises(UnknownColumnError, match=r"no such column in lines .*mod.*mode"):
         dbg.declare(frame, "lines", partition_by="mod")
     with pytest.raises(UnknownColumnError, match="no such column"):
         dbg.declare(frame, "lines", where="weight > 1")

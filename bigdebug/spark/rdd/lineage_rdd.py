@@ -17,12 +17,13 @@ from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.trace.given import whole, width
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
-from bigdebug.trace.trace import Standing, Trace, all_records, whole
+from bigdebug.trace.trace import Standing, Trace, all_records
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
@@ -122,7 +123,7 @@ class LineageRDD(Trace, RDD[Any]):
 
     def show(self, n: int = 20, truncate: int | bool = 100) -> None:
         """Print the first ``n`` records with where they came from, cut to ``truncate`` characters (0 or False: not)."""
-        print(self.table(n).text(100 if truncate is True else int(truncate)))  # noqa: T201 (as PySpark's show does)
+        print(self.table(n).text(width(truncate)))  # noqa: T201 (as PySpark's show does)
 
     def table(self, n: int = 20) -> Table:
         """The first ``n`` records as a table that displays as text and as escaped HTML."""

@@ -47,6 +47,11 @@ class Catalyst:
         self._expressions = catalyst.expressions
         self._optimizer = catalyst.optimizer
 
+    @property
+    def minds_case(self) -> bool:
+        """Whether names that differ in case are different names."""
+        return bool(self.jsession.sessionState().conf().caseSensitiveAnalysis())
+
     # ---- collections ------------------------------------------------------------------------------------------
 
     def items(self, seq: Any) -> list[Any]:

@@ -11,8 +11,10 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.called import called, remedy
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_decisions
+from bigdebug.spark.sql.kinds import is_number
 from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.rows import Rows
@@ -57,11 +59,15 @@ class ChosenRows(Rows):
         A job; none if ``dbg.declare(df, relations=..., group_by=columns, sums=...)`` announced it (Smoke 4.2).
         """
         operator = self._one_source("grouped()")
-        sums = (sums,) if isinstance(sums, str) else tuple(sums)
-        there = [a.name() for a in self.run.questions.catalyst.items(self._columns(operator))]
-        if not columns or any(name not in there for name in (*columns, *sums)):
-            strange = next((name for name in (*columns, *sums) if name not in there), None)
-            raise UnknownColumnError("grouped() takes columns of these rows", value=strange, remedy=f"They have {', '.join(there)}.")
+        users = self.run.questions.users
+        kinds = [(a.name(), a.dataType().sql()) for a in users.items(self._columns(operator))]
+        there = [name for name, _ in kinds]
+        columns, sums = called(users, columns, there), called(users, sums, there)
+        if not columns:
+            raise UnknownColumnError("grouped() takes columns of these rows, and none is given", remedy=remedy(there))
+        for name, kind in kinds:
+            if name in sums and not is_number(kind):
+                raise UnknownColumnError(f"{name} is of type {kind.lower()}, and sums are of numbers", remedy="Sum a numeric column.")
         base, known = self._pushed(operator) or (self, None)
         found = None
         if known is not None and (names := base._above(operator)) is not None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from bigdebug.errors import UnknownColumnError
+from bigdebug.errors import PredicateError, UnknownColumnError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
@@ -209,7 +209,7 @@ class Declared:
         try:
             plan = filtered(self._users, steps.operator(leaf).node, condition)
             return plan.condition() if plan.nodeName() == "Filter" else None  # else hidden columns are asked
-        except UnknownColumnError:
+        except (UnknownColumnError, PredicateError):
             return None
 
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from bigdebug.errors import UnknownColumnError
+from bigdebug.spark.sql.called import called
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.chosen import quoted
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
@@ -41,7 +42,7 @@ class Dependency:
     right: tuple[str, ...]
 
     @classmethod
-    def read(cls, text: str, columns: Sequence[str]) -> Dependency:
+    def read(cls, text: str, users: Catalyst, columns: Sequence[str]) -> Dependency:
         """From ``"zip, state -> city"``; a name in backticks may hold anything.
 
         Raises UnknownColumnError for what is no column or several, ValueError for what is no dependency, TypeError for what is no text.
@@ -52,21 +53,12 @@ class Dependency:
         form = "".join(mark or "n" for mark, *_ in pieces)
         if not _FORM.fullmatch(form):
             raise ValueError(f"a dependency is written 'A, B -> C', not {text!r}; a name with a comma or an arrow in it stands in backticks")
-        names = [_only(within.replace("``", "`") or plain.strip(), columns) for mark, within, plain in pieces if not mark]
+        names = called(users, [within.replace("``", "`") or plain.strip() for mark, within, plain in pieces if not mark], columns)
         at = form.partition("->")[0].count("n")
-        return cls(tuple(names[:at]), tuple(names[at:]))
+        return cls(names[:at], names[at:])
 
     def __str__(self) -> str:
         return f"{', '.join(self.left)} -> {', '.join(self.right)}"
-
-
-def _only(name: str, columns: Sequence[str]) -> str:
-    found = [column for column in columns if column == name]
-    if len(found) == 1:
-        return name
-    if found:
-        raise UnknownColumnError("Several columns have this name", value=name, remedy="Rename them first: df.toDF(...).")
-    raise UnknownColumnError("The rows have no such column", value=name, remedy=f"They have {', '.join(columns)}.")
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class Violation:
     rows: LineageFrame
 
     def __repr__(self) -> str:
-        return f"<{self.dependency} violated by {self.value!r}: {self.alternatives} values>"
+        return f"<{self.dependency} violated by {shown(self.value)}: {self.alternatives} values>"
 
 
 class Violations(Sequence[Violation]):
@@ -128,7 +120,7 @@ def violations(recorder: FrameRecorder, frame: DataFrame, texts: Sequence[str], 
     """
     if form not in FORMS:
         raise ValueError(f"form is one of {', '.join(FORMS)}, not {form!r}")
-    dependencies = [Dependency.read(text, frame.columns) for text in texts]
+    dependencies = [Dependency.read(text, recorder.users, frame.columns) for text in texts]
     if not dependencies:
         raise ValueError("violations() takes dependencies, as 'zip -> city'")
     found = _indexed if form == "ug" else _counted

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from pyspark import RDD
 from pyspark.sql import DataFrame
 
-from bigdebug.errors import UnknownColumnError, UnknownOperatorError, UnknownRecordError
-from bigdebug.spark.sql.chosen import ChosenRows, quoted
+from bigdebug.errors import UnknownOperatorError, UnknownRecordError
+from bigdebug.spark.sql.called import called
+from bigdebug.spark.sql.chosen import ChosenRows
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.far import together
@@ -20,9 +20,10 @@ from bigdebug.spark.sql.renaming import renamed
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found
 from bigdebug.spark.sql.walks import step, walk
+from bigdebug.trace.given import whole
 from bigdebug.trace.names import Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
-from bigdebug.trace.trace import not_here, whole
+from bigdebug.trace.trace import not_here
 
 
 class LineageFrame(ChosenRows):
@@ -209,14 +210,12 @@ class LineageFrame(ChosenRows):
     def cells(self, column: str) -> dict[str, DataFrame]:
         """The cells that a column's values in these rows are computed from: of each input the rows, in the columns that count."""
         known = self._column_origins()
-        if column not in known:
-            near = get_close_matches(column, known, 3) or list(known)
-            raise UnknownColumnError("There is no such column here", value=column, remedy=f"It knows {', '.join(near)}.")
+        [meant] = called(self.run.questions.users, column, known)
         back = self.goBackAll()
-        wanted: dict[str, list[str]] = {}
-        for source, name in sorted(known[column]):
-            wanted.setdefault(source, []).append(name)
-        return {source: back._occurrence(source).toDF().select(*map(quoted, names)) for source, names in wanted.items()}
+        wanted: dict[str, set[str]] = {}
+        for source, name in sorted(known[meant]):
+            wanted.setdefault(source, set()).add(name)
+        return {source: back._occurrence(source)._frame(names) for source, names in wanted.items()}
 
     def _occurrence(self, name: str) -> LineageFrame:
         here = [source for source, known in self.run.input_names().items() if known == name]

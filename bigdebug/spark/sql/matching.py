@@ -16,14 +16,15 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from bigdebug.errors import BigdebugError, NondeterminismError, UnknownColumnError, UnknownRecordError
+from bigdebug.errors import BigdebugError, NondeterminismError, PredicateError, UnknownColumnError, UnknownRecordError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.called import called, remedy
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import all_of
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable
-from bigdebug.trace.shown import shown
 from bigdebug.spark.sql.literals import literal
+from bigdebug.trace.shown import shown
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta, type(None))
 
@@ -39,7 +40,7 @@ def matching(
     frame = users.frame(plan)
     known = users.items(columns)
     if isinstance(condition, Row | Mapping):
-        pairs = _pairs(known, condition)
+        pairs = _pairs(users, known, condition)
         settled = _settled(pairs, deciding)
         found = _equal(users, frame, settled)
         if len(settled) < len(pairs) and (not settled or unheard(found.limit(2), "count") > 1):
@@ -70,13 +71,16 @@ def matching(
 
 
 def filtered(catalyst: Catalyst, plan: Node, condition: Column | str, known: Sequence[Expr] | None = None) -> Node:
-    """The rows of ``plan`` for which a condition holds. Raises UnknownColumnError, and names the columns that are ``known``."""
+    """The rows of ``plan`` for which a condition holds.
+
+    Raises UnknownColumnError, and names the columns that are ``known``; PredicateError for what Spark cannot read.
+    """
     try:
         with unlogged():
             return catalyst.plan(catalyst.frame(plan).filter(condition))
     except AnalysisException as problem:
         names = [a.name() for a in (catalyst.items(plan.output()) if known is None else known)]
-        raise _misunderstood(problem, condition, names) from problem
+        raise _misunderstood(problem, condition, names) from None
 
 
 def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row], schema: StructType) -> Node:
@@ -145,23 +149,15 @@ def _settled(pairs: Sequence[tuple[Expr, Any]], deciding: Callable[[Sequence[Exp
     return found
 
 
-def _pairs(known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:
+def _pairs(users: Catalyst, known: list[Expr], row: Any) -> list[tuple[Expr, Any]]:
     if isinstance(row, Row) and len(row) == len(known) and list(getattr(row, "__fields__", [])) == [a.name() for a in known]:
         return list(zip(known, row))  # names may repeat
     values = row.asDict() if isinstance(row, Row) and hasattr(row, "__fields__") else row
-    by_name = {a.name(): a for a in known}
+    names = [a.name() for a in known]
     if not isinstance(values, Mapping):
-        raise UnknownColumnError(f"A row without names has {len(values)} values", value=row, remedy=f"The columns are {', '.join(by_name)}.")
-    strange = [name for name in values if name not in by_name]
-    if strange:
-        raise UnknownColumnError("The query has no such column", value=strange[0], remedy=f"It has {', '.join(by_name)}.")
-    if len(by_name) < len(known):
-        names = [a.name() for a in known]
-        if repeated := [name for name in values if names.count(name) > 1]:
-            raise UnknownColumnError(
-                "Several columns have this name", value=repeated[0], remedy="Give a Row of the result with all its columns, or rename them.",
-            )
-    return [(by_name[name], value) for name, value in values.items()]
+        raise UnknownColumnError(f"A row without names has {len(values)} values", value=row, remedy=remedy(names))
+    by_name = dict(zip(names, known))
+    return [(by_name[name], value) for name, value in zip(called(users, tuple(values), names), values.values())]
 
 
 @contextmanager
@@ -181,6 +177,6 @@ def unlogged() -> Iterator[None]:
 def _misunderstood(problem: AnalysisException, condition: Any, names: list[str]) -> BigdebugError:
     missing = (problem.getMessageParameters() or {}).get("objectName", "").strip("`")
     if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN") and missing:
-        return UnknownColumnError("There is no such column here", value=missing, remedy=f"The columns are {', '.join(names)}.")
+        return UnknownColumnError("There is no such column here", value=missing, remedy=remedy(names, missing))
     first = str(problem).strip().split("\n", 1)[0].rstrip(".")
-    return UnknownColumnError(f"where({shown(condition)}) cannot be understood here: {first}", remedy=f"The columns are {', '.join(names)}.")
+    return PredicateError(f"where({shown(condition)}) cannot be understood here: {first}", remedy=remedy(names))

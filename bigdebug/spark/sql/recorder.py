@@ -82,7 +82,7 @@ class FrameRecorder:
         self.runs: tuple[FrameRun, ...] = ()
         self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug frames")
         self._program = program
-        self._users = Catalyst(spark)
+        self.users = Catalyst(spark)
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
@@ -143,17 +143,20 @@ class FrameRecorder:
             self.crossing,
         )
 
-    def declare(self, frame: Any, workload: Workload) -> None:
-        """From here on indexes of a DataFrame hold what ``workload`` says. Raises an error of ours if it cannot be asked."""
-        run = self.asked(frame)
-        workload.check(self._users, run.questions.leaves)
+    def declare(self, frame: Any, workload: Workload) -> Workload:
+        """From here on indexes of a DataFrame hold what ``workload`` says: it is given with columns called as they are.
+
+        Raises an error of ours if it cannot be asked.
+        """
+        workload = workload.checked(self.users, self.asked(frame).questions.leaves)
         with self._alone:
             for known in [known for known in self._workloads if same_query(known, frame)]:
                 del self._workloads[known]
             self._workloads[frame] = workload
             for run in self.runs:
                 if same_query(run.frame, frame):
-                    run.questions.declared = Declared(workload, self._users)
+                    run.questions.declared = Declared(workload, self.users)
+        return workload
 
     def forget(self, run: FrameRun) -> None:
         with self._alone:
@@ -172,10 +175,10 @@ class FrameRecorder:
         """
         try:
             stands_in = stand_in(
-                self._users, lambda: Catalyst(self.spark, conditions.result(PATIENCE).jsession), action.name, action.frame, inject,
+                self.users, lambda: Catalyst(self.spark, conditions.result(PATIENCE).jsession), action.name, action.frame, inject,
             )
         except Exception as trouble:  # the user's job comes first
-            if is_users(self._users, action.frame, trouble, action.name in WHOLE):
+            if is_users(self.users, action.frame, trouble, action.name in WHOLE):
                 raise
             expected = isinstance(trouble, (Py4JError, PySparkException) if inject else (Py4JError, PySparkException, BigdebugError))
             level = logging.INFO if expected else logging.WARNING
@@ -207,13 +210,13 @@ class FrameRecorder:
         questions = Questions(self.spark, frame, conditions, self.crossing.given, executed)
         with self._alone:
             workload = next((workload for known, workload in self._workloads.items() if same_query(known, frame)), None)
-        questions.declared = None if workload is None else Declared(workload, self._users)
+        questions.declared = None if workload is None else Declared(workload, self.users)
         return questions
 
     def _conditions(self, frame: Any, began: float | None = None) -> Conditions:
         """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it."""
         planned = None if began is None else planned_at(frame, began)
-        stamps = stamps_of(self._users, Catalyst.plan(frame), planned)
+        stamps = stamps_of(self.users, Catalyst.plan(frame), planned)
         return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values())), stamps)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far, together
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.trace.given import number, width
 from bigdebug.trace.names import NOTHING, Names
 from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
-from bigdebug.trace.trace import whole
 
 _RID = "__bigdebug_rid"
 
@@ -124,10 +124,15 @@ class Rows:
 
         Lazy itself, once the trace has been followed.
         """
+        return self._frame(None)
+
+    def _frame(self, columns: Collection[str] | None) -> DataFrame:
+        """The rows, in some columns of the operator; in all, if None."""
         operator = self._one_source("toDF()")
         plan, _ = self._rows(operator)
         catalyst = self.run.questions.users
-        frame = catalyst.frame(plan).select(*(catalyst.column(a) for a in catalyst.items(self._columns(operator))))
+        chosen = [a for a in catalyst.items(self._columns(operator)) if columns is None or a.name() in columns]
+        frame = catalyst.frame(plan).select(*map(catalyst.column, chosen))
         leaf = self.run.questions.leaves.get(operator)
         # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
         made: DataFrame = unheard(frame, "localCheckpoint", eager=False) if leaf is not None and leaf.counts else frame
@@ -144,7 +149,7 @@ class Rows:
             return found
 
     def take(self, num: int) -> list[Row]:
-        found: list[Row] = unheard(self.toDF(), "take", whole(num, "the number of rows to take is a whole one"))
+        found: list[Row] = unheard(self.toDF(), "take", number(num, "rows to take"))
         return found
 
     def toPandas(self) -> Any:
@@ -169,10 +174,11 @@ class Rows:
 
     def show(self, n: int = 20, truncate: int | bool = 100) -> None:
         """Print the first ``n`` rows with where they came from, cut to ``truncate`` characters (0 or False: not)."""
-        print(self.table(n).text(100 if truncate is True else int(truncate)))  # noqa: T201 (as PySpark's show does)
+        print(self.table(n).text(width(truncate)))  # noqa: T201 (as PySpark's show does)
 
     def table(self, n: int = 20) -> Table:
         """The first ``n`` rows as a table that displays as text and as escaped HTML; at several inputs, how many rows of each."""
+        n = number(n, "rows to show")
         if not self._at_one:
             return self._overview()
         frame, origins = self._located(n)

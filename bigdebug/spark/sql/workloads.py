@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
 
 from pyspark.sql import Column
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError
+from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.kinds import equal_by_bits, is_number
 from bigdebug.spark.sql.leaves import Leaf
@@ -30,8 +30,10 @@ class Workload:
     group_by: tuple[str, ...] = ()
     sums: tuple[str, ...] = ()
 
-    def check(self, catalyst: Catalyst, leaves: Mapping[int, Leaf]) -> None:
-        """Raise an error of ours, TypeError or ValueError for what cannot be asked of a query with these sources."""
+    def checked(self, catalyst: Catalyst, leaves: Mapping[int, Leaf]) -> Workload:
+        """The same, with columns called as they are. An error of ours, TypeError or ValueError if a query with these sources cannot
+        be asked that.
+        """
         if self.direction not in DIRECTIONS:
             raise ValueError(f"direction is one of {', '.join(DIRECTIONS)}, not {self.direction!r}")
         if self.where is not None and not isinstance(self.where, str | Column):
@@ -41,25 +43,28 @@ class Workload:
         known = {name for leaf in leaves.values() for name in (leaf.dataset, leaf.name)}
         for name in self.relations:
             if not self.goals(leaves, [name]):
-                raise UnknownOperatorError("The query reads no such relation", value=name, remedy=f"It reads {', '.join(_near(name, known))}.")
+                near = get_close_matches(name, known, 3) or sorted(known)
+                raise UnknownOperatorError(
+                    "The query reads no such relation", value=name, remedy=f"It reads {', '.join(near)}." if near else "It reads none.",
+                )
         if self.sums and not self.group_by:
             raise ValueError("sums are of the groups that group_by names, and it names none")
         if not self.pushed:
-            return
+            return self
         if len(self.relations) != 1 or self.direction == "forward":
             raise ValueError("where, partition_by and group_by are about rows of one relation that are traced back to: relations='lineitem'")
         for leaf in (leaves[at] for at in self.goals(leaves)):
             kinds = {a.name(): a.dataType().sql() for a in catalyst.items(leaf.node.output())}
-            for name in filter(None, (self.partition_by, *self.group_by, *self.sums)):
-                if name not in kinds:
-                    raise UnknownColumnError(f"{leaf.name} has no such column", value=name, remedy=f"It has {', '.join(_near(name, kinds))}.")
-            for name in filter(None, (self.partition_by, *self.group_by)):
+            parted, by, sums = (
+                called(catalyst, given, kinds, f"in {leaf.name}") for given in (self.partition_by or (), self.group_by, self.sums)
+            )
+            for name in (*parted, *by):
                 if not equal_by_bits(kinds[name]):
                     raise UnknownColumnError(
                         f"{leaf.name}.{name} is of type {kinds[name].lower()}, and indexes tell numbers, text and dates apart by their bits",
                         remedy="Declare a column of integers, decimals, text, booleans, dates or timestamps.",
                     )
-            for name in self.sums:
+            for name in sums:
                 if not is_number(kinds[name]):
                     raise UnknownColumnError(
                         f"{leaf.name}.{name} is of type {kinds[name].lower()}, and sums are of numbers", remedy="Declare a numeric column.",
@@ -68,6 +73,7 @@ class Workload:
                 plan = filtered(catalyst, leaf.node, self.where)
                 if not plan.deterministic() or catalyst.asks_clock(plan):
                     raise ValueError(f"where is a condition that holds for the same rows each time, not {shown(self.where)}")
+        return replace(self, partition_by=next(iter(parted), None), group_by=by, sums=sums)
 
     @property
     def pushed(self) -> bool:
@@ -86,8 +92,5 @@ class Workload:
 
     def __str__(self) -> str:
         said = f"{self.direction} to {', '.join(self.relations) or 'all relations'}{self.of_rows()}"
-        return f"declared: {said}" + (f", by {', '.join(self.group_by)}" if self.group_by else "")
-
-
-def _near(name: Any, known: Collection[str]) -> list[str]:
-    return get_close_matches(str(name), known, 3) or sorted(known)
+        totals = f" with sums of {', '.join(self.sums)}" if self.sums else ""
+        return f"declared: {said}" + (f", by {', '.join(self.group_by)}{totals}" if self.group_by else "")
