@@ -20,9 +20,10 @@ def restored(views: Mapping[str, Any]) -> None:
         frame.createOrReplaceTempView(name)
 
 
-def check(dbg: DebugSession, sql: str, views: Mapping[str, Any], rows: Iterable[Any]) -> None:
-    """See that each of ``rows`` comes out of its lineage alone."""
+def check(dbg: DebugSession, sql: str, views: Mapping[str, Any], rows: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """See that each of ``rows`` comes out of its lineage alone; gives them with it."""
     restored(views)
+    checked = []
     frame = dbg.spark.sql(sql)
     for row in rows if dbg.lineage(frame).inputs else ():
         lineage = dbg.lineage(frame).where(row).goBackAll()
@@ -32,3 +33,5 @@ def check(dbg: DebugSession, sql: str, views: Mapping[str, Any], rows: Iterable[
         finally:
             restored(views)
         assert row in again, f"{row} is not among {again[:10]}"
+        checked.append((row, lineage))
+    return checked

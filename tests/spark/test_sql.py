@@ -33,10 +33,8 @@ def test_a_row_comes_out_of_its_lineage(sql: str, dbg: Any, views: dict[str, Any
     assert frame.schema == dbg.spark.sql(sql).schema
     distinct = [row for i, row in enumerate(rows) if row not in rows[:i]]
     chosen = random.Random(len(sql)).sample(distinct, min(1, len(distinct)))
-    check(dbg, sql, views, chosen)
-    for row in chosen:
-        lineage = dbg.lineage(frame).where(row).goBackAll() if dbg.lineage(frame).inputs else None
-        for name in (lineage.inputs if lineage is not None else ()):
+    for row, lineage in check(dbg, sql, views, chosen):
+        for name in lineage.inputs:
             if lineage[name].count():
                 assert row in lineage[name].goNextAll().collect()
 
