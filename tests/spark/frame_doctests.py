@@ -27,7 +27,11 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
 
 def outcome() -> dict[str, Any]:
     """How many examples were tried, what those that failed said, and how many runs were made of their actions."""
-    spark = SparkSession.builder.master("local[4]").appName("doctests").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    settings = {
+        "spark.ui.enabled": False, "spark.ui.showConsoleProgress": False, "spark.python.unix.domain.socket.enabled": True,
+        "spark.sql.shuffle.partitions": 4,
+    }
+    spark = SparkSession.builder.master("local[4]").appName("doctests").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     dbg = bigdebug.attach(spark)
     dbg.context.setCaptureLineage(True)
