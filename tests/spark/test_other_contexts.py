@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import bigdebug
 
 conf = SparkConf().setMaster("local[2]").setAppName("other").set("spark.ui.enabled", "false").set("spark.log.level", "OFF")
+conf.set("spark.python.unix.domain.socket.enabled", "true")  # halves the time of a small job
 plain = SparkContext(conf=conf, {arguments})
 dbg = bigdebug.attach(SparkSession(plain))
 

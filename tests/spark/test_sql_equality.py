@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -170,3 +171,41 @@ def test_a_row_of_many_columns(dbg: Any, spark: Any) -> None:
     wide = spark.range(3).select("id", *((F.col("id") * i).alias(f"c{i}") for i in range(300)))
     row = wide.collect()[1]
     assert [r.id for r in dbg.lineage(wide).where(row).goBackAll().collect()] == [1]
+
+
+VALUES = [
+    ("k", 1, True), ("k", 1.0, True), ("k", True, True), ("k", Decimal("1.00"), True), ("k", 1.5, False), ("k", 2**40, False),
+    ("k", float("nan"), False), ("b", -128, True), ("b", 128, False), ("b", -129, False), ("l", -(2**63), True), ("l", 2**63, False),
+    ("p", Decimal("1.01"), True), ("p", 1.01, True), ("p", Decimal("1.010"), True), ("p", Decimal("1.005"), False), ("p", 10**12, False),
+    ("z", 0, True), ("f", 0.5, True), ("f", Decimal("0.5"), True), ("f", Decimal("1e-50"), False), ("f", 1, False), ("d", date(1500, 2, 28), True),
+    ("d", datetime(1500, 2, 28), True), ("d", datetime(1500, 2, 28, 1), False), ("d", "1500-02-28", True),
+    ("t", datetime(2026, 1, 1, 1, 2, 3, 4), True), ("t", datetime(2026, 1, 1), False), ("s", "it's \\n \U0001f600", True), ("s", "it's", False),
+    ("y", b"\x00'", True), ("y", b"", False), ("i", timedelta(days=-1, microseconds=1), True), ("i", timedelta(0), False),
+    ("n", None, True), ("k", None, False),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "there"), VALUES)
+def test_a_value_is_found_where_it_is_equal(column: str, value: Any, there: bool, dbg: Any, spark: Any, kinds: Any) -> None:
+    assert dbg.lineage(kinds).where({column: value}).count() == there
+
+
+@pytest.fixture(scope="module")
+def kinds(spark: Any) -> Any:
+    row = (
+        1, -128, -(2**63), Decimal("1.01"), Decimal(0), 0.5, date(1500, 2, 28), datetime(2026, 1, 1, 1, 2, 3, 4),
+        "it's \\n \U0001f600", bytearray(b"\x00'"), timedelta(days=-1, microseconds=1), None,
+    )
+    types = ("int", "tinyint", "bigint", "decimal(10,2)", "decimal(2,2)", "float", "date", "timestamp", "string", "binary",
+             "interval day to second", "int")
+    return spark.createDataFrame([row], ", ".join(f"{name} {kind}" for name, kind in zip("kblpzfdtsyin", types, strict=True)))
+
+
+def test_the_text_of_a_literal_does_not_hang_on_settings(dbg: Any, spark: Any, kinds: Any) -> None:
+    for setting in ("spark.sql.parser.escapedStringLiterals", "spark.sql.ansi.enforceReservedKeywords", "spark.sql.ansi.doubleQuotedIdentifiers"):
+        spark.conf.set(setting, "true")
+        try:
+            for column, value, there in VALUES:
+                assert dbg.lineage(kinds).where({column: value}).count() == there, (setting, column, value)
+        finally:
+            spark.conf.unset(setting)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date
-from decimal import Decimal
+from datetime import date, datetime, time
+from decimal import Context, Decimal
 from typing import Any
 
 from pyspark.sql.types import DataType
 
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "BIGINT"})
+WHOLE = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
+"""Types of whole numbers, and how many bits of them are not the sign."""
 
-_PYTHON = {**dict.fromkeys(_WHOLE, int), "DECIMAL": Decimal, "STRING": str, "BOOLEAN": bool, "DATE": date}
+_PYTHON = {**dict.fromkeys(WHOLE, int), "DECIMAL": Decimal, "STRING": str, "BOOLEAN": bool, "DATE": date}
 """Types whose values Python compares as Spark does, and the Python type of those. Text that is collated has a longer name."""
 
 _BITS = {*_PYTHON, "TIMESTAMP", "TIMESTAMP_NTZ"}
@@ -19,6 +20,9 @@ _FLOATING = ("FLOAT", "DOUBLE")
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """How far two sums of the same floating point numbers, in other orders, are taken to be apart."""
+
+_EXACTLY = Context(prec=2000)
+"""Rounds no number that is not longer than a line."""
 
 _INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
 
@@ -33,7 +37,7 @@ def _head(kind: str) -> str:
 
 
 def is_number(kind: str) -> bool:
-    return _head(kind) in {*_WHOLE, "DECIMAL", *_FLOATING}
+    return _head(kind) in {*WHOLE, "DECIMAL", *_FLOATING}
 
 
 def is_floating(kind: str) -> bool:
@@ -58,6 +62,22 @@ def equal_in_python(kind: str) -> bool:
 def is_of(kind: str, value: Any) -> bool:
     """Whether a value of Python's is compared with those of a type as Spark would: 1 == True, and Spark would cast '1'."""
     return value is None or type(value) is _PYTHON.get(_head(kind))
+
+
+def has(kind: str, value: Any) -> bool:
+    """Whether a column of a type may hold what equals a value of Python's. A cast would round, or wrap around, to what does not."""
+    if isinstance(value, datetime):
+        return kind != "DATE" or value.time() == time.min
+    if not isinstance(value, int | float | Decimal) or _head(kind) not in (*WHOLE, "DECIMAL"):
+        return True
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite():
+        return False
+    if kind in WHOLE:
+        return number == int(number) and -(1 << WHOLE[kind]) <= number < 1 << WHOLE[kind]
+    precision, scale = map(int, kind.removeprefix("DECIMAL(").removesuffix(")").split(","))
+    digits = number.normalize(_EXACTLY)
+    return not number or (-int(digits.as_tuple().exponent) <= scale and digits.adjusted() < precision - scale)
 
 
 def is_comparable(kind: str) -> bool:

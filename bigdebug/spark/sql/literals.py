@@ -9,10 +9,12 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from bigdebug.spark.sql.kinds import has, is_floating
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-_WHOLE = {"TINYINT": ("Y", 7), "SMALLINT": ("S", 15), "INT": ("", 31), "BIGINT": ("L", 63)}
-"""By type, what marks its literals, and how many bits of them are not the sign."""
+_MARKS = {"TINYINT": "Y", "SMALLINT": "S", "INT": "", "BIGINT": "L"}
+"""What marks the literals of types of whole numbers."""
 
 
 def literal(value: Any, kind: str) -> Column:
@@ -26,10 +28,10 @@ def spelled(value: Any, kind: str) -> str:
     PySpark's own literals go through Java's calendar, in which days before 1582 are others, and through the zones of process and
     session, which a time without a zone has nothing to do with, and in which an hour of autumn is there twice.
     """
-    if isinstance(value, int) and not isinstance(value, bool) and kind in _WHOLE:
-        mark, bits = _WHOLE[kind]
-        if -(1 << bits) <= value < 1 << bits:
-            return f"{value}{mark}"
+    if isinstance(value, int) and not isinstance(value, bool) and kind in _MARKS and has(kind, value):
+        return f"{value}{_MARKS[kind]}"
+    if isinstance(value, int | Decimal) and not isinstance(value, bool) and is_floating(kind):
+        value = float(value)  # Spark reads no decimals of more than 38 digits
     if isinstance(value, datetime) and kind == "TIMESTAMP":
         return f"timestamp_micros({(value.astimezone(timezone.utc) - _EPOCH) // timedelta(microseconds=1)}L)"
     plain, of = _plain(value)

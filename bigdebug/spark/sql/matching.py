@@ -22,7 +22,7 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called, remedy
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import all_of
-from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable
+from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, has, is_comparable
 from bigdebug.spark.sql.literals import literal
 from bigdebug.trace.shown import shown
 
@@ -100,7 +100,7 @@ def _equal(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
         if isinstance(value, _SIMPLE):
             if isinstance(value, str) and not kind.startswith(("STRING", "CHAR", "VARCHAR")):
                 _check_castable(catalyst, value, column.name(), kind)
-            simple.append(catalyst.column(column).eqNullSafe(literal(value, kind)))
+            simple.append(catalyst.column(column).eqNullSafe(literal(value, kind)) if has(kind, value) else F.lit(False))
         elif not is_comparable(kind):
             raise UnknownColumnError(
                 f"Spark compares no values like those of {column.name()}, of type {kind.lower()}",

@@ -32,7 +32,7 @@ from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.spark.sql.walks import traced, walk
-from bigdebug.trace.names import Names
+from bigdebug.trace.names import NOTHING, Names
 
 _T = TypeVar("_T")
 
@@ -206,12 +206,13 @@ class Questions:
 
     def sources(self, start: Found, others: frozenset[int], goals: frozenset[int]) -> Found:
         """The records of the sources ``goals`` that records of some levels were made of, and what a query that reads a
-        relation twice needs besides."""
+        relation twice needs besides: that is found for all sources at once, and given."""
         steps, absences = self.steps(others), self._absences(others)
         if not absences.possible:
             return walk(steps, start, goals, ahead=False)
         visited, found = traced(steps, start)
-        return {at: names for at, names in absences.completed(visited, found).items() if at in goals}
+        completed = absences.completed(visited, found)
+        return {at: completed.get(at, NOTHING) for at in self.leaves}
 
     @cached_property
     def by_steps(self) -> bool:

@@ -10,7 +10,9 @@ from bigdebug.trace.names import Names
 
 
 class Ways:
-    """The ways back from some records to ``sources``, or to what stands between. Each is gone once.
+    """The ways back from some records to ``sources``, or to what stands between; ``go`` may find more than it is sent for.
+
+    Each is gone once.
 
     Who asks about one source mostly asks about that alone, and who asks about another will about the others: these come along.
     """
@@ -27,8 +29,9 @@ class Ways:
         if missing and missing <= self._sources and self._gone & self._sources:
             missing = self._sources - self._gone
         if missing:
-            self._found.update(self._go(missing))
-            self._gone |= missing
+            more = self._go(missing)
+            self._found.update(more)
+            self._gone |= missing | more.keys()
         return {level: names for level, names in self._found.items() if level in goals}
 
 
