@@ -25,9 +25,10 @@ settings.register_profile("dev", deadline=None, suppress_health_check=[HealthChe
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
-# Half of the time of a JVM that lives for minutes goes into compiling well what then runs a few times: compile it quickly. Spark hands
-# this to each JVM that it starts, those of programs and notebooks that tests run included.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+# Half of the time of a JVM that lives for minutes goes into compiling well what then runs a few times: compile it quickly. What thousands
+# of queries compile fills the 48 MB that are kept for such code, and was swept out and compiled again all the time. Spark hands this to
+# each JVM that it starts, those of programs and notebooks that tests run included.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
