@@ -184,6 +184,15 @@ class Catalyst:
         """A rule of Spark's optimizer, which is an object."""
         return getattr(getattr(self._optimizer, f"{name}$"), "MODULE$")
 
+    def becomes_join(self, expression: Expr) -> bool:
+        """Whether Spark makes joins of the subqueries of an expression that say whether there are rows."""
+        return bool(self._expressions.SubqueryExpression.hasInOrCorrelatedExistsSubquery(expression))
+
+    @property
+    def exists_has_condition(self) -> bool:
+        """Whether the rule that makes a join of an EXISTS asks for its condition: that of 4.0 does, also where there is none."""
+        return str(self.spark.version).startswith("4.0.")
+
     @cached_property
     def inline_ctes(self) -> Any:
         """The rule that puts the plan of a CTE in the place of each reference."""

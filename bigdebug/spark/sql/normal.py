@@ -29,6 +29,9 @@ _RULES = (
     "RewriteLateralSubquery",
 )
 
+_CONDITION = 3
+"""Which argument of EXISTS its condition is."""
+
 _ROUNDS = 20
 """Each goes one subquery deeper; nobody nests so many."""
 
@@ -61,11 +64,26 @@ class _Normal:
                 plan = rule.apply(plan)
                 if name == "PullupCorrelatedPredicates":
                     self.domains |= domains_of(self._catalyst, plan)
+                    plan = self._conditioned(plan) if self._catalyst.exists_has_condition else plan
             if plan.fastEquals(before):
                 return plan
         raise UntraceableError(
             "Subqueries are nested too deeply to be traced", remedy="Write the inner ones as views of their own."
         )
+
+    def _conditioned(self, plan: Node) -> Node:
+        """With a condition, if only that it holds, in each EXISTS of which a join will be made: beside those that are correlated."""
+        c = self._catalyst
+        if plan.subqueriesAll().isEmpty():
+            return plan
+        plan = with_inputs(c, plan, self._conditioned)
+
+        def conditioned(expression: Expr) -> Expr:
+            if expression.nodeName() != "Exists" or not expression.joinCond().isEmpty():
+                return expression
+            return c.changed(expression, {_CONDITION: c.seq([c.literal(True, "boolean")])})
+
+        return with_expressions(c, plan, lambda e: from_below(c, e, conditioned) if c.becomes_join(e) else e)
 
     def _inner(self, plan: Node) -> Node:
         """With subqueries that ask subqueries in normal form: the rules look at one depth at a time."""
