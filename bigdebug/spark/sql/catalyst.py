@@ -190,8 +190,8 @@ class Catalyst:
 
     @property
     def exists_has_condition(self) -> bool:
-        """Whether the rule that makes a join of an EXISTS asks for its condition: that of 4.0 does, also where there is none."""
-        return str(self.spark.version).startswith("4.0.")
+        """Whether the rule that makes a join of an EXISTS asks for its condition: up to 4.1 it does, also where there is none."""
+        return str(self.spark.version).startswith(("4.0.", "4.1."))
 
     @cached_property
     def inline_ctes(self) -> Any:
