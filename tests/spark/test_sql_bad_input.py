@@ -271,7 +271,7 @@ def test_messages_are_short(dbg: Any, spark: Any) -> None:
 
 
 def test_a_query_that_reads_nothing_has_no_relation(dbg: Any, spark: Any) -> None:
-    with pytest.raises(UnknownOperatorError, match=r"got 'LocalRelation'\). It reads "):
+    with pytest.raises(UnknownOperatorError, match=r"got 'LocalRelation'\)\. It reads none\."):
         dbg.declare(spark.sql("select 1 x"), relations="LocalRelation")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from bigdebug.errors import UnknownColumnError
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.kinds import is_number
 from bigdebug.trace.given import names
 
 _LISTED = 20
@@ -30,6 +31,15 @@ def called(users: Catalyst, given: Any, known: Iterable[str], place: str = "here
             raise UnknownColumnError("Several columns have this name", value=name, remedy="Rename them first: df.toDF(...).")
         found.append(meant[0])
     return tuple(found)
+
+
+def check_sums(kinds: Mapping[str, str], wanted: Iterable[str], place: str = "") -> None:
+    """Raise UnknownColumnError for a column that has no sums; ``kinds`` are the types, ``place`` stands before the name."""
+    for name in wanted:
+        if not is_number(kinds[name]):
+            raise UnknownColumnError(
+                f"{place}{name} is of type {kinds[name].lower()}, and sums are of numbers", remedy="Name a numeric column.",
+            )
 
 
 def remedy(columns: Sequence[str], name: str = "") -> str:

@@ -11,10 +11,9 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.called import called, remedy
+from bigdebug.spark.sql.called import called, check_sums, remedy
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_decisions
-from bigdebug.spark.sql.kinds import is_number
 from bigdebug.spark.sql.matching import equal_rows, matching
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.rows import Rows
@@ -61,13 +60,11 @@ class ChosenRows(Rows):
         operator = self._one_source("grouped()")
         users = self.run.questions.users
         kinds = [(a.name(), a.dataType().sql()) for a in users.items(self._columns(operator))]
-        there = [name for name, _ in kinds]
+        there = [name for name, _ in kinds]  # names may repeat
         columns, sums = called(users, columns, there), called(users, sums, there)
         if not columns:
             raise UnknownColumnError("grouped() takes columns of these rows, and none is given", remedy=remedy(there))
-        for name, kind in kinds:
-            if name in sums and not is_number(kind):
-                raise UnknownColumnError(f"{name} is of type {kind.lower()}, and sums are of numbers", remedy="Sum a numeric column.")
+        check_sums(dict(kinds), sums)
         base, known = self._pushed(operator) or (self, None)
         found = None
         if known is not None and (names := base._above(operator)) is not None:

@@ -11,12 +11,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.literals import spelled
+from bigdebug.spark.sql.literals import sql_of
 
 _T = TypeVar("_T")
 
 _SPELLED = 50
-"""Up to so many keys of several columns are spelled out in a condition; more are joined."""
+"""Up to so many keys of several columns are sql_of out in a condition; more are joined."""
 
 _LISTED = 10_000
 _LISTED_BYTES = 1 << 20
@@ -34,7 +34,7 @@ def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Se
     if len(parts) == len(listed) == 1:
         return _where(catalyst, plan, dict(zip(names, parts)), listed)
     if len(fields[0]) <= _SPELLED and len(listed) == len(parts):
-        rows = [[f"{name} <=> {spelled(v, kind)}" for v, name, kind in zip(row, names, kinds)] for row in _rows(fields)]
+        rows = [[f"{name} <=> {sql_of(v, kind)}" for v, name, kind in zip(row, names, kinds)] for row in _rows(fields)]
         any_of = by_halves("({} OR {})".format, [_all_of(row) for row in rows])
         return _where(catalyst, plan, dict(zip(names, parts)), [*listed, any_of])
     plan = _where(catalyst, plan, dict(zip(names, parts)), listed) if listed else plan
@@ -71,7 +71,7 @@ def _rows(fields: Sequence[pa.Array]) -> list[tuple[Any, ...]]:
 
 def _listed(name: str, values: pa.Array, kind: str) -> str:
     present = values.drop_null()
-    found = f"{name} IN ({', '.join(spelled(v, kind) for v in present.to_pylist())})"
+    found = f"{name} IN ({', '.join(sql_of(v, kind) for v in present.to_pylist())})"
     if len(present) == len(values):
         return found
     return f"({name} IS NULL OR {found})" if len(present) else f"{name} IS NULL"

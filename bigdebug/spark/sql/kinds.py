@@ -68,13 +68,15 @@ def has(kind: str, value: Any) -> bool:
     """Whether a column of a type may hold what equals a value of Python's. A cast would round, or wrap around, to what does not."""
     if isinstance(value, datetime):
         return kind != "DATE" or value.time() == time.min
+    if kind in WHOLE and isinstance(value, int):
+        return -(1 << WHOLE[kind]) <= value < 1 << WHOLE[kind]
     if not isinstance(value, int | float | Decimal) or _head(kind) not in (*WHOLE, "DECIMAL"):
         return True
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         return False
     if kind in WHOLE:
-        return number == int(number) and -(1 << WHOLE[kind]) <= number < 1 << WHOLE[kind]
+        return number == int(number) and has(kind, int(number))
     precision, scale = map(int, kind.removeprefix("DECIMAL(").removesuffix(")").split(","))
     digits = number.normalize(_EXACTLY)
     return not number or (-int(digits.as_tuple().exponent) <= scale and digits.adjusted() < precision - scale)

@@ -24,7 +24,7 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
-from bigdebug.spark.sql.literals import spelled
+from bigdebug.spark.sql.literals import sql_of
 from bigdebug.spark.sql.reading import PlanOperator
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
@@ -213,9 +213,9 @@ def _number(files: Sequence[tuple[int, str]]) -> str:
     """The number of a file, found by halving, in SQL."""
     if len(files) == 1:
         number, name = files[0]
-        return f"IF({_READ} = {spelled(name, 'STRING')}, {number}L, {_UNLISTED})"
+        return f"IF({_READ} = {sql_of(name, 'STRING')}, {number}L, {_UNLISTED})"
     middle = len(files) // 2
-    return f"IF({_READ} < {spelled(files[middle][1], 'STRING')}, {_number(files[:middle])}, {_number(files[middle:])})"
+    return f"IF({_READ} < {sql_of(files[middle][1], 'STRING')}, {_number(files[:middle])}, {_number(files[middle:])})"
 
 
 def _pinned(catalyst: Catalyst, node: Node) -> Node:

@@ -19,10 +19,10 @@ _MARKS = {"TINYINT": "Y", "SMALLINT": "S", "INT": "", "BIGINT": "L"}
 
 def literal(value: Any, kind: str) -> Column:
     """A value as Spark has it in a column of a type."""
-    return F.expr(spelled(value, kind))
+    return F.expr(sql_of(value, kind))
 
 
-def spelled(value: Any, kind: str) -> str:
+def sql_of(value: Any, kind: str) -> str:
     """The SQL of a value as Spark has it in a column of a type, whatever the settings of the session.
 
     PySpark's own literals go through Java's calendar, in which days before 1582 are others, and through the zones of process and

@@ -10,11 +10,10 @@ from bigdebug.trace.names import Names
 
 
 class Ways:
-    """The ways back from some records to ``sources``, or to what stands between; ``go`` may find more than it is sent for.
-
-    Each is gone once.
+    """The ways back from some records to ``sources``, or to what stands between, each gone once.
 
     Who asks about one source mostly asks about that alone, and who asks about another will about the others: these come along.
+    ``go`` may find more than it is sent for.
     """
 
     def __init__(self, go: Callable[[frozenset[int]], Found], sources: frozenset[int]) -> None:

@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from pyspark.sql import Column
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError
-from bigdebug.spark.sql.called import called
+from bigdebug.spark.sql.called import called, check_sums
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.kinds import equal_by_bits, is_number
+from bigdebug.spark.sql.kinds import equal_by_bits
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.trace.shown import shown
@@ -64,11 +64,7 @@ class Workload:
                         f"{leaf.name}.{name} is of type {kinds[name].lower()}, and indexes tell numbers, text and dates apart by their bits",
                         remedy="Declare a column of integers, decimals, text, booleans, dates or timestamps.",
                     )
-            for name in sums:
-                if not is_number(kinds[name]):
-                    raise UnknownColumnError(
-                        f"{leaf.name}.{name} is of type {kinds[name].lower()}, and sums are of numbers", remedy="Declare a numeric column.",
-                    )
+            check_sums(kinds, sums, f"{leaf.name}.")
             if self.where is not None:
                 plan = filtered(catalyst, leaf.node, self.where)
                 if not plan.deterministic() or catalyst.asks_clock(plan):
