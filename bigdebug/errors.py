@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bigdebug.shown import shown
+
 _LONGEST = 300
 """Characters of a value that a message shows."""
 
@@ -20,14 +22,14 @@ class BigdebugError(Exception):
         self.value = value
         self.remedy = remedy
         self.partial = partial
-        shown = "" if value is None else f" (got {_brief(value)})"
+        got = "" if value is None else f" (got {_brief(value)})"
         hint = f" {remedy}" if remedy else ""
-        super().__init__(f"{what}{shown}.{hint}")
+        super().__init__(f"{what}{got}.{hint}")
 
 
 def _brief(value: Any) -> str:
-    """Its repr, if that is a line; else as much as tells what it is."""
-    text = repr(value)
+    """The value, if that is a line; else as much as tells what it is."""
+    text = shown(value)
     if "\n" in text:
         return f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
+from bigdebug.shown import shown
 from bigdebug.spark.attachment import (
     check_frame,
     check_session,
@@ -36,7 +37,6 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.trace.given import names
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
-from bigdebug.trace.shown import shown
 from bigdebug.trace.table import Table
 
 STRATEGIES = ("auto", "inject", "defer", "lazy")

@@ -54,6 +54,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.python.unix.domain.socket.enabled", "true")  # halves the time of a small job
+        .config("spark.python.daemon.module", "tests.daemon")  # on the path from ROOT, above
         .config("spark.sql.shuffle.partitions", "3")
         # Thousands of queries pass through one session, and Spark remembers a thousand of them with all their numbers.
         .config("spark.driver.memory", "3g")

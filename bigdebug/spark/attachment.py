@@ -15,13 +15,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.errors import NotCapturedError
+from bigdebug.shown import shown
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
 from bigdebug.spark.sql import actions
 from bigdebug.spark.sql.lineage_frame import lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
-from bigdebug.trace.shown import shown
 
 # A property in PySpark 4.0, a cached_property in 4.3.
 _plain_rdd: Any = DataFrame.__dict__["rdd"]

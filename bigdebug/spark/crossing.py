@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import NondeterminismError, UnknownOperatorError, UntraceableError
+from bigdebug.shown import shown
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
@@ -27,7 +28,6 @@ from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.places import rids_of
-from bigdebug.trace.shown import shown
 
 _REMEMBERED = 500
 """DataFrames made of RDDs; each keeps its RDD, and what Spark has of it, from being cleaned up."""

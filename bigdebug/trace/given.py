@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from bigdebug.trace.shown import shown
+from bigdebug.shown import shown
 from bigdebug.trace.table import WIDTH
 
 

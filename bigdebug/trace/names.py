@@ -44,6 +44,11 @@ def merged(names: Names, more: Names) -> Names:
     return distinct(pa.chunked_array([names, more.cast(names.type)]))
 
 
+def or_none(names: Names) -> Names:
+    """The names, and NULL: that of no record."""
+    return pa.concat_arrays([names, pa.nulls(1, names.type)])
+
+
 def places(names: Names, wanted: Names) -> Codes:
     """Where in ``names`` those stand that are ``wanted``, ascending."""
     if not len(wanted) or not len(names):

@@ -10,10 +10,10 @@ from typing import Any
 
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
+from bigdebug.shown import counted
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
-from bigdebug.trace.shown import counted
 from bigdebug.trace.table import Table
 
 

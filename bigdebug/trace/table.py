@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bigdebug.trace.shown import plain
+from bigdebug.shown import plain
 
 # JupyterLab sets $...$ in HTML as formulas, unless told not to.
 _LITERAL = 'class="tex2jax_ignore mathjax_ignore"'

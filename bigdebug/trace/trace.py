@@ -12,12 +12,12 @@ from pyroaring import BitMap64
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.graph import Operator
 from bigdebug.model import NO_RIDS, Origin, Rids
+from bigdebug.shown import counted, shown
 from bigdebug.trace.counts import sizes
 from bigdebug.trace.given import whole
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
-from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.walk import all_of, walk
 
 Standing = Mapping[int, Places]

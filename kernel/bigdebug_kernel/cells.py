@@ -17,7 +17,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.inputtransformer2 import cell_magic
 
-from bigdebug.trace.shown import plain
+from bigdebug.shown import plain
 
 _FIRST = re.compile(r"%%lineage(?:[ \t]+(?P<line>.*))?\s*$")
 

@@ -14,7 +14,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
 from bigdebug.errors import BigdebugError, PredicateError, UnknownColumnError, UnknownOperatorError
-from bigdebug.trace.shown import plain
+from bigdebug.shown import plain
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,18 @@ def replaced(views: Mapping[str, Any], lineage: Any) -> None:
 def restored(views: Mapping[str, Any]) -> None:
     for name, frame in views.items():
         frame.createOrReplaceTempView(name)
+
+
+def check_whole(dbg: DebugSession, sql: str, views: Mapping[str, Any]) -> None:
+    """See that all rows come out of the lineage of all of them."""
+    restored(views)
+    frame = dbg.spark.sql(sql)
+    try:
+        replaced(views, dbg.lineage(frame).goBackAll())
+        again = dbg.spark.sql(sql).collect()
+    finally:
+        restored(views)
+    assert Counter(again) == Counter(frame.collect())
 
 
 def check(dbg: DebugSession, sql: str, views: Mapping[str, Any], rows: Iterable[Any]) -> list[tuple[Any, Any]]:

@@ -121,6 +121,14 @@ def test_an_index_knows_that_nothing_is_made_of_what_removes(dbg: Any, spark: An
     assert {name: trace.collect() for name, trace in ahead.items()} == {"kept": [Row(id=0)], "gone": []}
 
 
+def test_an_index_of_what_nothing_was_made_of(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1,)], "id int").createOrReplaceTempView("few")
+    frame = spark.sql("select id, n from few left join (select id % 2 + 7 k, count(*) n from range(4) group by 1) on id = k")
+    dbg.index(frame)
+    back = dbg.lineage(frame).goBackAll()
+    assert {name: back[name].count() for name in back.inputs} == {"few": 1, "range": 0}
+
+
 def test_an_index_holds_what_only_some_rows_depend_on(dbg: Any, spark: Any) -> None:
     spark.range(3).createOrReplaceTempView("some")
     spark.range(5, 7).createOrReplaceTempView("two")

@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
 import pandas as pd
 import pytest
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 import bigdebug
@@ -20,6 +22,7 @@ from bigdebug.errors import (
     PredicateError,
     UnknownColumnError,
     UnknownOperatorError,
+    UnknownRecordError,
     UntraceableError,
 )
 
@@ -173,14 +176,68 @@ def test_names_with_dots(dbg: Any, spark: Any) -> None:
 
 
 def test_values_that_spark_does_not_compare(dbg: Any, spark: Any) -> None:
-    frame = spark.sql("select id, map('k', id) m, array(map('k', id)) ms, parse_json('1') v from range(3)")
+    frame = spark.sql("select id, map('k', id, 'j', 0) m, array(map('k', id)) ms, parse_json('1') v, cast(null as map<int, int>) none from range(3)")
     row = frame.collect()[1]
-    with pytest.raises(UnknownColumnError, match="Spark compares no values like those of m"):
-        dbg.lineage(frame).where(row).count()
     with pytest.raises(UnknownColumnError, match="Spark compares no values like those of ms"):
-        dbg.lineage(frame).where({"ms": row.ms}).count()
+        dbg.lineage(frame).where(row).count()
+    for condition, found in (({"m": {"j": 0, "k": 2}}, 1), ({"m": None}, 0), ({"none": None, "v": None}, 0), ({"none": None}, 3)):
+        assert dbg.lineage(frame).where(condition).count() == found
     with pytest.raises(UntraceableError, match=r"map_entries"):
         dbg.lineage(spark.sql("select map('k', id % 2) m, count(*) n from range(4) group by 1")).where("n = 2").goBackAll().count()
+
+
+@pytest.mark.parametrize(("column", "value"), [
+    ("day", 20240101), ("day", True), ("day", b"x"), ("day", timedelta(1)), ("day", "x"), ("tags", "x"), ("tags", 1), ("tags", {"a": 1}),
+    ("id", b"xx"), ("id", date(2024, 1, 1)), ("id", [1]), ("id", {"a": 1}), ("id", object), ("ts", True), ("ts", "x"), ("s", ("a",)), ("flag", "x"),
+])
+def test_a_value_of_another_type(column: str, value: Any, dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select 1 id, date'2024-01-01' day, array('x') tags, timestamp'2024-01-01 00:00:00' ts, struct(1 a, 2 b) s, true flag")
+    with pytest.raises(UnknownColumnError, match=f"^{column} is of type .* is no such value. Give a value of that type.$"):
+        dbg.lineage(frame).where({column: value}).count()
+
+
+def test_a_row_that_a_trace_does_not_name(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, None), (2, 1)], "id int, parent int").createOrReplaceTempView("people")
+    people = dbg.lineage(spark.sql("select c.id, p.id pid from people c join people p on c.parent = p.id")).goBackAll()["people"]
+    assert people.where(Row(id=1, parent=None)).count() == people.where(Row(id=2, parent=1)).count() == 1
+    with pytest.raises(UnknownRecordError, match=r"^This trace names no row Row\(id=3, parent=1\)"):
+        people.where(Row(id=3, parent=1)).count()
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("condition", ["SQL", "Column", "UDF"])
+def test_a_condition_that_spark_cannot_compute_on_a_record(condition: Any, captured: bool, dbg: Any, spark: Any, capfd: Any) -> None:
+    frame = spark.createDataFrame([("1",), ("x",)], "s string")
+    given = {"SQL": "cast(s as int) > 5", "Column": F.col("s").cast("int") > 5, "UDF": F.udf(lambda s: int(s) > 5, "boolean")("s")}
+    if captured:
+        with dbg.capture():
+            frame.collect()
+    for trace in (dbg.lineage(frame), dbg.lineage(frame).goBackAll()):
+        with pytest.raises(PredicateError, match=r"cannot be computed on all of these rows: .*try_cast, or choose with a function of a Row\."):
+            trace.where(given[condition]).count()
+    assert "QueryContextLogger" not in "".join(capfd.readouterr())
+
+
+def test_a_message_runs_no_query_and_no_code_of_the_users(dbg: Any, spark: Any) -> None:
+    class Mine:
+        def __repr__(self) -> str:
+            raise KeyError("mine")
+
+    spark.conf.set("spark.sql.repl.eagerEval.enabled", "true")
+    try:
+        with pytest.raises(UnknownOperatorError, match=r"got DataFrame\[x: bigint\]"):
+            dbg.lineage(spark.range(3)).forward_to(spark.range(4).selectExpr("id * 2 x"))
+    finally:
+        spark.conf.unset("spark.sql.repl.eagerEval.enabled")
+    with pytest.raises(NotCapturedError, match=r"got <Mine whose repr raised KeyError>"):
+        dbg.lineage(Mine())
+
+
+def test_names_that_differ_in_case(dbg: Any, spark: Any) -> None:
+    trace = dbg.lineage(spark.createDataFrame([(1, 2)], "id int, ID int"))
+    for ask in (lambda: trace.where({"id": 1}).count(), lambda: trace.grouped("ID")):
+        with pytest.raises(UnknownColumnError, match="Several columns have this name"):
+            ask()
 
 
 def test_a_capture_without_actions(dbg: Any, spark: Any) -> None:

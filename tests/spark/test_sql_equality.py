@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from enum import IntEnum
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -157,7 +160,7 @@ def test_months_are_numbers(indexed: bool, dbg: Any, spark: Any) -> None:
 
 
 def test_a_value_that_is_none_of_the_columns(dbg: Any, zeros: Any) -> None:
-    with pytest.raises(UnknownColumnError, match="id is of type int, and this text is no such value"):
+    with pytest.raises(UnknownColumnError, match="id is of type int, and 'x' is no such value"):
         dbg.lineage(zeros).where({"id": "x"}).count()
     assert dbg.lineage(zeros).where({"id": "6"}).count() == 1
 
@@ -173,6 +176,10 @@ def test_a_row_of_many_columns(dbg: Any, spark: Any) -> None:
     assert [r.id for r in dbg.lineage(wide).where(row).goBackAll().collect()] == [1]
 
 
+class Level(IntEnum):
+    ONE = 1
+
+
 VALUES = [
     ("k", 1, True), ("k", 1.0, True), ("k", True, True), ("k", Decimal("1.00"), True), ("k", 1.5, False), ("k", 2**40, False),
     ("k", float("nan"), False), ("b", -128, True), ("b", 128, False), ("b", -129, False), ("l", -(2**63), True), ("l", 2**63, False),
@@ -181,7 +188,10 @@ VALUES = [
     ("d", datetime(1500, 2, 28), True), ("d", datetime(1500, 2, 28, 1), False), ("d", "1500-02-28", True),
     ("t", datetime(2026, 1, 1, 1, 2, 3, 4), True), ("t", datetime(2026, 1, 1), False), ("s", "it's \\n \U0001f600", True), ("s", "it's", False),
     ("y", b"\x00'", True), ("y", b"", False), ("i", timedelta(days=-1, microseconds=1), True), ("i", timedelta(0), False),
-    ("n", None, True), ("k", None, False),
+    ("n", None, True), ("k", None, False), ("k", np.int64(1), True), ("k", np.float64(1.0), True), ("k", np.float64(1.5), False),
+    ("k", pd.NA, False), ("n", pd.NaT, True), ("f", np.float32(0.5), True), ("f", np.float64("nan"), False), ("o", np.bool_(True), True),
+    ("o", 1, True), ("o", 2, False), ("t", pd.Timestamp("2026-01-01 01:02:03.000004"), True), ("t", np.datetime64("2026-01-01"), False),
+    ("i", np.timedelta64(1, "D"), False), ("i", pd.Timedelta(days=-1, microseconds=1), True), ("s", np.str_("x"), False), ("k", Level.ONE, True),
 ]
 
 
@@ -194,11 +204,11 @@ def test_a_value_is_found_where_it_is_equal(column: str, value: Any, there: bool
 def kinds(spark: Any) -> Any:
     row = (
         1, -128, -(2**63), Decimal("1.01"), Decimal(0), 0.5, date(1500, 2, 28), datetime(2026, 1, 1, 1, 2, 3, 4),
-        "it's \\n \U0001f600", bytearray(b"\x00'"), timedelta(days=-1, microseconds=1), None,
+        "it's \\n \U0001f600", bytearray(b"\x00'"), timedelta(days=-1, microseconds=1), None, True,
     )
     types = ("int", "tinyint", "bigint", "decimal(10,2)", "decimal(2,2)", "float", "date", "timestamp", "string", "binary",
-             "interval day to second", "int")
-    return spark.createDataFrame([row], ", ".join(f"{name} {kind}" for name, kind in zip("kblpzfdtsyin", types, strict=True)))
+             "interval day to second", "int", "boolean")
+    return spark.createDataFrame([row], ", ".join(f"{name} {kind}" for name, kind in zip("kblpzfdtsyino", types, strict=True)))
 
 
 def test_the_text_of_a_literal_does_not_hang_on_settings(dbg: Any, spark: Any, kinds: Any) -> None:
@@ -208,3 +218,39 @@ def test_the_text_of_a_literal_does_not_hang_on_settings(dbg: Any, spark: Any, k
             assert dbg.lineage(kinds).where({column: value for column, value, there in VALUES if there}).count() == 1, setting
         finally:
             spark.conf.unset(setting)
+
+
+@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Europe/Berlin"])
+@pytest.mark.parametrize("day", [datetime(9999, 12, 31, 23, 59, 59), datetime(1, 1, 1)])
+def test_the_first_and_the_last_times_that_there_are(day: datetime, zone: str, dbg: Any, spark: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        frame = spark.sql("select timestamp'9999-12-31 23:59:59' t union all select timestamp'0001-01-01 00:00:00'")
+        assert dbg.lineage(frame).where({"t": day}).count() == 1
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("key", [
+    "date_add(date'2024-01-15', 6650000 * cast(id as int))", "cast(unhex(concat('ff4', id)) as string)", "1e3BD * cast(id as int)",
+])
+def test_keys_that_python_or_sql_has_no_values_for(key: str, dbg: Any, spark: Any) -> None:
+    """A day of the year 20231, text that is no UTF-8, a decimal of a negative scale."""
+    spark.conf.set("spark.sql.legacy.allowNegativeScaleOfDecimal", "true")
+    try:
+        frame = spark.sql(f"select {key} k, sum(id) s from range(3) group by 1")
+        assert [row.id for row in dbg.lineage(frame).where("s = 1").goBackAll().collect()] == [1]
+        pairs = spark.sql(f"select {key} k, id % 2 p, sum(id) s from range(3) group by 1, 2")
+        assert [row.id for row in dbg.lineage(pairs).where("s = 1").goBackAll().collect()] == [1]
+    finally:
+        spark.conf.unset("spark.sql.legacy.allowNegativeScaleOfDecimal")
+
+
+def test_groups_are_ordered_whatever_they_are(dbg: Any, spark: Any) -> None:
+    trace = dbg.lineage(spark.createDataFrame([(3, (2, 4)), (1, (2, 3)), (1, (2, 3))], "count int, s struct<a: int, b: int>"))
+    assert trace.grouped("count").to_numpy().tolist() == [[1, 2], [3, 1]]
+    assert trace.grouped("s").to_numpy().tolist() == [[{"a": 2, "b": 3}, 2], [{"a": 2, "b": 4}, 1]]

@@ -370,3 +370,16 @@ def test_text_of_a_bounded_length_keeps_its_type(dbg: Any, spark: Any) -> None:
     finally:
         spark.conf.unset("spark.sql.preserveCharVarcharTypeInfo")
         spark.sql("drop table if exists bounded")
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_condition_on_the_file_is_asked_of_the_file(captured: bool, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    spark.range(10).repartition(2).write.parquet(str(tmp_path / "two"))
+    frame = spark.read.parquet(str(tmp_path / "two"))
+    if captured:
+        with dbg.capture():
+            frame.collect()
+    first = min(frame.inputFiles()).rsplit("/", 1)[1]
+    expected = frame.where(F.input_file_name().endswith(first)).count()
+    assert 0 < expected < 10
+    assert dbg.lineage(frame).where(f"input_file_name() like '%{first}'").count() == expected

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bigdebug.errors import UntraceableError
-from tests.spark.oracle import check, restored
+from tests.spark.oracle import check, check_whole, restored
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,9 @@ select t.id, l.m from t, lateral (select max(u.x) m from u where u.x < t.b) l
 select t.id, l.x from t, lateral (select w.id x from w where w.id < t.b order by x limit 1) l
 select t.id, l.x, l.c from t left join lateral (select x, count(*) c from u where u.x < t.b group by x) l
 select id, (select sum(b) from s i where i.k < o.k) x from s o
+select id, exists (select 1 from u where u.x = t.b) a, exists (select 1 from w) b from t
+select id from t where exists (select 1 from u where u.x = t.b) and exists (select 1 from w)
+select k, count(*) n from s a where not exists (select 1 from s b where b.nxt = a.id) group by k
 """.strip().splitlines()
 
 
@@ -54,6 +57,7 @@ def test_all_rows_come_out_of_their_lineage(sql: str, dbg: Any, views: dict[str,
     rows = dbg.spark.sql(sql).collect()
     assert Counter(dbg.lineage(dbg.spark.sql(sql)).collect()) == Counter(rows)
     check(dbg, sql, views, rows)
+    check_whole(dbg, sql, views)
 
 
 @pytest.mark.parametrize("sql", [

@@ -15,6 +15,7 @@ LONGEST = 700
 
 # Lowest first. A module may import what stands on lower floors; on its own floor, only its own unit.
 FLOORS = [
+    {"shown"},
     {"errors"},
     {"model"},
     {"graph", "store"},
@@ -40,7 +41,7 @@ OWNER = {
 
 # Agents travel to executors where nothing else is installed; so does what they import.
 EXECUTOR_PACKAGES = sys.stdlib_module_names | {"numpy", "pyarrow"}
-EXECUTOR_UNITS = {"agents", "store", "errors", "model"}
+EXECUTOR_UNITS = {"agents", "store", "errors", "model", "shown"}
 AT_ONCE = {unit: EXECUTOR_PACKAGES | {"bigdebug"} for unit in EXECUTOR_UNITS - {"agents"}} | {"bigdebug": sys.stdlib_module_names}
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bigdebug.trace.shown import LONGEST, shown
+from bigdebug.shown import LONGEST, shown
 
 leaves = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text(max_size=8)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bigdebug.trace.shown import LONGEST, counted, plain, shown
+from bigdebug.shown import LONGEST, counted, plain, shown
 
 # What a terminal obeys, what hides or reorders text, what HTML and formulas mean, and half a character.
 nasty = st.text(

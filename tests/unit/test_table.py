@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bigdebug.trace.shown import plain
+from bigdebug.shown import plain
 from bigdebug.trace.table import Table
 
 nasty = st.text(

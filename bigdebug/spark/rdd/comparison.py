@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.agents.likeness import likeness
-from bigdebug.trace.shown import shown
+from bigdebug.shown import shown
 from bigdebug.trace.table import Table
 
 

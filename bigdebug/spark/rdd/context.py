@@ -9,12 +9,12 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from bigdebug.shown import shown
 from bigdebug.spark.jobs import worker_python
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.sources import adopt_source
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.shown import shown
 
 
 class LineageContext(SparkContext):

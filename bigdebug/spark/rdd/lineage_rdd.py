@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
+from bigdebug.shown import counted, shown
 from bigdebug.spark.jobs import own_python
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.rdd.arranged import serializers
@@ -21,7 +22,6 @@ from bigdebug.trace.given import whole, width
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
-from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import Standing, Trace, all_records
 

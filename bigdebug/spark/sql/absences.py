@@ -26,7 +26,7 @@ from bigdebug.spark.sql.parts import Parts
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.walks import traced
-from bigdebug.trace.names import NOTHING, Names, distinct, merged, places
+from bigdebug.trace.names import NOTHING, Names, distinct, merged, or_none, places
 
 
 class Absences:
@@ -88,7 +88,7 @@ class Absences:
             plan = extended.plan
             for name in extended.names:
                 if name.level in held and name.level in self._leaves:
-                    plan = restricted(self._catalyst, plan, [name.column], [self._held(name.level, visited, found)])
+                    plan = restricted(self._catalyst, plan, [name.column], [or_none(self._held(name.level, visited, found))])
             table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in extended.names})
             mask = self._mask(table, [name.level for name in extended.names if name.level in held], visited, found)
             kept = table.filter(pa.array(mask))
@@ -99,7 +99,10 @@ class Absences:
         known = self._naming.with_matched(join.id).association(self._operators[level])
         counted = self._operators[level].name in ("Window", "Limit") or level in self._steps.subqueries
         # A row that is not there is told by what it would have been made of, not by what would be in it.
-        groups = None if counted or not known.parts else visited[level].flatten()[: len(known.parts)]
+        names = visited[level]
+        if isinstance(names, Far):
+            raise _too_large()
+        groups = None if counted or not known.parts or names is None else names.flatten()[: len(known.parts)]
         plan = known.plan if groups is None else restricted(self._catalyst, known.plan, known.parts, groups)
         table = self._catalyst.table(plan, {f"n{name.level}": name.column for name in known.names})
         right = {operator.id for operator in join.inputs[1]}
@@ -132,8 +135,12 @@ class Absences:
 def _near(found: Found) -> Found:
     """The names, if the driver has them all."""
     if any(isinstance(names, Far) for names in found.values()):
-        raise TooLargeError(
-            "A row depends on what is not there, or on all of a group, and the driver does not take so many rows",
-            remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
-        )
+        raise _too_large()
     return found
+
+
+def _too_large() -> TooLargeError:
+    return TooLargeError(
+        "A row depends on what is not there, or on all of a group, and the driver does not take so many rows",
+        remedy="Trace fewer rows, or set spark.driver.maxResultSize higher.",
+    )

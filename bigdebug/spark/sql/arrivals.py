@@ -12,8 +12,8 @@ from bigdebug.spark.sql.reading import PlanOperator
 
 _FIRST = re.compile(r"\b(first|last|any_value|(first|last|nth)_value)\(")
 _ARRIVAL = re.compile(
-    r"\b(collect_list|array_agg|collect_set|listagg|string_agg|mode|min_by|max_by|approx_top_k\w*|kll_\w+"
-    r"|percentile_approx|approx_percentile|histogram_numeric|hll_sketch_agg|theta_\w+)\("
+    r"\b(collect_list|array_agg|collect_set|collect_union|listagg|string_agg|mode|min_by|max_by|approx_top_k\w*"
+    r"|percentile_approx|approx_percentile|histogram_numeric|(hll|kll|theta|tuple)_\w*agg\w*)\("
 )
 """How functions are written whose value depends on the order in which rows arrive; those of the first in the order that there is."""
 

@@ -24,7 +24,7 @@ def called(users: Catalyst, given: Any, known: Iterable[str], place: str = "here
     fold = str if users.minds_case else str.lower
     found = []
     for name in names(given):
-        meant = [c for c in columns if c == name] or [c for c in columns if fold(c) == fold(name)]
+        meant = [c for c in columns if fold(c) == fold(name)]
         if not meant:
             raise UnknownColumnError(f"There is no such column {place}", value=name, remedy=remedy(columns, name))
         if len(meant) > 1:

@@ -6,18 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
-from bigdebug.errors import UnknownColumnError
+from bigdebug.errors import UnknownColumnError, UnknownRecordError
+from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called, check_sums, remedy
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_decisions
-from bigdebug.spark.sql.matching import equal_rows, matching
+from bigdebug.spark.sql.matching import matching
 from bigdebug.spark.sql.recognized import recognized
 from bigdebug.spark.sql.rows import Rows
 from bigdebug.spark.sql.steps import Found
+from bigdebug.spark.sql.values import equal_rows
 from bigdebug.trace.names import NOTHING, Names
 
 if TYPE_CHECKING:
@@ -43,14 +46,25 @@ class ChosenRows(Rows):
             if self._whole and (rows := recognized(self.run, steps, condition)) is not None:
                 return {operator: rows}
             decides = partial(check_decisions, questions.catalyst, questions.operators[operator], unsettled=questions.unsettled)
+            columns = questions.users.items(self._columns(operator))
             found = {}
             for operator in self.operators:  # of a source that is read several times, there are several
                 plan, name = steps.rows(operator, self._at(operator))
                 found[operator] = matching(questions.users, plan, name, self._columns(operator), condition, steps.names, decides)
+            if isinstance(condition, Row) and len(condition) == len(columns) and not any(map(len, found.values())):
+                raise self._no_row(condition)
             return found
 
         declared = known is not None and base is self and known.is_where(self._steps, self.operators[0], condition)
         return self._to(self.operators, find, before=(self, known) if declared else None)
+
+    def _no_row(self, row: Row) -> UnknownRecordError:
+        if not self._whole:
+            return UnknownRecordError(f"This trace names no row {shown(row)}", remedy="show() tells which; where({...}) takes some columns.")
+        return UnknownRecordError(
+            f"The query gives no row {shown(row)} now", remedy="If it did, its order or its functions do not settle the result: "
+            "capture the action with strategy='inject'. Else say where({...}) with the columns that tell the row.",
+        )
 
     def grouped(self, *columns: str, sums: str | Sequence[str] = ()) -> Any:
         """How many of these rows have each value of some columns, and the sums of others: a pandas frame, ordered by the values.
@@ -72,7 +86,7 @@ class ChosenRows(Rows):
         if found is None:
             totals = [F.count("*").alias("count"), *(F.sum(quoted(name)).alias(f"sum({name})") for name in sums)]
             found = unheard(self.toDF().groupBy(*map(quoted, columns)).agg(*totals), "toArrow")
-        return found.to_pandas().sort_values(list(columns), ignore_index=True)
+        return _ordered(found.to_pandas(), len(columns))
 
     def _pushed(self, operator: int) -> tuple[Self, Declared] | None:
         """The trace whose rows at a source were declared to be asked about, this one or the one before a condition; None if not so."""
@@ -107,6 +121,15 @@ class ChosenRows(Rows):
         before: tuple[Self, Declared | None] | None = None,
     ) -> Self:
         return type(self)(self.run, operators, find, self._others, towards=towards, before=before)
+
+
+def _ordered(frame: Any, columns: int) -> Any:
+    """A pandas frame ordered by its first columns, whatever they are called; what pandas cannot order, by how it is written."""
+    def orderable(values: Any) -> Any:
+        return values.map(repr) if values.map(lambda value: isinstance(value, dict | list | np.ndarray)).any() else values
+
+    order = frame.iloc[:, :columns].set_axis(range(columns), axis=1).sort_values(list(range(columns)), key=orderable).index
+    return frame.loc[order].reset_index(drop=True)
 
 
 def quoted(name: str) -> str:

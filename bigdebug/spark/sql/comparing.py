@@ -14,6 +14,11 @@ from bigdebug.spark.sql.reading import PlanOperator
 
 _BOUNDED = re.compile(r"(VAR)?CHAR\(\d+\)")
 
+_NEGATIVE = re.compile(r"DECIMAL\((\d+),-(\d+)\)")
+
+_DIGITS = 38
+"""Of Spark's longest decimals."""
+
 _SESSION = "spark.sessionWindow"
 """What Spark notes about the column of a session_window()."""
 
@@ -28,6 +33,15 @@ def comparable(catalyst: Catalyst, expression: Expr) -> Expr:
             f"{expression.sql()} is a {kind.lower()}, and nothing is found again by a map",
             remedy="Group or partition by array_sort(map_entries(...)).",
         )
+    if ",-" in kind:  # SQL has no name for their type; they are whole numbers
+        known = _NEGATIVE.fullmatch(kind)
+        digits = sum(map(int, known.groups())) if known else _DIGITS + 1
+        if digits > _DIGITS:
+            raise UntraceableError(
+                f"{expression.sql()} is a {kind.lower()}, and such decimals of a negative scale are not found again",
+                remedy="Cast it, or group, order or partition by its parts.",
+            )
+        return catalyst.cast(expression, f"DECIMAL({digits},0)")
     if kind.startswith(("INTERVAL YEAR", "INTERVAL MONTH")):  # Arrow does not know them; months are whole numbers
         return catalyst.cast(expression, "INTERVAL MONTH", "INT")
     if "INTERVAL YEAR" in kind or "INTERVAL MONTH" in kind:

@@ -18,7 +18,7 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.indexes import Built, build, keys_of
-from bigdebug.spark.sql.kinds import has
+from bigdebug.spark.sql.kinds import may_hold
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.literals import literal
 from bigdebug.spark.sql.matching import filtered
@@ -185,7 +185,7 @@ class Declared:
             return None
         safe = True
         if isinstance(condition, Mapping):
-            if list(condition) != [column] or not isinstance(condition[column], _SIMPLE) or not has(known[column], condition[column]):
+            if list(condition) != [column] or not isinstance(condition[column], _SIMPLE) or not may_hold(known[column], condition[column]):
                 return None
             value = literal(condition[column], known[column])
         else:

@@ -17,13 +17,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from bigdebug.shown import counted, shown
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.chosen import quoted
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.trace.names import Codes, codes_of
-from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 
 FORMS = ("ug", "cd")

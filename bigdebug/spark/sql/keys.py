@@ -11,12 +11,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.literals import sql_of
+from bigdebug.spark.sql.literals import sqls_of
 
 _T = TypeVar("_T")
 
 _SPELLED = 50
-"""Up to so many keys of several columns are sql_of out in a condition; more are joined."""
+"""Up to so many keys of several columns are written into a condition; more are joined."""
 
 _LISTED = 10_000
 _LISTED_BYTES = 1 << 20
@@ -25,6 +25,8 @@ _LISTED_BYTES = 1 << 20
 
 def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Sequence[pa.Array]) -> Node:
     """The rows of ``plan`` in which ``parts`` are a row of ``fields``, an array for each part."""
+    if not len(fields[0]):
+        return catalyst.plan(catalyst.frame(plan).filter("false"))
     kinds = [part.dataType().sql() for part in parts]
     names = [f"__bigdebug_key_{i}" for i in range(len(parts))]
     listed = [
@@ -34,8 +36,8 @@ def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Se
     if len(parts) == len(listed) == 1:
         return _where(catalyst, plan, dict(zip(names, parts)), listed)
     if len(fields[0]) <= _SPELLED and len(listed) == len(parts):
-        rows = [[f"{name} <=> {sql_of(v, kind)}" for v, name, kind in zip(row, names, kinds)] for row in _rows(fields)]
-        any_of = by_halves("({} OR {})".format, [_all_of(row) for row in rows])
+        equal = [[f"{name} <=> {value}" for value in sqls_of(*each)] for name, *each in zip(names, fields, kinds)]
+        any_of = by_halves("({} OR {})".format, [_all_of(row) for row in zip(*equal)])
         return _where(catalyst, plan, dict(zip(names, parts)), [*listed, any_of])
     plan = _where(catalyst, plan, dict(zip(names, parts)), listed) if listed else plan
     return _joined(catalyst, plan, parts, names, fields, kinds)
@@ -47,7 +49,7 @@ def all_of(conditions: Sequence[Column]) -> Column:
 
 
 def by_halves(both: Callable[[_T, _T], _T], parts: Sequence[_T]) -> _T:
-    """``both`` of each half of ``parts``, and so on: a deep tree overflows Spark's stack."""
+    """``both`` of each half of ``parts``, of which there is one at least, and so on: a deep tree overflows Spark's stack."""
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2
@@ -65,13 +67,9 @@ def _where(catalyst: Catalyst, plan: Node, named: Mapping[str, Expr], conditions
     return catalyst.project(catalyst.items(plan.output()), catalyst.plan(frame))
 
 
-def _rows(fields: Sequence[pa.Array]) -> list[tuple[Any, ...]]:
-    return list(zip(*(field.to_pylist() for field in fields)))
-
-
 def _listed(name: str, values: pa.Array, kind: str) -> str:
     present = values.drop_null()
-    found = f"{name} IN ({', '.join(sql_of(v, kind) for v in present.to_pylist())})"
+    found = f"{name} IN ({', '.join(sqls_of(present, kind))})"
     if len(present) == len(values):
         return found
     return f"({name} IS NULL OR {found})" if len(present) else f"{name} IS NULL"

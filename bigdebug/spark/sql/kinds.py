@@ -24,7 +24,8 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 _EXACTLY = Context(prec=2000)
 """Rounds no number that is not longer than a line."""
 
-_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
+_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY", ",-")
+"""What is in the names of types of which Spark compares no values; or which SQL cannot name: decimals of a negative scale."""
 
 
 def kind_of(given: DataType) -> str:
@@ -64,24 +65,37 @@ def is_of(kind: str, value: Any) -> bool:
     return value is None or type(value) is _PYTHON.get(_head(kind))
 
 
-def has(kind: str, value: Any) -> bool:
+def is_usual(kind: str, value: Any) -> bool:
+    """Whether a value of Python's is of such a kind that SQL has it as one of a type, whatever it is."""
+    if isinstance(value, bool):
+        return kind == "BOOLEAN" or is_number(kind)
+    if isinstance(value, int | float | Decimal):
+        return is_number(kind) or kind in ("BOOLEAN", "STRING")
+    if isinstance(value, date):
+        return kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "STRING")
+    return isinstance(value, str) and kind.startswith(("STRING", "CHAR", "VARCHAR"))
+
+
+def may_hold(kind: str, value: Any) -> bool:
     """Whether a column of a type may hold what equals a value of Python's. A cast would round, or wrap around, to what does not."""
+    if kind == "BOOLEAN" and isinstance(value, int | float | Decimal):
+        return value in (0, 1)
     if isinstance(value, datetime):
         return kind != "DATE" or value.time() == time.min
     if kind in WHOLE and isinstance(value, int):
         return -(1 << WHOLE[kind]) <= value < 1 << WHOLE[kind]
     if not isinstance(value, int | float | Decimal) or _head(kind) not in (*WHOLE, "DECIMAL"):
         return True
-    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    number = Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         return False
     if kind in WHOLE:
-        return number == int(number) and has(kind, int(number))
+        return number == int(number) and may_hold(kind, int(number))
     precision, scale = map(int, kind.removeprefix("DECIMAL(").removesuffix(")").split(","))
     digits = number.normalize(_EXACTLY)
     return not number or (-int(digits.as_tuple().exponent) <= scale and digits.adjusted() < precision - scale)
 
 
 def is_comparable(kind: str) -> bool:
-    """Whether Spark compares values at all."""
+    """Whether Spark compares values with such as are given to it."""
     return not any(part in kind for part in _INCOMPARABLE)

@@ -43,7 +43,8 @@ class LineageFrame(ChosenRows):
         names = self.run.input_names()
         every = [s for s, dataset in self.run.datasets().items() if dataset == name]
         if not every and name not in names.values():  # Spark takes names as they come
-            every = [s for s, dataset in self.run.datasets().items() if dataset.lower() == str(name).lower()]
+            fold = str if self.run.questions.users.minds_case else str.lower
+            every = [s for s, dataset in self.run.datasets().items() if fold(dataset) == fold(str(name))]
         here = [s for s in every or [s for s, known in names.items() if known == name] if s in self.operators]
         if not here:
             raise not_here(name, names.values())

@@ -72,7 +72,10 @@ class _Normal:
         )
 
     def _conditioned(self, plan: Node) -> Node:
-        """With a condition, if only that it holds, in each EXISTS of which a join will be made: beside those that are correlated."""
+        """With a condition, if only that it holds, in each EXISTS of which a join will be made.
+
+        In a filter Spark looks at each part of a conjunction by itself; elsewhere one that is correlated is enough for all of a node.
+        """
         c = self._catalyst
         if plan.subqueriesAll().isEmpty():
             return plan
@@ -83,7 +86,16 @@ class _Normal:
                 return expression
             return c.changed(expression, {_CONDITION: c.seq([c.literal(True, "boolean")])})
 
-        return with_expressions(c, plan, lambda e: from_below(c, e, conditioned) if c.becomes_join(e) else e)
+        def by_parts(expression: Expr) -> Expr:
+            if expression.nodeName() == "And":
+                return with_inputs(c, expression, by_parts)
+            return from_below(c, expression, conditioned) if c.becomes_join(expression) else expression
+
+        if plan.nodeName() == "Filter":
+            return with_expressions(c, plan, by_parts)
+        if any(map(c.becomes_join, c.items(plan.expressions()))):
+            return with_expressions(c, plan, lambda e: from_below(c, e, conditioned))
+        return plan
 
     def _inner(self, plan: Node) -> Node:
         """With subqueries that ask subqueries in normal form: the rules look at one depth at a time."""

@@ -14,9 +14,9 @@ from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
+from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
-from bigdebug.spark.sql.walks import walk
 from bigdebug.trace.names import NOTHING, Names, places
 
 
@@ -40,24 +40,21 @@ class Parts:
 
     def needed(self, visited: Mapping[int, Names], held: Callable[[int], Names]) -> Iterator[Found]:
         """Records to be traced whole; ``visited`` are the names that were, ``held`` gives what the lineage has of a source."""
+        presence = Presence(self._steps, self._leaves, held)
         for operator, above in self._deciding:
             known, reached = visited.get(operator.id, NOTHING), visited.get(above.id, NOTHING)
             if known is None or (reached is not None and not len(reached)):
                 continue
-            names = self._touched(operator, above, held)
+            names = self._touched(operator, above, presence)
             if isinstance(names, Far) or len(places(names, known)) < len(names):
                 yield {operator.id: names}
 
-    def _touched(self, operator: PlanOperator, above: PlanOperator, held: Callable[[int], Names]) -> Names:
+    def _touched(self, operator: PlanOperator, above: PlanOperator, presence: Presence) -> Names:
         """The names of records that the lineage has a part of. What is one for all rows, it has in any case."""
         one = _is_one(operator)
-        asked = [o.id for o in _inside(above if one else operator) if o.id in self._leaves]
-        start = {leaf: names for leaf in asked if len(names := held(leaf))}
-        if not start:
+        if not any(len(presence.of(o.id)) for o in _inside(above if one else operator) if o.id in self._leaves):
             return NOTHING
-        if one or operator.name == "Limit":
-            return self._steps.names(*self._steps.rows(operator.id, None))
-        return walk(self._steps, start, frozenset([operator.id]), ahead=True).get(operator.id, NOTHING)
+        return self._steps.names(*self._steps.rows(operator.id, None)) if one or operator.name == "Limit" else presence.of(operator.id)
 
     # ---- which count ------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from pyspark.sql import Column, Row
 from pyspark.sql.pandas.types import to_arrow_type
 
 from bigdebug.errors import NondeterminismError
+from bigdebug.shown import shown
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.keys import restricted
@@ -26,7 +27,6 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.spelling import names_of
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import NOTHING, Names, distinct
-from bigdebug.trace.shown import shown
 
 MOST = 200
 """Rows that are found by their values; for more, the query is computed as it is."""
@@ -137,9 +137,11 @@ def _matching(run: FrameRun, condition: Any) -> Sequence[Row] | None:
     if "timestamp" in run.frame.schema.simpleString():
         return None  # in an hour of autumn there are two times for one that PySpark gives
     try:
-        kept = _under_their_ids(run, rows)
         with unlogged():
-            found: list[Row] = unheard(kept.filter(condition), "collect")
+            met = _under_their_ids(run, rows).filter(condition)
+            if not run.questions.users.plan(met).deterministic():
+                return None  # of which file, or partition, a row is
+            found: list[Row] = unheard(met, "collect")
         return found
     except PySparkException:
         return None

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import TooLargeError, UnknownOperatorError
 from bigdebug.model import Origin
+from bigdebug.shown import counted, shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far, together
@@ -18,7 +19,6 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.given import number, width
 from bigdebug.trace.names import NOTHING, Names
-from bigdebug.trace.shown import counted, shown
 from bigdebug.trace.table import Table
 
 _RID = "__bigdebug_rid"

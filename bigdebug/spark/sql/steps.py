@@ -207,12 +207,14 @@ class Steps:
 
     def _reached(self, level: int, names: Names, indexed: bool) -> Names:
         """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
-        if not len(names):
-            return names
-        if self._together(level) or (self.broader(level) and not indexed):
-            names = self.names(*self.rows(level, names))
-        peers = self.peers(level)
+        if not indexed or self._together(level):
+            names = self.existing(level, names)
+        peers = self.peers(level) if len(names) else None
         return names if peers is None else peers.ahead(self.near(level, names))
+
+    def existing(self, level: int, names: Names) -> Names:
+        """The names of records that there are, of those that the association of a level speaks of."""
+        return self.names(*self.rows(level, names)) if len(names) and (self._together(level) or self.broader(level)) else names
 
     def near(self, level: int, names: Names) -> Names:
         """Names that are in the driver: only there are rows counted from one another."""

@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from pyspark.sql import Column
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError
+from bigdebug.shown import shown
 from bigdebug.spark.sql.called import called, check_sums
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.kinds import equal_by_bits
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.matching import filtered
-from bigdebug.trace.shown import shown
 
 DIRECTIONS = ("backward", "forward", "both")
 

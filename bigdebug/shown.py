@@ -54,7 +54,7 @@ class _Bounded(reprlib.Repr):
         try:
             walked = next((name for known, name in _WALKED.items() if kind.__repr__ is known.__repr__), None)
             if walked is None:
-                return _shortened(repr(x))
+                return _frame(x) if _is_frame(kind) else _shortened(repr(x))
             text: str = getattr(self, f"repr_{walked}")(x, level)
             return text
         except Exception as error:  # it is the user's code that runs here
@@ -76,6 +76,15 @@ class _Bounded(reprlib.Repr):
             return "{...}"
         found: Iterable[str] = islice(pieces(), self.maxdict)
         return "{" + ", ".join([*found] + ["..."] * (len(x) > self.maxdict)) + "}"
+
+
+def _is_frame(kind: type) -> bool:
+    return _name(kind) == "DataFrame" and str(kind.__module__).startswith("pyspark.")
+
+
+def _frame(frame: Any) -> str:
+    """As PySpark shows it by default: ``spark.sql.repl.eagerEval.enabled`` runs the query of what is shown."""
+    return _shortened(f"DataFrame[{', '.join(f'{name}: {kind}' for name, kind in frame.dtypes)}]")
 
 
 def _shortened(text: str) -> str:

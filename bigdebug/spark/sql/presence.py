@@ -1,0 +1,70 @@
+"""Presence: which records of a level come out, whole or in part, where the sources hold a lineage and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from bigdebug.spark.sql.catalyst import Node
+from bigdebug.spark.sql.extended import Name
+from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.joins import kind_of_join
+from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.steps import Steps
+from bigdebug.trace.names import NOTHING, Names, merged, or_none
+
+
+class Presence:
+    """Those of one lineage, found once for each level. ``held`` gives what the lineage has of a source, by name."""
+
+    def __init__(self, steps: Steps, leaves: Mapping[int, Leaf], held: Callable[[int], Names]) -> None:
+        self._steps = steps
+        self._leaves = leaves
+        self._held = held
+        self._found: dict[int, Names] = {}
+
+    def of(self, level: int) -> Names:
+        """The names of records of a level with a witness of which all is there: other rows of theirs may not be."""
+        if level in self._leaves:
+            return self._held(level)
+        if level not in self._found:
+            self._found[level] = self._made(level)
+        return self._found[level]
+
+    def _made(self, level: int) -> Names:
+        steps, c = self._steps, self._steps.catalyst
+        known, optional = steps.association(level), self._optional(steps.operator(level))
+        names = [name for name in known.names if name.level not in steps.subqueries]
+        plan = known.plan
+        for name in names:
+            if name.level not in optional:
+                plan = self._having(plan, name)
+        if not optional.issuperset(name.level for name in names):
+            return steps.existing(level, steps.names(plan, c.struct(known.told)))
+        found = NOTHING
+        for name in names:
+            one = c.filter(c.is_not_null(name.column), self._having(plan, name))
+            made = steps.existing(level, steps.names(one, c.struct(known.told)))
+            if isinstance(made, Far):
+                return made
+            found = merged(found, made)
+        return found
+
+    def _having(self, plan: Node, name: Name) -> Node:
+        """The rows of a plan of which a record that is there is a part, or none of that level: of a union, each has one side's."""
+        names = self.of(name.level)
+        if names is None or isinstance(names, Far):
+            return plan
+        if not pa.types.is_struct(names.type):
+            return restricted(self._steps.catalyst, plan, [name.column], [or_none(names)])
+        fields = [self._steps.catalyst.field(name.column, i) for i in range(names.type.num_fields)]
+        return restricted(self._steps.catalyst, plan, fields, [or_none(field) for field in names.flatten()])
+
+    def _optional(self, operator: PlanOperator) -> frozenset[int]:
+        """What a row can do without: one that had a match in an outer join is there also where the match is not."""
+        sides = [operator.inputs[at] for at in kind_of_join(operator).missing]
+        within = [self._optional(child) for child in operator.inputs if child.id not in self._steps.levels]
+        return frozenset(o.id for side in sides for o in side).union(*within)

@@ -1,0 +1,121 @@
+"""Values: the rows of a plan that have values which the user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import filterfalse
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from bigdebug.errors import UnknownColumnError
+from bigdebug.shown import shown
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.keys import all_of
+from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable, is_usual, may_hold
+from bigdebug.spark.sql.literals import literal
+
+_SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta)
+"""Types of values that are written into a query, so that sources can skip what has others; the rest are joined."""
+
+
+def having(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]]) -> DataFrame:
+    """The rows that have these values in these columns.
+
+    Raises UnknownColumnError for a column whose values are never equal, and for a value that is none of its column's type.
+    """
+    hard: list[tuple[Expr, Any, str]] = []
+    simple = [F.lit(True)]
+    for column, given in pairs:
+        kind, value = column.dataType().sql(), _of_python(given)
+        if value is None:
+            simple.append(catalyst.column(column).isNull())
+        elif kind.startswith("MAP<") and is_comparable(kind.removeprefix("MAP<")):
+            hard.append((column, value, kind))
+        elif not is_comparable(kind):
+            raise UnknownColumnError(
+                f"Spark compares no values like those of {column.name()}, of type {kind.lower()}",
+                remedy="Say where() without it, as SQL or with some of the columns.",
+            )
+        elif not isinstance(value, _SIMPLE):
+            hard.append((column, value, kind))
+        elif not may_hold(kind, value):
+            simple.append(F.lit(False))
+        else:
+            simple.append(_equals(catalyst, column, value, kind))
+    frame = frame.filter(all_of(simple))
+    for column, value, kind in hard:
+        try:
+            given = catalyst.spark.createDataFrame([(value,)], f"value {kind}")
+        except (PySparkException, TypeError, ValueError, AttributeError):
+            raise _not_of(column.name(), kind, value) from None
+        same = _ordered(catalyst.column(column), kind).eqNullSafe(_ordered(given["value"], kind))
+        frame = frame.join(F.broadcast(given), same, "left_semi")
+    return frame
+
+
+def nearly(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any]]) -> DataFrame | None:
+    """The rows with these values, where sums of floating point may have come out a little otherwise in another order; None if
+    there are none among them.
+    """
+    def is_sum(pair: tuple[Expr, Any]) -> bool:
+        return isinstance(pair[1], float) and isfinite(pair[1])
+
+    sums = list(filter(is_sum, pairs))
+    found = having(catalyst, frame, list(filterfalse(is_sum, pairs)))
+    for column, value in sums:
+        found = found.filter(F.abs(catalyst.column(column) - float(value)) <= max(abs(float(value)) * RELATIVE, ABSOLUTE))
+    return found if sums else None
+
+
+def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row], schema: StructType) -> Node:
+    """The rows of ``plan`` that are equal to one of ``rows`` in ``columns``, which are as ``schema`` says."""
+    fields = [StructField(f"_{i}", field.dataType) for i, field in enumerate(schema.fields)]
+    given = catalyst.spark.createDataFrame([tuple(row) for row in rows], StructType(fields))
+    known = [catalyst.column(column) for column in catalyst.items(columns)]
+    matches = [column.eqNullSafe(given[field.name]) for column, field in zip(known, fields)]
+    return catalyst.plan(catalyst.frame(plan).join(F.broadcast(given), all_of(matches), "left_semi"))
+
+
+def _of_python(value: Any) -> Any:
+    """A value of Python's for one that numpy or pandas has taken out of an array."""
+    if value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.datetime64):
+        return _of_python(pd.Timestamp(value))
+    if isinstance(value, np.timedelta64):
+        return _of_python(pd.Timedelta(value))
+    if isinstance(value, pd.Timestamp):
+        return value.to_pydatetime(warn=False)
+    if isinstance(value, pd.Timedelta):
+        return value.to_pytimedelta()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _ordered(values: Column, kind: str) -> Column:
+    """Maps as their entries in order: Spark compares those."""
+    return F.array_sort(F.map_entries(values)) if kind.startswith("MAP<") else values
+
+
+def _equals(catalyst: Catalyst, column: Expr, value: Any, kind: str) -> Column:
+    if not is_usual(kind, value):
+        try:
+            [cast] = unheard(catalyst.spark.range(1).select(F.lit(value).try_cast(kind).isNotNull()), "collect")
+        except PySparkException:
+            raise _not_of(column.name(), kind, value) from None
+        if not cast[0]:
+            raise _not_of(column.name(), kind, value)
+    return catalyst.column(column).eqNullSafe(literal(value, kind))
+
+
+def _not_of(name: str, kind: str, value: Any) -> UnknownColumnError:
+    return UnknownColumnError(f"{name} is of type {kind.lower()}, and {shown(value)} is no such value", remedy="Give a value of that type.")
