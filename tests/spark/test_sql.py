@@ -121,6 +121,24 @@ def test_an_index_knows_that_nothing_is_made_of_what_removes(dbg: Any, spark: An
     assert {name: trace.collect() for name, trace in ahead.items()} == {"kept": [Row(id=0)], "gone": []}
 
 
+def test_what_is_read_twice_brings_no_groups_that_nothing_is_there_of(dbg: Any, spark: Any) -> None:
+    """Days that are a part of every group are none by themselves."""
+    given = {
+        "days": spark.createDataFrame([(day, day // 10) for day in range(8, 13)], "day int, year int"),
+        "sales": spark.createDataFrame([(item, day, item + day) for item in range(3) for day in range(8, 13)], "item int, day int, x int"),
+        "returns": spark.createDataFrame([(item, day, day) for item in (1, 3) for day in range(8, 11)], "item int, day int, y int"),
+    }
+    restored(given)
+    totals = "select item, d.{0}, sum({1}) {1} from {2} natural join days d group by 1, 2".format
+    years = f"with t as ({totals('year', 'x', 'sales')}) select a.item, b.x - a.x x from t a join t b on a.item = b.item and a.year < b.year and a.x < b.x"
+    both = f"with s as ({totals('day', 'x', 'sales')}), r as ({totals('day', 'y', 'returns')}) select *, count(*) over (partition by item) n"
+    for sql in (years, f"{both} from s full join r using (item, day)"):
+        for row, back in check(dbg, sql, given, random.Random(0).sample(spark.sql(sql).collect(), 3)):
+            known = {name: {r.item for r in back[name].collect()} for name in back.inputs if "days" not in name}
+            assert set().union(*known.values()) == {row.item}
+            assert known["sales"] or known["returns"]
+
+
 def test_an_index_of_what_nothing_was_made_of(dbg: Any, spark: Any) -> None:
     spark.createDataFrame([(1,)], "id int").createOrReplaceTempView("few")
     frame = spark.sql("select id, n from few left join (select id % 2 + 7 k, count(*) n from range(4) group by 1) on id = k")

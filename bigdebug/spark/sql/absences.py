@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts
+from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.walks import traced
@@ -54,9 +56,10 @@ class Absences:
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
         """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
         visited, found = dict(visited), dict(_near(found))
+        presence = Presence(self._steps, self._leaves, lambda leaf: self._held(leaf, visited, found))
         while self.possible:
             before = sum(map(len, found.values()))
-            for needed in self._needed(visited, found):
+            for needed in chain(self._removed(visited, found), self._parts.needed(visited, presence)):
                 visited_more, more = traced(self._steps, _near(needed))
                 for known, extra in ((visited, visited_more), (found, _near(more))):
                     for at, names in extra.items():
@@ -65,7 +68,7 @@ class Absences:
                 break
         return found
 
-    def _needed(self, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
+    def _removed(self, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
         for join in self._joins:
             level = self._steps.segment(join.id)
             # Rows that come back do harm where they are counted next, and where others are there because they are not.
@@ -76,7 +79,6 @@ class Absences:
                     yield self._removing(join, level, visited, found)
                 else:
                     yield from self._matching(join, visited, found)
-        yield from self._parts.needed(visited, lambda leaf: self._held(leaf, visited, found))
 
     def _matching(self, join: PlanOperator, visited: Mapping[int, Names], found: Found) -> Iterator[Found]:
         """The names of what rows of each side matched that the lineage holds: without it they would stand alone."""

@@ -1,8 +1,9 @@
 """Misses: sides of joins of which a row depends on all, since it is there because none of theirs matched.
 
-Mostly a miss needs nothing of the other side: fewer rows match no more. It does where fewer rows make others: a count over
-nothing is 0, and a group, a window or a limit over a part of its rows is another one. A part there can be only if the
-relation is read elsewhere too, for sources are replaced by name.
+Mostly a miss needs nothing of the other side: fewer rows match no more. It does where fewer rows make others, of rows that the
+lineage need not have a part of: a count over nothing is 0, and a limit over a part of its rows lets others in. A part there can be
+only if the relation is read elsewhere too, for sources are replaced by name. Groups and windows of which there is a part,
+`parts.py` makes whole.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ class _Misses:
         for operator in side:
             if operator.name == "Aggregate" and operator.node.groupingExpressions().isEmpty():
                 return True
-            if operator.name in _REMAKING:
+            if operator.name == "Limit":
                 below = Counter(self._datasets[o.id] for o in side if o.id in self._datasets)
                 if any(self._often[dataset] > times for dataset, times in below.items()):
                     return True
         return False
 
 
-_REMAKING = {"Aggregate", "Window", "Limit"}
+_REMAKING = {"Aggregate", "Limit"}
 
 
 def sides_missing(operator: PlanOperator) -> Iterator[PlanOperator]:

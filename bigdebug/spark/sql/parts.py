@@ -7,13 +7,13 @@ and a count above is one more. A lineage holds parts where a relation is read el
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.far import Far
-from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
+from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
@@ -38,9 +38,8 @@ class Parts:
     def __bool__(self) -> bool:
         return bool(self._deciding)
 
-    def needed(self, visited: Mapping[int, Names], held: Callable[[int], Names]) -> Iterator[Found]:
-        """Records to be traced whole; ``visited`` are the names that were, ``held`` gives what the lineage has of a source."""
-        presence = Presence(self._steps, self._leaves, held)
+    def needed(self, visited: Mapping[int, Names], presence: Presence) -> Iterator[Found]:
+        """Records to be traced whole; ``visited`` are the names that were, ``presence`` tells which others come out."""
         for operator, above in self._deciding:
             known, reached = visited.get(operator.id, NOTHING), visited.get(above.id, NOTHING)
             if known is None or (reached is not None and not len(reached)):
@@ -74,8 +73,10 @@ class Parts:
         while above is not None:
             if below in above.subqueries:
                 return below if decides and below is not operator else None
-            if _hides(above, below):
-                return None
+            if any(below is side for side in sides_missing(above)):
+                # A row may be there for want of a match. What has no rows, or few, besides: of that `misses.py` takes all.
+                level = above.id if above.id in self._steps.levels else self._steps.segment(above.id)
+                return None if level is None or _is_one(operator) or operator.name == "Limit" else self._steps.operator(level)
             if above.name in BOUNDARIES:
                 return above if decides or self._asks(self._keys(above), computed) else None
             if above.name == "Project":
@@ -124,8 +125,3 @@ def _inside(operator: PlanOperator) -> Iterator[PlanOperator]:
 def _is_one(operator: PlanOperator) -> bool:
     """Whether there is one record, also of no rows."""
     return operator.name == "Aggregate" and bool(operator.node.groupingExpressions().isEmpty())
-
-
-def _hides(join: PlanOperator, side: PlanOperator) -> bool:
-    """Whether no row above is made of rows of this side."""
-    return kind_of_join(join).name == "LeftAnti" and side is join.inputs[1]

@@ -18,21 +18,22 @@ from bigdebug.trace.names import NOTHING, Names, merged, or_none
 
 
 class Presence:
-    """Those of one lineage, found once for each level. ``held`` gives what the lineage has of a source, by name."""
+    """Those of one lineage. ``held`` gives what it has of a source, by name; it may grow, and what hangs on it is found again then."""
 
     def __init__(self, steps: Steps, leaves: Mapping[int, Leaf], held: Callable[[int], Names]) -> None:
         self._steps = steps
         self._leaves = leaves
         self._held = held
-        self._found: dict[int, Names] = {}
+        self._found: dict[int, tuple[int, Names]] = {}
 
     def of(self, level: int) -> Names:
         """The names of records of a level with a witness of which all is there: other rows of theirs may not be."""
         if level in self._leaves:
             return self._held(level)
-        if level not in self._found:
-            self._found[level] = self._made(level)
-        return self._found[level]
+        size = sum(len(self._held(o.id)) for o in self._steps.operator(level) if o.id in self._leaves)
+        if level not in self._found or self._found[level][0] < size:
+            self._found[level] = size, self._made(level)
+        return self._found[level][1]
 
     def _made(self, level: int) -> Names:
         steps, c = self._steps, self._steps.catalyst
