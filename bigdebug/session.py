@@ -34,7 +34,7 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.given import names
+from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
 from bigdebug.trace.table import Table
@@ -254,7 +254,7 @@ class DebugSession:
         ``index``, or strategy "defer", builds, and ``index`` shows the sizes and seconds.
         """
         check_frame(frame, self.spark)
-        workload = Workload(names(relations), direction, where, partition_by, names(group_by), names(sums))
+        workload = Workload(labels(relations), direction, where, partition_by, labels(group_by), labels(sums))
         return self._frames.declare(frame, workload)
 
     def wait_for_indexes(self, timeout: float | None = None) -> bool:

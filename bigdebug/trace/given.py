@@ -35,7 +35,7 @@ def width(truncate: Any) -> int:
     return number(truncate, "characters that a cell is cut to")
 
 
-def names(given: Any) -> tuple[str, ...]:
+def labels(given: Any) -> tuple[str, ...]:
     """One name or several; TypeError for what is none."""
     found = tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)
     for name in found:

@@ -49,6 +49,13 @@ def or_none(names: Names) -> Names:
     return pa.concat_arrays([names, pa.nulls(1, names.type)])
 
 
+def without(names: Names, known: Names) -> Names:
+    """The names but those that are ``known``."""
+    others = np.ones(len(names), dtype=bool)
+    others[places(names, known)] = False
+    return names.filter(pa.array(others))
+
+
 def places(names: Names, wanted: Names) -> Codes:
     """Where in ``names`` those stand that are ``wanted``, ascending."""
     if not len(wanted) or not len(names):

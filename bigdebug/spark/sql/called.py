@@ -9,7 +9,7 @@ from typing import Any
 from bigdebug.errors import UnknownColumnError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.kinds import is_number
-from bigdebug.trace.given import names
+from bigdebug.trace.given import labels
 
 _LISTED = 20
 """Columns that a message names at most."""
@@ -23,7 +23,7 @@ def called(users: Catalyst, given: Any, known: Iterable[str], place: str = "here
     columns = list(known)
     fold = str if users.minds_case else str.lower
     found = []
-    for name in names(given):
+    for name in labels(given):
         meant = [c for c in columns if fold(c) == fold(name)]
         if not meant:
             raise UnknownColumnError(f"There is no such column {place}", value=name, remedy=remedy(columns, name))

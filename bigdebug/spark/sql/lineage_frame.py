@@ -15,11 +15,12 @@ from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.provenance import polynomial
+from bigdebug.spark.sql.reached import Reached
 from bigdebug.spark.sql.recognized import check_whole
 from bigdebug.spark.sql.renaming import renamed
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.steps import Found
-from bigdebug.spark.sql.walks import Ways, step, walk
+from bigdebug.spark.sql.walks import step, walk
 from bigdebug.trace.given import whole
 from bigdebug.trace.names import Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
@@ -62,7 +63,7 @@ class LineageFrame(ChosenRows):
             return self._walk(sources, ahead=False)
         reached = self._reached(sources, ahead=False)
 
-        towards = Ways(lambda goals: questions.sources(self.standing, self._others, goals), reached)
+        towards = Reached(lambda goals: questions.sources(self.standing, self._others, goals), reached)
         return self._to(reached, lambda: towards(reached), towards)
 
     def goNextAll(self) -> LineageFrame:

@@ -17,7 +17,7 @@ from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
-from bigdebug.trace.names import NOTHING, Names, places
+from bigdebug.trace.names import NOTHING, Names, without
 
 
 class Parts:
@@ -45,8 +45,10 @@ class Parts:
             if known is None or (reached is not None and not len(reached)):
                 continue
             names = self._touched(operator, above, presence)
-            if isinstance(names, Far) or len(places(names, known)) < len(names):
+            if isinstance(names, Far):
                 yield {operator.id: names}
+            elif len(more := without(names, known)):
+                yield {operator.id: more}
 
     def _touched(self, operator: PlanOperator, above: PlanOperator, presence: Presence) -> Names:
         """The names of records that the lineage has a part of. What is one for all rows, it has in any case."""

@@ -44,7 +44,7 @@ def recognized(run: FrameRun, steps: Steps, condition: Any) -> Names | None:
         return None
     if not chosen:
         return NOTHING
-    columns, fields = _comparable(run)
+    columns, fields = _compared(run)
     if (names := _written(run, steps, chosen)) is not None:
         return names
     exact = [i for i, kind in fields if _exact(kind)]
@@ -59,7 +59,7 @@ def check_whole(run: FrameRun) -> None:
     """Raise NondeterminismError if the query does not give the rows of the run; a job, where the plan alone does not say so."""
     if run.rows is None or run.questions.settled_by_plan or run.questions.root.draws:
         return
-    columns, fields = _comparable(run)
+    columns, fields = _compared(run)
     fields = [(i, kind) for i, kind in fields if _exact(kind)]
     catalyst = run.questions.catalyst
     marked = {"row": catalyst.literal(True, "boolean")} | {f"c{i}": columns[i] for i, _ in fields}
@@ -83,7 +83,7 @@ def index(run: FrameRun) -> None:
     run.questions.index(result_names(run))
 
 
-def _comparable(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
+def _compared(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
     """The columns of the result, and positions and types of those that are the same each time and can be compared."""
     columns = run.questions.catalyst.items(run.questions.root.node.output())
     return columns, [
@@ -95,7 +95,7 @@ def _comparable(run: FrameRun) -> tuple[list[Any], list[tuple[int, Any]]]:
 def _written(run: FrameRun, steps: Steps, rows: Sequence[Row]) -> Names | None:
     if not run.questions.settled_by_plan or (spelling := steps.spelling) is None or not rows:
         return None
-    columns, fields = _comparable(run)
+    columns, fields = _compared(run)
     at = {columns[i].exprId().id(): (i, kind) for i, kind in fields if _exact(kind)}
 
     def values(column: int) -> pa.Array | None:

@@ -2,36 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import Names
-
-
-class Ways:
-    """The ways back from some records to ``sources``, or to what stands between, each gone once.
-
-    Who asks about one source mostly asks about that alone, and who asks about another will about the others: these come along.
-    ``go`` may find more than it is sent for.
-    """
-
-    def __init__(self, go: Callable[[frozenset[int]], Found], sources: frozenset[int]) -> None:
-        self._go = go
-        self._sources = sources
-        self._gone: frozenset[int] = frozenset()
-        self._found: dict[int, Names] = {}
-
-    def __call__(self, goals: frozenset[int]) -> Found:
-        """The records at ``goals``."""
-        missing = goals - self._gone
-        if missing and missing <= self._sources and self._gone & self._sources:
-            missing = self._sources - self._gone
-        if missing:
-            more = self._go(missing)
-            self._found.update(more)
-            self._gone |= missing | more.keys()
-        return {level: names for level, names in self._found.items() if level in goals}
 
 
 def walk(steps: Steps, start: Found, goals: frozenset[int], ahead: bool) -> Found:
