@@ -7,7 +7,7 @@ asked: the witnesses sorted by what they name.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,11 @@ class Below:
         first, last = np.searchsorted(values, wanted, "left"), np.searchsorted(values, wanted, "right")
         found = order[_ranges(first, last)]
         return found if self._present is None else found[self._present[found]]
+
+    def allowing(self, names: Names) -> npt.NDArray[np.int64]:
+        """The witnesses that name one of these records, or none at all; ascending."""
+        found = self.naming(names)
+        return np.unique(found if self._present is None else np.concatenate([found, np.flatnonzero(~self._present)]))
 
     def has(self, names: Names) -> bool:
         """Whether some witness names each of these records."""
@@ -148,6 +153,13 @@ class Indexed:
         assert self._owners is not None
         witnesses = self._below[level].naming(names)
         return distinct(self.records.take(pa.array(np.unique(self._owners[witnesses]))))
+
+    def made_of(self, held: Mapping[int, Names]) -> Names:
+        """The records with a witness that names, at each level of ``held``, one of these records below or none."""
+        assert self._owners is not None
+        allowed = [self._below[level].allowing(names) for level, names in held.items()]
+        witnesses = reduce(partial(np.intersect1d, assume_unique=True), allowed)
+        return self.records.take(pa.array(np.unique(self._owners[witnesses])))
 
 
 def _ranges(first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

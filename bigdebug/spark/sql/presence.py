@@ -13,7 +13,7 @@ from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.steps import Steps
+from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.trace.names import NOTHING, Names, merged, or_none
 
 
@@ -39,20 +39,31 @@ class Presence:
         steps, c = self._steps, self._steps.catalyst
         known, optional = steps.association(level), self._optional(steps.operator(level))
         names = [name for name in known.names if name.level not in steps.subqueries]
+        needed = [name for name in names if name.level not in optional]
+        if needed and (found := self._indexed(level, {name.level: self.of(name.level) for name in needed})) is not None:
+            return found
         plan = known.plan
-        for name in names:
-            if name.level not in optional:
-                plan = self._having(plan, name)
-        if not optional.issuperset(name.level for name in names):
-            return steps.existing(level, steps.names(plan, c.struct(known.told)))
+        for name in needed:
+            plan = self._having(plan, name)
+        if needed:
+            return steps.existing(level, steps.names(plan, c.struct(known.told)), indexed=False)
         found = NOTHING
         for name in names:
             one = c.filter(c.is_not_null(name.column), self._having(plan, name))
-            made = steps.existing(level, steps.names(one, c.struct(known.told)))
+            made = steps.existing(level, steps.names(one, c.struct(known.told)), indexed=False)
             if isinstance(made, Far):
                 return made
             found = merged(found, made)
         return found
+
+    def _indexed(self, level: int, held: Found) -> Names:
+        """As an index of the level knows; None if there is none, or it may lack a record that nothing above was made of."""
+        steps, index = self._steps, self._steps.indexes.get(level)
+        if index is None or not index.answers(held, ahead=True) or any(names is None or isinstance(names, Far) for names in held.values()):
+            return None
+        if index.whole or all(steps.goes_once(at, level) and index.takes(at, names) for at, names in held.items()):
+            return steps.existing(level, index.made_of(held), indexed=True)
+        return None
 
     def _having(self, plan: Node, name: Name) -> Node:
         """The rows of a plan of which a record that is there is a part, or none of that level: of a union, each has one side's."""

@@ -187,7 +187,7 @@ class Steps:
         if above is None:
             return {}
         index = self._index(above, names, ahead=True, wanted=[level])
-        if index is not None and (used or index.whole or (self._goes_once(level, above) and index.takes(level, names))):
+        if index is not None and (used or index.whole or (self.goes_once(level, above) and index.takes(level, names))):
             return {above: self._reached(above, index.ahead(level, None if level in self.subqueries else names), indexed=True)}
         known, c = self.association(above), self.catalyst
         column = next((name.column for name in known.names if name.level == level), None)
@@ -196,7 +196,7 @@ class Steps:
         plan = c.filter(c.is_not_null(column), known.plan) if names is None else self._having(known.plan, level, column, names)
         return {above: self._reached(above, self.names(plan, c.struct(known.told)), indexed=False)}
 
-    def _goes_once(self, level: int, above: int) -> bool:
+    def goes_once(self, level: int, above: int) -> bool:
         """Whether a record of ``level`` has a part in one of those above at most."""
         operator = self._operators[above]
         while operator.id != level:
@@ -207,14 +207,14 @@ class Steps:
 
     def _reached(self, level: int, names: Names, indexed: bool) -> Names:
         """Of records that rows below would make, those that there are, as an index knows; and those that depend on them."""
-        if not indexed or self._together(level):
-            names = self.existing(level, names)
+        names = self.existing(level, names, indexed)
         peers = self.peers(level) if len(names) else None
         return names if peers is None else peers.ahead(self.near(level, names))
 
-    def existing(self, level: int, names: Names) -> Names:
-        """The names of records that there are, of those that the association of a level speaks of."""
-        return self.names(*self.rows(level, names)) if len(names) and (self._together(level) or self.broader(level)) else names
+    def existing(self, level: int, names: Names, indexed: bool) -> Names:
+        """The names of records that there are, of those that the association of a level speaks of, or its index."""
+        more = self._together(level) or (self.broader(level) and not indexed)
+        return self.names(*self.rows(level, names)) if more and len(names) else names
 
     def near(self, level: int, names: Names) -> Names:
         """Names that are in the driver: only there are rows counted from one another."""
