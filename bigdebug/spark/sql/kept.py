@@ -14,6 +14,7 @@ from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.determinism import arriving, drawing
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.executions import observes, reads_cache, shares, shuffles
 from bigdebug.spark.sql.formats import PARQUET, format_of, reader_of
 from bigdebug.spark.sql.leaves import leaves_of, unreadable
@@ -54,10 +55,14 @@ def keeping(catalyst: Catalyst, users: Catalyst, frame: Any, root: PlanOperator,
     drawn = {operator.id for operator in operators}
     # Which rows share a partition, and what a function makes of many rows, is a matter of the run too.
     also = {operator.id for operator in _held(root) if anyway}
-    passing = anyway and any(unreadable(catalyst, operator) for operator in root if not operator.inputs)
+    passing = anyway and any(unreadable(catalyst, operator) for operator in root)
     if not drawn and not also and not passing:
         return root
     _check_replaceable(users, frame, operators)
+    if passing and any(operator.name == DOMAIN for operator in root):
+        raise UntraceableError(
+            "A subquery is computed for values of a source that cannot be read again", remedy="Put df.localCheckpoint() in the source's place.",
+        )
     root = _with_snapshots(catalyst, root) if passing else root
     operators = [o for o in root if o.id in drawn or o.id in also]
     return _stored(catalyst, users, root, operators, drawn)
@@ -98,7 +103,7 @@ def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Coll
 def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     """The query with what its sources give now in their place, where they need not give the same again."""
     made = root.over(catalyst, tuple(_with_snapshots(catalyst, child) for child in root.inputs))
-    if made.inputs or not unreadable(catalyst, made):
+    if not unreadable(catalyst, made):
         return made
     with counted(catalyst.spark.sparkContext, "keeping a source"):
         stored = catalyst.plan(unheard(catalyst.frame(made.node), "localCheckpoint"))

@@ -137,6 +137,8 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
 
 def unreadable(catalyst: Catalyst, operator: PlanOperator) -> bool:
     """Whether a source need not give the same records again, in the same order, but can be read."""
+    if operator.inputs or operator.name == DOMAIN:
+        return False
     try:
         _leaf(catalyst, operator)
     except UntraceableError as refused:
