@@ -107,6 +107,8 @@ class Indexed:
         self._below = {level: Below(names.take(pa.array(order))) for level, names in below.items()}
         self._complete = complete
         self.whole = whole
+        self.closed = whole
+        """Whether all records are here that can be made of nothing but what is here."""
 
     @property
     def nbytes(self) -> int:

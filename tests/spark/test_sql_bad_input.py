@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import pandas as pd
@@ -189,9 +189,11 @@ def test_values_that_spark_does_not_compare(dbg: Any, spark: Any) -> None:
 @pytest.mark.parametrize(("column", "value"), [
     ("day", 20240101), ("day", True), ("day", b"x"), ("day", timedelta(1)), ("day", "x"), ("tags", "x"), ("tags", 1), ("tags", {"a": 1}),
     ("id", b"xx"), ("id", date(2024, 1, 1)), ("id", [1]), ("id", {"a": 1}), ("id", object), ("ts", True), ("ts", "x"), ("s", ("a",)), ("flag", "x"),
+    ("text", 1), ("text", 10**40), ("text", date(2024, 1, 1)), ("text", b"x"), ("wall", datetime(2024, 1, 1, tzinfo=timezone.utc)),
 ])
 def test_a_value_of_another_type(column: str, value: Any, dbg: Any, spark: Any) -> None:
-    frame = spark.sql("select 1 id, date'2024-01-01' day, array('x') tags, timestamp'2024-01-01 00:00:00' ts, struct(1 a, 2 b) s, true flag")
+    frame = spark.sql("select 1 id, date'2024-01-01' day, array('x') tags, timestamp'2024-01-01 00:00:00' ts, struct(1 a, 2 b) s, true flag, "
+                      "'x' text, timestamp_ntz'2024-01-01 00:00:00' wall")
     with pytest.raises(UnknownColumnError, match=f"^{column} is of type .* is no such value. Give a value of that type.$"):
         dbg.lineage(frame).where({column: value}).count()
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark.sql import Window
+from pyspark.sql import Row, Window
 from pyspark.sql import functions as F
 
-from bigdebug.errors import NondeterminismError, UnknownColumnError, UntraceableError
+from bigdebug.errors import NondeterminismError, UnknownColumnError, UnknownRecordError, UntraceableError
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +192,8 @@ VALUES = [
     ("k", pd.NA, False), ("n", pd.NaT, True), ("f", np.float32(0.5), True), ("f", np.float64("nan"), False), ("o", np.bool_(True), True),
     ("o", 1, True), ("o", 2, False), ("t", pd.Timestamp("2026-01-01 01:02:03.000004"), True), ("t", np.datetime64("2026-01-01"), False),
     ("i", np.timedelta64(1, "D"), False), ("i", pd.Timedelta(days=-1, microseconds=1), True), ("s", np.str_("x"), False), ("k", Level.ONE, True),
+    ("f", 10**400, False), ("f", Decimal("sNaN"), False), ("f", Decimal("1E400"), False), ("o", Decimal("sNaN"), False), ("s", "\ud800", False),
+    ("k", Decimal("1E+999999999"), False), ("t", pd.Timestamp("2026-01-01 01:02:03.000004001"), False), ("i", pd.Timedelta(-1), False),
 ]
 
 
@@ -254,3 +256,12 @@ def test_groups_are_ordered_whatever_they_are(dbg: Any, spark: Any) -> None:
     trace = dbg.lineage(spark.createDataFrame([(3, (2, 4)), (1, (2, 3)), (1, (2, 3))], "count int, s struct<a: int, b: int>"))
     assert trace.grouped("count").to_numpy().tolist() == [[1, 2], [3, 1]]
     assert trace.grouped("s").to_numpy().tolist() == [[{"a": 2, "b": 3}, 2], [{"a": 2, "b": 4}, 1]]
+
+
+def test_intervals_of_days_and_rows_that_are_nearly_there(dbg: Any, spark: Any) -> None:
+    frame = spark.sql("select 1 id, interval '1' day d, true flag, 'a' s, array(1, 2) xs")
+    row = frame.collect()[0]
+    for given, found in (({"d": timedelta(days=1)}, 1), ({"d": timedelta(hours=25)}, 0), ({"xs": np.array([1, 2])}, 1)):
+        assert dbg.lineage(frame).where(given).count() == found
+    with pytest.raises(UnknownRecordError):
+        dbg.lineage(frame).where(Row(**{**row.asDict(), "id": 1.0000000001, "flag": 1.0})).count()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any
 
 from pyspark.sql.types import DataType
@@ -24,8 +25,10 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 _EXACTLY = Context(prec=2000)
 """Rounds no number that is not longer than a line."""
 
-_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY", ",-")
-"""What is in the names of types of which Spark compares no values; or which SQL cannot name: decimals of a negative scale."""
+_INCOMPARABLE = ("MAP<", "VARIANT", "GEOMETRY", "GEOGRAPHY")
+
+_UNITS = {"DAY": 86_400, "HOUR": 3_600, "MINUTE": 60}
+"""Seconds of what intervals may be whole numbers of."""
 
 
 def kind_of(given: DataType) -> str:
@@ -67,35 +70,59 @@ def is_of(kind: str, value: Any) -> bool:
 
 def is_usual(kind: str, value: Any) -> bool:
     """Whether a value of Python's is of such a kind that SQL has it as one of a type, whatever it is."""
-    if isinstance(value, bool):
-        return kind == "BOOLEAN" or is_number(kind)
     if isinstance(value, int | float | Decimal):
-        return is_number(kind) or kind in ("BOOLEAN", "STRING")
+        return kind == "BOOLEAN" or is_number(kind)
     if isinstance(value, date):
-        return kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "STRING")
-    return isinstance(value, str) and kind.startswith(("STRING", "CHAR", "VARCHAR"))
+        return kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+    return isinstance(value, str) and is_text(kind)
+
+
+def is_text(kind: str) -> bool:
+    return kind.startswith(("STRING", "CHAR", "VARCHAR"))
 
 
 def may_hold(kind: str, value: Any) -> bool:
     """Whether a column of a type may hold what equals a value of Python's. A cast would round, or wrap around, to what does not."""
-    if kind == "BOOLEAN" and isinstance(value, int | float | Decimal):
-        return value in (0, 1)
+    if isinstance(value, int | float | Decimal):
+        return _may_hold_number(kind, Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value))
+    if isinstance(value, str):
+        return all(not "\ud800" <= c <= "\udfff" for c in value)
     if isinstance(value, datetime):
-        return kind != "DATE" or value.time() == time.min
-    if kind in WHOLE and isinstance(value, int):
-        return -(1 << WHOLE[kind]) <= value < 1 << WHOLE[kind]
-    if not isinstance(value, int | float | Decimal) or _head(kind) not in (*WHOLE, "DECIMAL"):
+        return not getattr(value, "nanosecond", 0) and (kind != "DATE" or value.time() == time.min)
+    if isinstance(value, timedelta) and kind.startswith("INTERVAL"):
+        unit = timedelta(seconds=_UNITS.get(kind.rsplit(maxsplit=1)[-1], 0)) or timedelta(microseconds=1)
+        return not getattr(value, "nanoseconds", 0) and not value % unit
+    return True
+
+
+def _may_hold_number(kind: str, number: Decimal) -> bool:
+    if number.is_snan():
+        return False
+    if kind == "BOOLEAN":
+        return number in (0, 1)
+    if is_floating(kind):
+        return not number.is_finite() or (number.adjusted() < 400 and isfinite(float(number)))
+    if _head(kind) not in (*WHOLE, "DECIMAL"):
         return True
-    number = Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value)
-    if not number.is_finite():
+    if not number.is_finite() or number.adjusted() > 40:
         return False
     if kind in WHOLE:
-        return number == int(number) and may_hold(kind, int(number))
+        return number == int(number) and -(1 << WHOLE[kind]) <= number < 1 << WHOLE[kind]
     precision, scale = map(int, kind.removeprefix("DECIMAL(").removesuffix(")").split(","))
     digits = number.normalize(_EXACTLY)
     return not number or (-int(digits.as_tuple().exponent) <= scale and digits.adjusted() < precision - scale)
 
 
 def is_comparable(kind: str) -> bool:
-    """Whether Spark compares values with such as are given to it."""
+    """Whether Spark compares values at all."""
     return not any(part in kind for part in _INCOMPARABLE)
+
+
+def is_map(kind: str) -> bool:
+    """Whether values are maps, of which Spark compares the entries."""
+    return kind.startswith("MAP<") and is_comparable(kind.removeprefix("MAP<"))
+
+
+def has_name(kind: str) -> bool:
+    """Whether SQL reads the name of a type again: that of decimals of a negative scale it does not."""
+    return ",-" not in kind

@@ -29,7 +29,7 @@ class _Misses:
     def __init__(self, catalyst: Catalyst, root: PlanOperator) -> None:
         self._ids = count(1_000_000)
         self.sides: dict[int, list[PlanOperator]] = {}
-        suspects = [(operator, side) for operator in root for side in sides_missing(operator) if any(o.name in _REMAKING for o in side)]
+        suspects = [(operator, side) for operator in root for side in sides_missing(operator) if any(map(_may_remake, side))]
         if suspects:
             self._datasets = {operator: leaf.dataset for operator, leaf in leaves_of(catalyst, root).items()}
             self._often = Counter(self._datasets.values())
@@ -47,17 +47,15 @@ class _Misses:
 
     def _makes_others(self, side: PlanOperator) -> bool:
         """Whether some of the rows below make other rows than all of them do."""
-        for operator in side:
-            if operator.name == "Aggregate" and operator.node.groupingExpressions().isEmpty():
+        for operator in filter(_may_remake, side):
+            below = Counter(self._datasets[o.id] for o in side if o.id in self._datasets)
+            if operator.name == "Aggregate" or any(self._often[dataset] > times for dataset, times in below.items()):
                 return True
-            if operator.name == "Limit":
-                below = Counter(self._datasets[o.id] for o in side if o.id in self._datasets)
-                if any(self._often[dataset] > times for dataset, times in below.items()):
-                    return True
         return False
 
 
-_REMAKING = {"Aggregate", "Limit"}
+def _may_remake(operator: PlanOperator) -> bool:
+    return operator.name == "Limit" or (operator.name == "Aggregate" and bool(operator.node.groupingExpressions().isEmpty()))
 
 
 def sides_missing(operator: PlanOperator) -> Iterator[PlanOperator]:

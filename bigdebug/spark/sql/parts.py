@@ -1,7 +1,8 @@
 """Parts: groups, windows and limits of which a lineage holds a part, where an aggregate above takes up what comes out of them.
 
 A part of a group has another sum than the whole. If a condition asks for that sum, the part may pass where the whole did not,
-and a count above is one more. A lineage holds parts where a relation is read elsewhere too, and of what windows read besides.
+and a count above is one more. A lineage holds parts where a relation is read elsewhere too, where a row has a part in several
+groups, and of what windows read besides.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from collections.abc import Iterator, Mapping
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
-from bigdebug.trace.names import NOTHING, Names, without
+from bigdebug.trace.names import NOTHING, Names, merged, without
+
+_SPREADING = {"Join", "AsOfJoin", "Generate", "Expand"}
 
 
 class Parts:
@@ -41,14 +45,26 @@ class Parts:
     def needed(self, visited: Mapping[int, Names], presence: Presence) -> Iterator[Found]:
         """Records to be traced whole; ``visited`` are the names that were, ``presence`` tells which others come out."""
         for operator, above in self._deciding:
-            known, reached = visited.get(operator.id, NOTHING), visited.get(above.id, NOTHING)
-            if known is None or (reached is not None and not len(reached)):
+            known = visited.get(operator.id, NOTHING)
+            if known is None or not self._steps.is_reached(above.id, visited):
                 continue
             names = self._touched(operator, above, presence)
             if isinstance(names, Far):
                 yield {operator.id: names}
             elif len(more := without(names, known)):
                 yield {operator.id: more}
+
+    def close(self) -> None:
+        """Find out of which indexes a part of another record cannot be made of what they hold: a job for each that is asked for it."""
+        held: dict[str, Names] = {}
+        for index in self._steps.indexes.values():
+            for at, names in index.everything(self._leaves).items():
+                held[self._leaves[at].dataset] = merged(held.get(self._leaves[at].dataset, NOTHING), names)
+        presence = Presence(self._steps, self._leaves, lambda leaf: held.get(self._leaves[leaf].dataset, NOTHING), indexed=False)
+        for operator, _ in self._deciding:
+            known = self._steps.indexes.get(operator.id)
+            if known is not None and not known.closed and not isinstance(names := presence.of(operator.id), Far):
+                known.closed = not len(without(names, known.records))
 
     def _touched(self, operator: PlanOperator, above: PlanOperator, presence: Presence) -> Names:
         """The names of records that the lineage has a part of. What is one for all rows, it has in any case."""
@@ -64,9 +80,7 @@ class Parts:
         if _is_one(operator):
             return True
         below = Counter(self._leaves[o.id].dataset for o in operator if o.id in self._leaves)
-        return any(often[dataset] > times for dataset, times in below.items()) or any(
-            o.name in BOUNDARIES and self._steps.peers(o.id) is not None for o in _inside(operator)
-        )
+        return any(often[dataset] > times for dataset, times in below.items()) or spreads(self._steps, operator)
 
     def _decided_by(self, operator: PlanOperator) -> PlanOperator | None:
         """The level above, if what is computed here decides which rows it takes up; a row of its own needs no others."""
@@ -76,9 +90,11 @@ class Parts:
             if below in above.subqueries:
                 return below if decides and below is not operator else None
             if any(below is side for side in sides_missing(above)):
-                # A row may be there for want of a match. What has no rows, or few, besides: of that `misses.py` takes all.
+                # A row may be there for want of a match. Where nothing, or a limit, matched none `misses.py` takes all.
+                if _is_one(operator) or (operator.name == "Limit" and kind_of_join(above).name == "LeftAnti"):
+                    return None
                 level = above.id if above.id in self._steps.levels else self._steps.segment(above.id)
-                return None if level is None or _is_one(operator) or operator.name == "Limit" else self._steps.operator(level)
+                return None if level is None else self._steps.operator(level)
             if above.name in BOUNDARIES:
                 return above if decides or self._asks(self._keys(above), computed) else None
             if above.name == "Project":
@@ -122,6 +138,13 @@ def _inside(operator: PlanOperator) -> Iterator[PlanOperator]:
     for child in operator.inputs:
         yield from _inside(child)
     yield operator
+
+
+def spreads(steps: Steps, operator: PlanOperator) -> bool:
+    """Whether a source row may have a part in several rows of an operator: then some of theirs come together as others."""
+    return any(
+        o.name in _SPREADING or (o.name in BOUNDARIES and steps.peers(o.id) is not None) for o in _inside(operator)
+    )
 
 
 def _is_one(operator: PlanOperator) -> bool:

@@ -18,10 +18,14 @@ from bigdebug.trace.names import NOTHING, Names, merged, or_none
 
 
 class Presence:
-    """Those of one lineage. ``held`` gives what it has of a source, by name; it may grow, and what hangs on it is found again then."""
+    """Those of one lineage. ``held`` gives what it has of a source, by name; it may grow, and what hangs on it is found again then.
 
-    def __init__(self, steps: Steps, leaves: Mapping[int, Leaf], held: Callable[[int], Names]) -> None:
+    Indexes are asked first, if they are to be.
+    """
+
+    def __init__(self, steps: Steps, leaves: Mapping[int, Leaf], held: Callable[[int], Names], indexed: bool = True) -> None:
         self._steps = steps
+        self._by_index = indexed
         self._leaves = leaves
         self._held = held
         self._found: dict[int, tuple[int, Names]] = {}
@@ -59,9 +63,9 @@ class Presence:
     def _indexed(self, level: int, held: Found) -> Names:
         """As an index of the level knows; None if there is none, or it may lack a record that nothing above was made of."""
         steps, index = self._steps, self._steps.indexes.get(level)
-        if index is None or not index.answers(held, ahead=True) or any(names is None or isinstance(names, Far) for names in held.values()):
+        if not self._by_index or index is None or not index.answers(held, ahead=True) or any(names is None or isinstance(names, Far) for names in held.values()):
             return None
-        if index.whole or all(steps.goes_once(at, level) and index.takes(at, names) for at, names in held.items()):
+        if index.whole or (index.closed and all(index.takes(at, names) for at, names in held.items())) or all(steps.goes_once(at, level) and index.takes(at, names) for at, names in held.items()):
             return steps.existing(level, index.made_of(held), indexed=True)
         return None
 

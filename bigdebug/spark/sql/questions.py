@@ -200,6 +200,7 @@ class Questions:
         steps = self.steps()
         if self.declared is None:
             self.built.extend(build(steps, self.root.id, records, self.leaves))
+            self._absences(frozenset()).close()
         else:
             self.built.extend(self.declared.build(steps, self.root.id, records, self.leaves))
         return self.built

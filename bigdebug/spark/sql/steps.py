@@ -53,6 +53,15 @@ class Steps:
     def operator(self, level: int) -> PlanOperator:
         return self._operators[level]
 
+    def is_reached(self, level: int, visited: Found) -> bool:
+        """Whether a trace that visited these records visited any of a level, or of one above: what is there besides may count there."""
+        here: int | None = level
+        while here is not None:
+            if here in visited and ((names := visited[here]) is None or len(names)):
+                return True
+            here = self.above[here]
+        return False
+
     # ---- records of a level -----------------------------------------------------------------------------------
 
     def rows(self, level: int, names: Names) -> tuple[Node, Expr]:

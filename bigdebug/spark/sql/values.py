@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import filterfalse
 from math import isfinite
@@ -21,7 +21,17 @@ from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.keys import all_of
-from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE, is_comparable, is_usual, may_hold
+from bigdebug.spark.sql.kinds import (
+    ABSOLUTE,
+    RELATIVE,
+    has_name,
+    is_comparable,
+    is_floating,
+    is_map,
+    is_text,
+    is_usual,
+    may_hold,
+)
 from bigdebug.spark.sql.literals import literal
 
 _SIMPLE = (bool, int, float, str, bytes, Decimal, date, timedelta)
@@ -39,12 +49,10 @@ def having(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
         kind, value = column.dataType().sql(), _of_python(given)
         if value is None:
             simple.append(catalyst.column(column).isNull())
-        elif kind.startswith("MAP<") and is_comparable(kind.removeprefix("MAP<")):
-            hard.append((column, value, kind))
-        elif not is_comparable(kind):
+        elif not has_name(kind) or not (is_comparable(kind) or is_map(kind)):
+            why = "Spark compares no values like those of" if has_name(kind) else "SQL has no name for the type of"
             raise UnknownColumnError(
-                f"Spark compares no values like those of {column.name()}, of type {kind.lower()}",
-                remedy="Say where() without it, as SQL or with some of the columns.",
+                f"{why} {column.name()}, {kind.lower()}", remedy="Say where() without it, as SQL or with some of the columns.",
             )
         elif not isinstance(value, _SIMPLE):
             hard.append((column, value, kind))
@@ -55,11 +63,11 @@ def having(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
     frame = frame.filter(all_of(simple))
     for column, value, kind in hard:
         try:
-            given = catalyst.spark.createDataFrame([(value,)], f"value {kind}")
+            one = catalyst.spark.createDataFrame([(value,)], f"value {kind}")
         except (PySparkException, TypeError, ValueError, AttributeError):
             raise _not_of(column.name(), kind, value) from None
-        same = _ordered(catalyst.column(column), kind).eqNullSafe(_ordered(given["value"], kind))
-        frame = frame.join(F.broadcast(given), same, "left_semi")
+        same = _ordered(catalyst.column(column), kind).eqNullSafe(_ordered(one["value"], kind))
+        frame = frame.join(F.broadcast(one), same, "left_semi")
     return frame
 
 
@@ -68,7 +76,7 @@ def nearly(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
     there are none among them.
     """
     def is_sum(pair: tuple[Expr, Any]) -> bool:
-        return isinstance(pair[1], float) and isfinite(pair[1])
+        return isinstance(pair[1], float) and isfinite(pair[1]) and is_floating(pair[0].dataType().sql())
 
     sums = list(filter(is_sum, pairs))
     found = having(catalyst, frame, list(filterfalse(is_sum, pairs)))
@@ -95,18 +103,23 @@ def _of_python(value: Any) -> Any:
     if isinstance(value, np.timedelta64):
         return _of_python(pd.Timedelta(value))
     if isinstance(value, pd.Timestamp):
-        return value.to_pydatetime(warn=False)
+        return value if value.nanosecond else value.to_pydatetime()
     if isinstance(value, pd.Timedelta):
-        return value.to_pytimedelta()
+        return value if value.nanoseconds else value.to_pytimedelta()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _ordered(values: Column, kind: str) -> Column:
     """Maps as their entries in order: Spark compares those."""
-    return F.array_sort(F.map_entries(values)) if kind.startswith("MAP<") else values
+    return F.array_sort(F.map_entries(values)) if is_map(kind) else values
 
 
 def _equals(catalyst: Catalyst, column: Expr, value: Any, kind: str) -> Column:
+    zoned = isinstance(value, datetime) and value.tzinfo is not None and kind in ("DATE", "TIMESTAMP_NTZ")
+    if zoned or (is_text(kind) and not isinstance(value, str)):
+        raise _not_of(column.name(), kind, value)
     if not is_usual(kind, value):
         try:
             [cast] = unheard(catalyst.spark.range(1).select(F.lit(value).try_cast(kind).isNotNull()), "collect")
