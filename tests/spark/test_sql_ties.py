@@ -46,7 +46,7 @@ def test_ties_that_decide_nothing(dbg: DebugSession, rows: Any) -> None:
 
 def test_a_window_whose_order_tells_rows_apart(dbg: DebugSession, rows: Any) -> None:
     counted = numbered(rows, "id").where("n % 2 = 0").groupBy("k").count()
-    assert sorted(row.id for row in dbg.lineage(counted).where("k = 2").goBackAll().collect()) == [2, 12, 22]  # all that was numbered
+    assert sorted(row.id for row in dbg.lineage(counted).where("k = 2").goBackAll().collect()) == [2, 12]  # what was numbered before it
 
 
 @pytest.mark.parametrize("function", [
