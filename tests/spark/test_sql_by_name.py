@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from tests.spark.oracle import check, check_whole
 
@@ -70,6 +71,38 @@ CASES = {
         {"s": ("g int, v int", [(5, 1), (7, 2)]), "y": ("a int", [(5,)])},
         "select v, (select g from s where not exists (select 1 from y where y.a = s.g)) x from s",
     ),
+    "both readings in a group": (
+        {"e": ("a int, b int", [(1, 2), (2, 3), (3, 2)])},
+        """select count(*) n from (select v from (select a v from e union all select b v from e) group by v having count(*) = 1)""",
+    ),
+    "a pair of a product that stood beside another": (
+        {"p": ("id int, cat string", [(1, "A"), (2, "A")]), "d": ("id int", [(1,), (2,)]), "s": ("p int, d int", [(1, 2)])},
+        "select cat, count(*) n from p cross join d left join s on s.p = p.id and s.d = d.id where s.p is null group by cat",
+    ),
+    "what was removed from a running count": (
+        {"o": ("id int, ts int", [(1, 10), (2, 20)]), "r": ("oid int", [(2,)])},
+        """select id, (select count(*) from o p where p.ts <= o.ts and not exists (select 1 from r where r.oid = p.id)) n from o""",
+    ),
+    "a group below a window": (
+        {"s": ("id int, g int, h int", [(1, 5, 1), (2, 5, 1), (3, 7, 1)])},
+        """select d.n, s2.id from (select count(*) n from (select g, h, c, row_number() over (partition by g order by h) r from
+           (select g, h, count(*) c from s group by g, h)) where c = 1) d cross join s s2""",
+    ),
+    "a window below a window": (
+        {"s": ("id int, k int, g int, v int", [(1, 1, 1, 1), (2, 1, 1, 5), (3, 2, 2, 5)])},
+        """select d.n, s2.id from (select count(*) n from (select *, count(*) over (partition by g) c from
+           (select *, row_number() over (partition by k order by v) r from s)) where r = 1 and v = 5) d cross join s s2""",
+    ),
+    "an anti join below a left join": (
+        {"s": ("g int, v int", [(5, 1), (7, 2)]), "y": ("a int", [(5,)]), "z": ("k int", [(5,)])},
+        """select d.n, s2.v from (select count(*) n from (select g from s where not exists (select 1 from y where y.a = s.g)) a
+           left join z on z.k = a.g) d cross join s s2""",
+    ),
+    "groups without a key": (
+        {"s": ("id int, k int, v int", [(1, None, 5), (2, 1, 5), (3, 2, 7)])},
+        """select d.n, s2.id from (select count(*) n from (select m from (select k, max(v) m from s group by k) group by m having count(*) = 1)) d
+           cross join s s2""",
+    ),
 }
 
 
@@ -81,5 +114,40 @@ def test_a_row_comes_out_again(case: str, dbg: Any, spark: Any) -> None:
         frame.createOrReplaceTempView(name)
     rows = spark.sql(sql).collect()
     assert rows
-    check(dbg, sql, views, rows)
+    found = check(dbg, sql, views, rows)
     check_whole(dbg, sql, views)
+    frame = spark.sql(sql)
+    dbg.index(frame)
+    for row, back in found:
+        again = dbg.lineage(frame).where(row).goBackAll()
+        assert {name: again[name].rids().tolist() for name in again.inputs} == {name: back[name].rids().tolist() for name in back.inputs}
+
+
+def test_functions_over_many_rows(dbg: Any, spark: Any) -> None:
+    def doubled(frames: Any) -> Any:
+        for frame in frames:
+            yield frame.loc[frame.index.repeat(2)].assign(x=[1, 2] * len(frame))[["x"]]
+
+    def counted(s: Any, y: Any) -> Any:
+        return s.mapInPandas(doubled, "x int").join(y, F.col("x") == y.a, "left_anti").groupBy().count()
+
+    s, y = spark.range(1), spark.createDataFrame([(2,)], "a int")
+    back = dbg.lineage(counted(s, y)).goBackAll()
+    assert {name: back[name].count() for name in back.inputs} == {"range": 1, "createDataFrame": 1}
+
+
+def test_an_as_of_join_below_a_group(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, 10, 0), (2, 25, 0)], "id int, t int, a int").createOrReplaceTempView("trades")
+    spark.createDataFrame([(0, "x")], "a int, owner string").createOrReplaceTempView("accounts")
+    quotes = spark.createDataFrame([(5, 100), (20, 200)], "t int, q int")
+    left = spark.sql("select trades.id, trades.t, owner from trades join accounts using (a)")
+    joined = left._joinAsOf(quotes, leftAsOfColumn="t", rightAsOfColumn="t", how="left").groupBy("q").count()
+    back = dbg.lineage(joined).where("q = 100").goBackAll()
+    assert {name: back[name].count() for name in back.inputs} == {"trades": 1, "accounts": 1, "createDataFrame": 1}
+
+
+def test_nothing_is_added_where_nothing_can_come_back(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, None), (5, 2), (6, 2), (2, 1)], "id int, mgr int").createOrReplaceTempView("emp")
+    frame = spark.sql("select e.id, d.n from emp e left join (select mgr, count(*) n from emp group by mgr) d on d.mgr = e.id")
+    back = dbg.lineage(frame).where("id = 5").goBackAll()["emp"]
+    assert [row.id for row in back.collect()] == [5]

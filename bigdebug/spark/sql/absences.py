@@ -7,16 +7,17 @@ where the lineage has them for the sake of others. Where a row is read once and 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import chain
+from math import prod
 
 import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.deciding import Deciding
 from bigdebug.spark.sql.extended import Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
@@ -24,16 +25,19 @@ from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
-from bigdebug.spark.sql.parts import Parts, spreads
+from bigdebug.spark.sql.parts import Parts, read_twice, spreads
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
 from bigdebug.spark.sql.walks import traced
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, or_none, places
 
+_PAIRS = 10_000_000
+"""Rows of a product that are looked through."""
+
 
 class Absences:
-    """The anti and outer joins of a query through which rows of a relation that is read twice may come back."""
+    """The anti and outer joins of a query through which rows may come back where sources hold a lineage and no more."""
 
     def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], steps: Steps) -> None:
         self._catalyst = catalyst
@@ -42,22 +46,31 @@ class Absences:
         self._naming = steps.naming
         self._steps = steps
         self._hidden = {o.id for operator in root for side in sides_missing(operator) for o in side}
+        self._deciding = Deciding(catalyst, root, steps)
         self._joins = [join for join in root if kind_of_join(join).lonely and self._brings(join) and self._harms(join)]
-        self._parts = Parts(catalyst, root, leaves, steps)
+        self._parts = Parts(root, leaves, steps, self._deciding)
 
     def _brings(self, join: PlanOperator) -> bool:
         """Whether a lineage may have rows of its inputs that it has for the sake of others."""
-        often = Counter(leaf.dataset for leaf in self._leaves.values())
-        return any(o.id in self._leaves and often[self._leaves[o.id].dataset] > 1 for o in join) or any(
-            spreads(self._steps, join.inputs[at]) for at in kind_of_join(join).lonely
-        )
+        sides = [join.inputs[at] for at in kind_of_join(join).lonely]
+        return read_twice(self._leaves, join) or any(spreads(self._steps, side) for side in sides)
 
     def _harms(self, join: PlanOperator) -> bool:
         """Whether rows that come back are more than rows of their own: counted next, or missed where others are for want of them."""
         level = self._steps.segment(join.id)
-        return join.id in self._hidden or (level is not None and self._counts(level))
+        if join.id in self._hidden:
+            return True
+        if level is None or not (self._counts(level) or self._is_counted(level)):
+            return False
+        if kind_of_join(join).name == "LeftAnti" or self._operators[level].name != "Aggregate" or self._is_counted(level):
+            return True
+        # Rows that stand alone in it are in the groups of those that match: which group, and whether one, their own side says.
+        others = [column for at in kind_of_join(join).missing for column in self._catalyst.items(join.inputs[at].node.output())]
+        marks = [a for a in self._catalyst.items(join.node.output()) if kind_of_join(join).name == "ExistenceJoin"]
+        return self._deciding.by_columns(join, [*others, *marks[-1:]]) is not None
 
     def _counts(self, level: int) -> bool:
+        """Whether a record of a level is another one for a row more."""
         return self._operators[level].name in BOUNDARIES or level in self._steps.subqueries
 
     @property
@@ -79,7 +92,8 @@ class Absences:
                 visited_more, more = traced(self._steps, _near(needed))
                 for known, extra in ((visited, visited_more), (found, _near(more))):
                     for at, names in extra.items():
-                        known[at] = merged(known[at], names) if known.get(at) is not None else names
+                        here = known.get(at, NOTHING)
+                        known[at] = None if here is None or names is None else merged(*_near({0: here, 1: names}).values())
             if sum(map(len, found.values())) == before:
                 break
         return found
@@ -104,10 +118,12 @@ class Absences:
         """The names of what rows of each side matched that the lineage holds: without it they would stand alone."""
         extended = self._naming.with_matched(join.id).within(join)
         for side in (join.inputs[at] for at in kind_of_join(join).lonely):
-            if any(o.name == "Join" and o.node.condition().isEmpty() for o in side):
-                continue  # a product, which only conditions above the join make small: as below a correlated scalar subquery
             held = {operator.id for operator in side}
-            yield self._others(extended.plan, extended.names, held, presence)
+            pairs = prod(len(presence.of(name.level)) + 1 for name in extended.names if name.level in held and name.level in self._leaves)
+            if pairs > _PAIRS and any(o.name == "Join" and o.node.condition().isEmpty() for o in side):
+                continue  # a product, which only conditions above the join make small: as below a correlated scalar subquery
+            optional = presence.optional(side)
+            yield self._others(extended.plan, extended.names, held - optional, presence, {n.level for n in extended.names} - held)
 
     def _removing(self, join: PlanOperator, level: int, visited: Mapping[int, Names], presence: Presence) -> Found:
         """The names of right rows that removed left rows which the lineage holds; from the groups that were traced, if others are rows of
@@ -123,7 +139,8 @@ class Absences:
         if names is not None and known.parts and not counted:
             plan = restricted(self._catalyst, plan, known.parts, names.flatten()[: len(known.parts)])
         right = {operator.id for operator in join.inputs[1]}
-        return self._others(plan, known.names, {name.level for name in known.names} - right, presence, right)
+        held = {name.level for name in known.names} - right - presence.optional(self._operators[level])
+        return self._others(plan, known.names, held, presence, right)
 
     def _is_counted(self, level: int) -> bool:
         """Whether a new record of a level may count above it."""
@@ -131,10 +148,10 @@ class Absences:
         return level in self._steps.subqueries or (above is not None and (self._counts(above) or self._is_counted(above)))
 
     def _others(
-        self, plan: Node, names: Sequence[Name], held: Collection[int], presence: Presence, wanted: Collection[int] | None = None,
+        self, plan: Node, names: Sequence[Name], held: Collection[int], presence: Presence, wanted: Collection[int],
     ) -> Found:
-        """What stands beside names of the levels ``held`` in the rows of a plan in which the lineage holds all of these."""
-        asked = [name for name in names if name.level in held and name.level not in self._steps.subqueries]
+        """The names of the levels ``wanted`` in those rows of a plan in which the lineage has all of the levels ``held``."""
+        asked = [name for name in names if name.level in held and not presence.is_given(name.level)]
         for name in asked:
             if name.level in self._leaves:
                 plan = restricted(self._catalyst, plan, [name.column], [or_none(presence.of(name.level))])
@@ -146,10 +163,7 @@ class Absences:
             here[places(column, _near({name.level: presence.of(name.level)})[name.level])] = True
             mask &= here
         kept = table.filter(pa.array(mask))
-        return {
-            name.level: distinct(kept[f"n{name.level}"]) for name in names
-            if (name.level not in held if wanted is None else name.level in wanted)
-        }
+        return {name.level: distinct(kept[f"n{name.level}"]) for name in names if name.level in wanted}
 
 
 def _near(found: Found) -> Found:

@@ -1,8 +1,8 @@
 """Misses: sides of joins of which a row depends on all, since it is there because none of theirs matched.
 
 Mostly a miss needs nothing of the other side: fewer rows match no more. It does where fewer rows make others, of rows that the
-lineage need not have a part of: a count over nothing is 0, and a limit over a part of its rows lets others in. A part there can be
-only if the relation is read elsewhere too, for sources are replaced by name. Groups and windows of which there is a part,
+lineage need not have a part of: a count over nothing is 0, and a limit over a part of its rows lets others in, where it has a part:
+if the relation is read elsewhere too, for sources are replaced by name. Groups and windows of which there is a part,
 `parts.py` makes whole.
 """
 
@@ -47,15 +47,21 @@ class _Misses:
 
     def _makes_others(self, side: PlanOperator) -> bool:
         """Whether some of the rows below make other rows than all of them do."""
-        for operator in filter(_may_remake, side):
-            below = Counter(self._datasets[o.id] for o in side if o.id in self._datasets)
-            if operator.name == "Aggregate" or any(self._often[dataset] > times for dataset, times in below.items()):
-                return True
-        return False
+        inside = list(side.inside())
+        below = Counter(self._datasets[o.id] for o in inside if o.id in self._datasets)
+        elsewhere = any(self._often[dataset] > times for dataset, times in below.items())
+        constant = any(not o.inputs and o.id not in self._datasets for o in inside)
+        # What a subquery asks there counts only for rows that there are.
+        return any(is_one(o) for o in inside) or ((elsewhere or constant) and any(map(_may_remake, side)))
+
+
+def is_one(operator: PlanOperator) -> bool:
+    """Whether an operator gives one record, also of no rows."""
+    return operator.name == "Aggregate" and bool(operator.node.groupingExpressions().isEmpty())
 
 
 def _may_remake(operator: PlanOperator) -> bool:
-    return operator.name == "Limit" or (operator.name == "Aggregate" and bool(operator.node.groupingExpressions().isEmpty()))
+    return operator.name == "Limit" or is_one(operator)
 
 
 def sides_missing(operator: PlanOperator) -> Iterator[PlanOperator]:

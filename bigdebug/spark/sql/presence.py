@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from bigdebug.spark.sql.catalyst import Node
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.extended import Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
@@ -41,8 +42,8 @@ class Presence:
 
     def _made(self, level: int) -> Names:
         steps, c = self._steps, self._steps.catalyst
-        known, optional = steps.association(level), self._optional(steps.operator(level))
-        names = [name for name in known.names if name.level not in steps.subqueries]
+        known, optional = steps.association(level), self.optional(steps.operator(level))
+        names = [name for name in known.names if not self.is_given(name.level)]
         needed = [name for name in names if name.level not in optional]
         if needed and (found := self._indexed(level, {name.level: self.of(name.level) for name in needed})) is not None:
             return found
@@ -63,9 +64,12 @@ class Presence:
     def _indexed(self, level: int, held: Found) -> Names:
         """As an index of the level knows; None if there is none, or it may lack a record that nothing above was made of."""
         steps, index = self._steps, self._steps.indexes.get(level)
-        if not self._by_index or index is None or not index.answers(held, ahead=True) or any(names is None or isinstance(names, Far) for names in held.values()):
+        if not self._by_index or index is None or not index.answers(held, ahead=True):
             return None
-        if index.whole or (index.closed and all(index.takes(at, names) for at, names in held.items())) or all(steps.goes_once(at, level) and index.takes(at, names) for at, names in held.items()):
+        if any(names is None or isinstance(names, Far) for names in held.values()):
+            return None
+        taken = all(index.takes(at, names) for at, names in held.items())
+        if index.whole or (taken and (index.closed or all(steps.goes_once(at, level) for at in held))):
             return steps.existing(level, index.made_of(held), indexed=True)
         return None
 
@@ -76,11 +80,16 @@ class Presence:
             return plan
         if not pa.types.is_struct(names.type):
             return restricted(self._steps.catalyst, plan, [name.column], [or_none(names)])
-        fields = [self._steps.catalyst.field(name.column, i) for i in range(names.type.num_fields)]
-        return restricted(self._steps.catalyst, plan, fields, [or_none(field) for field in names.flatten()])
+        c = self._steps.catalyst
+        there, fields = c.is_not_null(name.column), [c.field(name.column, i) for i in range(names.type.num_fields)]
+        return restricted(c, plan, [there, *fields], [pa.array([True] * len(names) + [False]), *map(or_none, names.flatten())])
 
-    def _optional(self, operator: PlanOperator) -> frozenset[int]:
+    def is_given(self, level: int) -> bool:
+        """Whether records of a level are there whatever the sources hold: of subqueries, or of the values that one is computed for."""
+        return level in self._steps.subqueries or self._steps.operator(level).name == DOMAIN
+
+    def optional(self, operator: PlanOperator) -> frozenset[int]:
         """What a row can do without: one that had a match in an outer join is there also where the match is not."""
         sides = [operator.inputs[at] for at in kind_of_join(operator).missing]
-        within = [self._optional(child) for child in operator.inputs if child.id not in self._steps.levels]
+        within = [self.optional(child) for child in operator.inputs if child.id not in self._steps.levels]
         return frozenset(o.id for side in sides for o in side).union(*within)

@@ -100,7 +100,9 @@ def _together(kind: JoinKind, *sides: Extended) -> tuple[Name, ...]:
 
 
 def matched(below: Below, operator: PlanOperator) -> Extended:
-    """The rows on the left of a join, of whichever kind, with witnesses on the right: one for each match."""
+    """The rows on the left of a join, of whichever kind, with witnesses on the right: one for each match, or the nearest."""
+    if operator.name == "AsOfJoin":
+        return _as_of(below, operator, True)
     c, node = below.catalyst, operator.node
     left, right = (below.extend(child, True) for child in operator.inputs)
     names = (*left.names, *right.names)

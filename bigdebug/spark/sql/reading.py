@@ -89,6 +89,12 @@ class PlanOperator:
         """Whether its rows are those that were drawn in the run."""
         return self.kept is not None and self.kept.drawn
 
+    def inside(self) -> Iterator[PlanOperator]:
+        """What its rows are made of, and itself: no subqueries."""
+        for child in self.inputs:
+            yield from child.inside()
+        yield self
+
     def over(self, catalyst: Catalyst, inputs: tuple[PlanOperator, ...]) -> PlanOperator:
         """The same operator over other inputs with the same columns; itself if they are its own."""
         if all(new is old for new, old in zip(inputs, self.inputs)):

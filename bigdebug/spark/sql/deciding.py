@@ -1,0 +1,95 @@
+"""Deciding: whether what an operator computes decides which rows a level above takes up, and how it puts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.joins import kind_of_join
+from bigdebug.spark.sql.levels import BOUNDARIES
+from bigdebug.spark.sql.misses import is_one, sides_missing
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.steps import Steps
+
+
+class Deciding:
+    """What hangs on the columns of one query."""
+
+    def __init__(self, catalyst: Catalyst, root: PlanOperator, steps: Steps) -> None:
+        self._catalyst = catalyst
+        self._steps = steps
+        self._parents = {child.id: operator for operator in root for child in operator.parents}
+
+    def by_boundary(self, operator: PlanOperator) -> PlanOperator | None:
+        """The level above a boundary that hangs on how many rows its records are made of; None if a row more is a row of its own."""
+        return self._above(operator, self._computed(operator), operator.name not in ("Aggregate", "Window"))
+
+    def by_columns(self, operator: PlanOperator, columns: Collection[Expr]) -> PlanOperator | None:
+        """The level above an operator that hangs on some of its columns."""
+        return self._above(operator, {column.exprId().id() for column in columns}, decides=False)
+
+    def _above(self, operator: PlanOperator, computed: set[int], decides: bool) -> PlanOperator | None:
+        below, above = operator, self._parents.get(operator.id)
+        while above is not None:
+            if below in above.subqueries:
+                return below if decides and below is not operator else None
+            if any(below is side for side in sides_missing(above)):
+                if decides or self._asks(self._compared(above, below), computed):
+                    return self._missed(operator, above)
+                if kind_of_join(above).name in ("LeftAnti", "ExistenceJoin"):
+                    return None  # only whether there is a match counts, and that hangs on other columns
+            elif above.name in BOUNDARIES:
+                if decides or self._asks(self._keys(above), computed):
+                    return above
+                if above.name not in ("Window", "Limit"):
+                    return None
+            if above.name in _MADE:
+                columns = self._catalyst.items(getattr(above.node, _MADE[above.name])())
+                computed |= {c.exprId().id() for c in columns if self._asks([c], computed)}
+            elif above.name == "Union":
+                pairs = zip(self._catalyst.items(below.node.output()), self._catalyst.items(above.node.output()))
+                computed |= {after.exprId().id() for before, after in pairs if before.exprId().id() in computed}
+            elif above.name != "Limit":
+                decides = decides or self._asks(self._catalyst.items(above.node.expressions()), computed)
+            below, above = above, self._parents.get(above.id)
+        return None
+
+    def _missed(self, operator: PlanOperator, join: PlanOperator) -> PlanOperator | None:
+        """The level of a join of which a row may be there for want of a match; None where `misses.py` takes all of the other side."""
+        if is_one(operator) or (operator.name == "Limit" and kind_of_join(join).name == "LeftAnti"):
+            return None
+        level = join.id if join.id in self._steps.levels else self._steps.segment(join.id)
+        return None if level is None else self._steps.operator(level)
+
+    def _compared(self, join: PlanOperator, side: PlanOperator) -> list[Expr]:
+        """The expressions by which rows of a side match: of an EXCEPT ALL all its columns."""
+        return self._catalyst.items(side.node.output() if join.name == "Union" else join.node.expressions())
+
+    def _computed(self, operator: PlanOperator) -> set[int]:
+        """The ids of the columns whose values hang on all rows of a record."""
+        if operator.name == "Window":
+            columns = self._catalyst.items(operator.node.windowExpressions())
+        elif operator.name == "Aggregate":
+            columns = [  # in the normal form, keys are attributes
+                c for c in self._catalyst.items(operator.node.aggregateExpressions())
+                if (c.child() if c.nodeName() == "Alias" else c).nodeName() != "AttributeReference"
+            ]
+        else:
+            columns = self._catalyst.items(operator.node.output())
+        return {column.exprId().id() for column in columns}
+
+    def _keys(self, operator: PlanOperator) -> list[Expr]:
+        """The expressions by which a boundary tells what belongs together, or comes first."""
+        node = operator.node
+        if operator.name == "Aggregate":
+            return self._catalyst.items(node.groupingExpressions())
+        if operator.name == "Window":
+            return [*self._catalyst.items(node.partitionSpec()), *self._catalyst.items(node.orderSpec())]
+        return self._catalyst.items(node.expressions())
+
+    def _asks(self, expressions: Collection[Expr], computed: set[int]) -> bool:
+        return any(a.exprId().id() in computed for e in expressions for a in self._catalyst.items(e.references().toSeq()))
+
+
+_MADE = {"Project": "projectList", "Window": "windowExpressions"}
+"""Where operators have the expressions of their new columns."""
