@@ -64,10 +64,10 @@ class Absences:
             return False
         if kind_of_join(join).name == "LeftAnti" or self._operators[level].name != "Aggregate" or self._is_counted(level):
             return True
-        # Rows that stand alone in it are in the groups of those that match: which group, and whether one, their own side says.
-        others = [column for at in kind_of_join(join).missing for column in self._catalyst.items(join.inputs[at].node.output())]
-        marks = [a for a in self._catalyst.items(join.node.output()) if kind_of_join(join).name == "ExistenceJoin"]
-        return self._deciding.by_columns(join, [*others, *marks[-1:]]) is not None
+        # A row that stands alone is in the group of its matches, unless what it has of the other side says which group, or whether one.
+        columns, sides = self._catalyst.items(join.node.output()), [join.inputs[at] for at in kind_of_join(join).lonely]
+        own = {column.exprId().id() for column in self._catalyst.items(sides[0].node.output())} if len(sides) == 1 else set()
+        return self._deciding.by_columns(join, [column for column in columns if column.exprId().id() not in own]) is not None
 
     def _counts(self, level: int) -> bool:
         """Whether a record of a level is another one for a row more."""
