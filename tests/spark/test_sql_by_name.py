@@ -98,6 +98,14 @@ CASES = {
         """select d.n, s2.v from (select count(*) n from (select g from s where not exists (select 1 from y where y.a = s.g)) a
            left join z on z.k = a.g) d cross join s s2""",
     ),
+    "a part of what is behind an offset": (
+        {"s": ("id int", [(0,), (1,), (2,)])},
+        "select a.id from s a left join (select * from s order by id offset 1) b on a.id = b.id",
+    ),
+    "what an offset removes": (
+        {"s": ("id int", [(0,), (1,), (2,)])},
+        "select a.id from s a left anti join (select * from s order by id limit 1 offset 1) b on a.id = b.id",
+    ),
     "groups without a key": (
         {"s": ("id int, k int, v int", [(1, None, 5), (2, 1, 5), (3, 2, 7)])},
         """select d.n, s2.id from (select count(*) n from (select m from (select k, max(v) m from s group by k) group by m having count(*) = 1)) d
@@ -151,3 +159,12 @@ def test_nothing_is_added_where_nothing_can_come_back(dbg: Any, spark: Any) -> N
     frame = spark.sql("select e.id, d.n from emp e left join (select mgr, count(*) n from emp group by mgr) d on d.mgr = e.id")
     back = dbg.lineage(frame).where("id = 5").goBackAll()["emp"]
     assert [row.id for row in back.collect()] == [5]
+
+
+def test_parts_of_totals_that_displace_nothing_stay_parts(dbg: Any, spark: Any) -> None:
+    sold = spark.createDataFrame([(region, item, region + item + 9) for region in range(3) for item in range(3)], "region int, item int, x int")
+    sold.createOrReplaceTempView("sold")
+    sql = "select region, item, sum(x) s from sold group by rollup(region, item) having sum(x) > 8 order by s, region, item limit {}"
+    for limit, needed in ((5, 1), (1, 9)):
+        [(_, back)] = check(dbg, sql.format(limit), {"sold": sold}, spark.sql(sql.format(limit)).collect()[:1])
+        assert back["sold"].count() == needed

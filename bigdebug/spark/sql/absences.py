@@ -23,7 +23,6 @@ from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts, read_twice, spreads
 from bigdebug.spark.sql.presence import Presence
@@ -60,18 +59,14 @@ class Absences:
         level = self._steps.segment(join.id)
         if join.id in self._hidden:
             return True
-        if level is None or not (self._counts(level) or self._is_counted(level)):
+        if level is None or not (self._steps.counts(level) or self._steps.is_counted(level)):
             return False
-        if kind_of_join(join).name == "LeftAnti" or self._operators[level].name != "Aggregate" or self._is_counted(level):
+        if kind_of_join(join).name == "LeftAnti" or self._operators[level].name != "Aggregate" or self._steps.is_counted(level):
             return True
         # A row that stands alone is in the group of its matches, unless what it has of the other side says which group, or whether one.
         columns, sides = self._catalyst.items(join.node.output()), [join.inputs[at] for at in kind_of_join(join).lonely]
         own = {column.exprId().id() for column in self._catalyst.items(sides[0].node.output())} if len(sides) == 1 else set()
         return self._deciding.by_columns(join, [column for column in columns if column.exprId().id() not in own]) is not None
-
-    def _counts(self, level: int) -> bool:
-        """Whether a record of a level is another one for a row more."""
-        return self._operators[level].name in BOUNDARIES or level in self._steps.subqueries
 
     @property
     def possible(self) -> bool:
@@ -130,7 +125,7 @@ class Absences:
         their own.
         """
         known = self._naming.with_matched(join.id).association(self._operators[level])
-        counted = self._operators[level].name in ("Window", "Limit") or self._is_counted(level)
+        counted = self._operators[level].name in ("Window", "Limit") or self._steps.is_counted(level)
         names = visited.get(level)
         if isinstance(names, Far):
             raise _too_large()
@@ -141,11 +136,6 @@ class Absences:
         right = {operator.id for operator in join.inputs[1]}
         held = {name.level for name in known.names} - right - presence.optional(self._operators[level])
         return self._others(plan, known.names, held, presence, right)
-
-    def _is_counted(self, level: int) -> bool:
-        """Whether a new record of a level may count above it."""
-        above = self._steps.above[level]
-        return level in self._steps.subqueries or (above is not None and (self._counts(above) or self._is_counted(above)))
 
     def _others(
         self, plan: Node, names: Sequence[Name], held: Collection[int], presence: Presence, wanted: Collection[int],

@@ -31,7 +31,7 @@ class Limit:
         self._catalyst = catalyst
         self._naming = naming
         self._operator = operator
-        self.cut = _cut(operator)
+        self.cut = cut_of(operator)
 
     def check(self) -> None:
         """Raise NondeterminismError if another execution might keep other rows. One job, over one row more than the limit."""
@@ -86,7 +86,8 @@ class Limit:
         return self._naming.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)
 
 
-def _cut(operator: PlanOperator) -> Cut:
+def cut_of(operator: PlanOperator) -> Cut:
+    """Which rows of its input a limit keeps."""
     skip, end = 0, None
     for node in reversed(operator.limits):
         name = node.nodeName()

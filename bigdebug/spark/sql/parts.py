@@ -15,6 +15,7 @@ from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES, OPAQUE
+from bigdebug.spark.sql.limits import cut_of
 from bigdebug.spark.sql.misses import is_one
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
@@ -47,10 +48,24 @@ class Parts:
             if known is None or not self._steps.is_reached(above.id, visited):
                 continue
             names = self._touched(operator, above, presence)
+            if names is not None and len(names) <= self._room(operator, above):
+                continue
             if isinstance(names, Far) or isinstance(known, Far):
                 yield {operator.id: names}
             elif len(more := without(names, known)):
                 yield {operator.id: more}
+
+    def _room(self, operator: PlanOperator, above: PlanOperator) -> int:
+        """How many records may come out before one of them displaces another: as many as fit into a limit that nobody counts the rows of."""
+        if above.name != "Limit" or self._steps.is_counted(above.id):
+            return 0
+        below = above.inputs[0]
+        while below.id != operator.id:
+            if below.name not in ("Project", "Filter", "Sort"):
+                return 0
+            below = below.inputs[0]
+        cut = cut_of(above)
+        return 0 if cut.skip or cut.end is None else cut.end
 
     def close(self) -> None:
         """Find out of which indexes a part of another record cannot be made of what they hold: a job for each that is asked for it."""

@@ -13,7 +13,7 @@ from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.levels import level_above, levels_of
+from bigdebug.spark.sql.levels import BOUNDARIES, level_above, levels_of
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.nearest import check_nearest
@@ -61,6 +61,15 @@ class Steps:
                 return True
             here = self.above[here]
         return False
+
+    def counts(self, level: int) -> bool:
+        """Whether a record of a level is another one for a row more."""
+        return self._operators[level].name in BOUNDARIES or level in self.subqueries
+
+    def is_counted(self, level: int) -> bool:
+        """Whether a new record of a level may count above it."""
+        above = self.above[level]
+        return level in self.subqueries or (above is not None and (self.counts(above) or self.is_counted(above)))
 
     # ---- records of a level -----------------------------------------------------------------------------------
 
@@ -134,12 +143,12 @@ class Steps:
 
     def known_by(self, level: int, names: Names) -> Names:
         """What the association of a level knows records by, and all that they depend on besides; None for all."""
+        if level in self.subqueries:
+            return None
         if names is None and self.broader(level):
             names = self.names(*self.rows(level, None))
         if names is not None and (peers := self.peers(level)) is not None:
             names = peers.back(self.near(level, names))
-        if level in self.subqueries:
-            return None
         return names if names is None else self.keys(level, names)
 
     def back(self, level: int, names: Names, wanted: Collection[int] | None = None) -> Found:
