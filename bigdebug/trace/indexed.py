@@ -108,7 +108,7 @@ class Indexed:
         self._complete = complete
         self.whole = whole
         self.closed = whole
-        """Whether all records are here that can be made of nothing but what is here."""
+        """Whether all records are here that can be made of nothing but what the indexes of the query hold."""
 
     @property
     def nbytes(self) -> int:

@@ -8,7 +8,6 @@ where the lineage has them for the sake of others. Where a row is read once and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import reduce
 from itertools import chain
 from math import prod
 
@@ -40,7 +39,6 @@ class Absences:
 
     def __init__(self, catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf], steps: Steps) -> None:
         self._catalyst = catalyst
-        self._operators = {operator.id: operator for operator in root}
         self._leaves = leaves
         self._naming = steps.naming
         self._steps = steps
@@ -61,7 +59,7 @@ class Absences:
             return True
         if level is None or not (self._steps.counts(level) or self._steps.is_counted(level)):
             return False
-        if kind_of_join(join).name == "LeftAnti" or self._operators[level].name != "Aggregate" or self._steps.is_counted(level):
+        if kind_of_join(join).name == "LeftAnti" or self._steps.operator(level).name != "Aggregate" or self._steps.is_counted(level):
             return True
         # A row that stands alone is in the group of its matches, unless what it has of the other side says which group, or whether one.
         columns, sides = self._catalyst.items(join.node.output()), [join.inputs[at] for at in kind_of_join(join).lonely]
@@ -80,7 +78,7 @@ class Absences:
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
         """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
         visited, found = dict(visited), dict(_near(found))
-        presence = Presence(self._steps, self._leaves, lambda leaf: self._held(leaf, found))
+        presence = Presence(self._steps, self._leaves, found)
         while self.possible:
             before = sum(map(len, found.values()))
             for needed in chain(self._removed(visited, presence), self._parts.needed(visited, presence)):
@@ -92,11 +90,6 @@ class Absences:
             if sum(map(len, found.values())) == before:
                 break
         return found
-
-    def _held(self, leaf: int, found: Found) -> Names:
-        """What the lineage holds of a source, at whichever place."""
-        dataset = self._leaves[leaf].dataset
-        return reduce(merged, [names for at, names in found.items() if self._leaves[at].dataset == dataset], NOTHING)
 
     def _removed(self, visited: Mapping[int, Names], presence: Presence) -> Iterator[Found]:
         for join in self._joins:
@@ -124,8 +117,8 @@ class Absences:
         """The names of right rows that removed left rows which the lineage holds; from the groups that were traced, if others are rows of
         their own.
         """
-        known = self._naming.with_matched(join.id).association(self._operators[level])
-        counted = self._operators[level].name in ("Window", "Limit") or self._steps.is_counted(level)
+        known = self._naming.with_matched(join.id).association(self._steps.operator(level))
+        counted = self._steps.operator(level).name in ("Window", "Limit") or self._steps.is_counted(level)
         names = visited.get(level)
         if isinstance(names, Far):
             raise _too_large()
@@ -134,7 +127,7 @@ class Absences:
         if names is not None and known.parts and not counted:
             plan = restricted(self._catalyst, plan, known.parts, names.flatten()[: len(known.parts)])
         right = {operator.id for operator in join.inputs[1]}
-        held = {name.level for name in known.names} - right - presence.optional(self._operators[level])
+        held = {name.level for name in known.names} - right - presence.optional(self._steps.operator(level))
         return self._others(plan, known.names, held, presence, right)
 
     def _others(

@@ -46,12 +46,11 @@ class ChosenRows(Rows):
             if self._whole and (rows := recognized(self.run, steps, condition)) is not None:
                 return {operator: rows}
             decides = partial(check_decisions, questions.catalyst, questions.operators[operator], unsettled=questions.unsettled)
-            columns = questions.users.items(self._columns(operator))
             found = {}
             for operator in self.operators:  # of a source that is read several times, there are several
                 plan, name = steps.rows(operator, self._at(operator))
                 found[operator] = matching(questions.users, plan, name, self._columns(operator), condition, steps.names, decides)
-            if isinstance(condition, Row) and len(condition) == len(columns) and not any(map(len, found.values())):
+            if isinstance(condition, Row) and not any(map(len, found.values())) and len(condition) == self._columns(operator).length():
                 raise self._no_row(condition)
             return found
 

@@ -20,7 +20,7 @@ from bigdebug.spark.sql.misses import is_one
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Found, Steps
-from bigdebug.trace.names import NOTHING, Names, merged, without
+from bigdebug.trace.names import NOTHING, Names, without
 
 _ONE_EACH = {"LeftSemi", "LeftAnti", "ExistenceJoin", "LeftSingle"}
 """Joins that give a row on their left once at most."""
@@ -69,11 +69,10 @@ class Parts:
 
     def close(self) -> None:
         """Find out of which indexes a part of another record cannot be made of what they hold: a job for each that is asked for it."""
-        held: dict[str, Names] = {}
+        found: dict[int, Names] = {}
         for index in self._steps.indexes.values():
-            for at, names in index.everything(self._leaves).items():
-                held[self._leaves[at].dataset] = merged(held.get(self._leaves[at].dataset, NOTHING), names)
-        presence = Presence(self._steps, self._leaves, lambda leaf: held.get(self._leaves[leaf].dataset, NOTHING), indexed=False)
+            found.update(index.everything(self._leaves))  # a source is below one level
+        presence = Presence(self._steps, self._leaves, found, indexed=False)
         for operator in (each for each, _ in self._deciding if not _asked_whole(each)):
             known = self._steps.indexes.get(operator.id)
             if known is not None and not known.closed and not isinstance(names := presence.of(operator.id), Far):

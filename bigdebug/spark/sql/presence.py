@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import reduce
 
 import pyarrow as pa
 
@@ -19,16 +20,17 @@ from bigdebug.trace.names import NOTHING, Names, merged, or_none
 
 
 class Presence:
-    """Those of one lineage. ``held`` gives what it has of a source, by name; it may grow, and what hangs on it is found again then.
+    """Those of one lineage. ``found`` is what it has at each source; it may grow, and what hangs on it is found again then.
 
     Indexes are asked first, if they are to be.
     """
 
-    def __init__(self, steps: Steps, leaves: Mapping[int, Leaf], held: Callable[[int], Names], indexed: bool = True) -> None:
+    def __init__(self, steps: Steps, leaves: Mapping[int, Leaf], found: Found, indexed: bool = True) -> None:
         self._steps = steps
         self._by_index = indexed
         self._leaves = leaves
-        self._held = held
+        self._sources = found
+        self._held_by_name: dict[str, tuple[int, Names]] = {}
         self._found: dict[int, tuple[int, Names]] = {}
 
     def of(self, level: int) -> Names:
@@ -39,6 +41,15 @@ class Presence:
         if level not in self._found or self._found[level][0] < size:
             self._found[level] = size, self._made(level)
         return self._found[level][1]
+
+    def _held(self, leaf: int) -> Names:
+        """What the lineage has of a source, at whichever place."""
+        dataset = self._leaves[leaf].dataset
+        parts = [names for at, names in self._sources.items() if self._leaves[at].dataset == dataset]
+        size, known = sum(map(len, parts)), self._held_by_name.get(dataset)
+        if known is None or known[0] < size:
+            known = self._held_by_name[dataset] = size, reduce(merged, parts, NOTHING)
+        return known[1]
 
     def _made(self, level: int) -> Names:
         steps, c = self._steps, self._steps.catalyst

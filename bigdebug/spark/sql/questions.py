@@ -206,8 +206,9 @@ class Questions:
         return self.built
 
     def sources(self, start: Found, others: frozenset[int], goals: frozenset[int]) -> Found:
-        """The records of the sources ``goals`` that records of some levels were made of, and what a query that reads a
-        relation twice needs besides: that is found for all sources at once, and given."""
+        """The records of the sources ``goals`` that records of some levels were made of, and what these need besides to come out again:
+        that is found for all sources at once, and given.
+        """
         steps, absences = self.steps(others), self._absences(others)
         if not absences.possible:
             return walk(steps, start, goals, ahead=False)
