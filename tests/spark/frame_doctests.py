@@ -29,7 +29,7 @@ def outcome() -> dict[str, Any]:
     """How many examples were tried, what those that failed said, and how many runs were made of their actions."""
     settings = {
         "spark.ui.enabled": False, "spark.ui.showConsoleProgress": False, "spark.python.unix.domain.socket.enabled": True,
-        "spark.sql.shuffle.partitions": 4,
+        "spark.sql.shuffle.partitions": 4, "spark.python.daemon.module": "tests.daemon",
     }
     spark = SparkSession.builder.master("local[4]").appName("doctests").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

@@ -1,4 +1,4 @@
-"""A program: the doctests of PySpark's RDDs and contexts with a LineageContext as ``sc``, capture off and then on.
+"""A program: the doctests of PySpark's RDDs and contexts with a LineageContext as ``sc``, capture ``on`` or ``off`` as its argument says.
 
 A process of its own, because PySpark runs them in one: four cores, no hash seed, a checkpoint directory, numbers as
 numpy 1 printed them, no SparkSession. Prints what happened as JSON.
@@ -30,7 +30,10 @@ LEFT_OUT = {
 
 def outcome(capture: bool) -> dict[str, Any]:
     """How many examples were tried, what those that failed said, and which runs were made of their actions."""
-    conf = SparkConf().set("spark.python.unix.domain.socket.enabled", "true").set("spark.ui.showConsoleProgress", "false")
+    settings = {
+        "spark.python.daemon.module": "tests.daemon", "spark.python.unix.domain.socket.enabled": "true", "spark.ui.showConsoleProgress": "false",
+    }
+    conf = SparkConf().setAll(list(settings.items()))
     sc = LineageContext(SparkContext("local[4]", "PythonTest", conf=conf))
     sc.setLogLevel("OFF")
     sc.setCaptureLineage(capture)
@@ -56,5 +59,5 @@ if __name__ == "__main__":
     os.environ["PYSPARK_PYTHON"] = sys.executable
     np.set_printoptions(legacy="1.25")  # type: ignore[arg-type]
     with contextlib.redirect_stdout(sys.stderr):
-        found = {"off": outcome(capture=False), "on": outcome(capture=True)}
+        found = outcome(capture=sys.argv[1] == "on")
     print(json.dumps(found))

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.conftest import ROOT
+
 
 def test_they_pass() -> None:
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
     program = Path(__file__).with_name("frame_doctests.py")
     done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
