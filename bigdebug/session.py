@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -217,7 +217,7 @@ class DebugSession:
         """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""
         return save(self.runs if runs is None else _each(runs), self._recorder.store, path)
 
-    def violations(self, frame: Any, *dependencies: str, form: str = "ug") -> Violations:
+    def violations(self, frame: Any, *dependencies: str | Sequence[str], form: str = "ug") -> Violations:
         """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.
 
         ``dbg.violations(df, "zip -> city", "npi -> name")``. ``form`` is how they are found (Smoke 6.5.2): "ug" in indexes that
@@ -225,7 +225,10 @@ class DebugSession:
         for equal. Raises UnknownColumnError for names of no column, or of several.
         """
         check_frame(frame, self.spark)
-        return violations(self._frames, frame, dependencies, form)
+        texts: list[Any] = []
+        for given in dependencies:
+            texts += given if isinstance(given, list | tuple) else [given]
+        return violations(self._frames, frame, texts, form)
 
     def index(self, what: Any) -> Table:
         """Keep the lineage of a DataFrame, or of one of its runs, in indexes: questions take milliseconds then.
@@ -243,18 +246,19 @@ class DebugSession:
 
     def declare(
         self, frame: Any, relations: str | Iterable[str] = (), direction: str = "both", where: Any = None,
-        partition_by: str | None = None, group_by: str | Iterable[str] = (), sums: str | Iterable[str] = (),
+        partition_by: str | Iterable[str] = (), group_by: str | Iterable[str] = (), sums: str | Iterable[str] = (),
     ) -> Workload:
         """Say what will be asked of a DataFrame, so that its indexes hold that and no more (Smoke 4).
 
         ``relations`` are those that traces lead back to, all if none; ``direction`` is "backward", "forward" or "both". Of one
-        relation: ``where`` is a condition that will be asked of its traced rows, ``partition_by`` a column of which a value
+        relation: ``where`` is a condition that will be asked of its traced rows, ``partition_by`` columns of which values
         will be (``trace["lineitem"].where("l_shipmode = 'AIR'")``), ``group_by`` columns by which they will be counted, and
         ``sums`` summed (``trace["lineitem"].grouped("l_shipmode")``). Other questions are answered too, by jobs. Costs no job:
         ``index``, or strategy "defer", builds, and ``index`` shows the sizes and seconds.
         """
         check_frame(frame, self.spark)
-        workload = Workload(labels(relations), direction, where, partition_by, labels(group_by), labels(sums))
+        columns = labels(() if partition_by is None else partition_by)
+        workload = Workload(labels(relations), direction, where, columns, labels(group_by), labels(sums))
         return self._frames.declare(frame, workload)
 
     def wait_for_indexes(self, timeout: float | None = None) -> bool:
@@ -285,16 +289,11 @@ class DebugSession:
         """
         if isinstance(what, LineageRDD | LineageFrame):
             return what
-        if is_frame(what):
+        if is_frame(what) or type(what).__module__.startswith("pyspark.sql.connect"):
             check_frame(what, self.spark)
             return lineage_frame.lineage_of(self._frames.asked(what))
         if isinstance(what, Captured):
             return lineage_of(what)
-        if type(what).__module__.startswith("pyspark.sql.connect"):
-            raise NotCapturedError(
-                "This DataFrame is of a Spark Connect session, and its plans are on a server", value=type(what),
-                remedy="Lineage needs a SparkSession of this process, for now.",
-            )
         run = what.latest if isinstance(what, Capture) else what
         if isinstance(run, FrameRun) and run in self._frames.runs:
             return lineage_frame.lineage_of(run)

@@ -71,6 +71,11 @@ def is_frame(what: Any) -> bool:
 
 def check_frame(frame: Any, spark: SparkSession) -> None:
     """See that ``frame`` is a DataFrame of this session; else TypeError or NotCapturedError."""
+    if type(frame).__module__.startswith("pyspark.sql.connect"):
+        raise NotCapturedError(
+            "This DataFrame is of a Spark Connect session, and its plans are on a server", value=type(frame),
+            remedy="Lineage needs a SparkSession of this process, for now.",
+        )
     if not is_frame(frame):
         raise TypeError(f"this takes a DataFrame, not {shown(frame)}")
     if frame.sparkSession is not spark:

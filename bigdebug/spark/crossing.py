@@ -27,6 +27,7 @@ from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
+from bigdebug.spark.sql.records import Found
 from bigdebug.trace.places import rids_of
 
 _REMEMBERED = 500
@@ -118,6 +119,25 @@ class Crossing:
         """The rows of ``frame`` that rows were made of, behind a checkpoint; None if there is none on the way."""
         rows = [(known, trace.back_to(source).collect()) for source, known in self._sources(trace, self._checkpoints)]
         return self._behind(rows, frame)
+
+    def ahead(self, trace: LineageFrame, frame: DataFrame) -> LineageFrame | None:
+        """The rows of the result of ``frame``, a query of its own, that rows of a result had a part in.
+
+        None if it was not made of that, or if one of the two drew its rows: another execution drew others.
+        """
+        whole = lineage_of(self._frames.asked(frame))
+        before, after = trace.run.questions, whole.run.questions
+        if trace.operators != (trace.run.subject,) or not after.made_of(trace.run.frame):
+            return None
+        if any(operator.draws for questions in (before, after) for operator in questions.root):
+            return None
+        places = after.occurrences(trace.run.frame)
+
+        def find() -> Found:
+            before.check()  # or the records of now would be taken for those of then
+            return dict.fromkeys(places, trace.standing[trace.run.subject])
+
+        return LineageFrame(whole.run, places, find, places).goNextAll()
 
     # ---- from RDDs to DataFrames ------------------------------------------------------------------------------
 

@@ -101,9 +101,7 @@ class Trace:
 
     def at(self, rids: Iterable[int]) -> Any:
         """The records with these ids. Raises UnknownRecordError for an id that is not in this trace."""
-        if not isinstance(rids, Iterable):
-            raise TypeError(f"at() takes several record ids, not {shown(rids)}; for a single one say at([rid])")
-        wanted = [_rid(given) for given in rids]
+        wanted = rids_given(rids)
         operator = self._only("at()")
 
         def find() -> Standing:
@@ -250,6 +248,13 @@ def not_here(name: Any, known: Collection[str]) -> UnknownOperatorError:
 def all_records(run: Run, operator: int) -> Standing:
     """Every record of an operator that the run saw."""
     return {operator: all_of(run.lineage, operator)}
+
+
+def rids_given(given: Iterable[int]) -> list[int]:
+    """The ids that ``at()`` was given; TypeError or UnknownRecordError for what is none."""
+    if not isinstance(given, Iterable):
+        raise TypeError(f"at() takes several record ids, not {shown(given)}; for a single one say at([rid])")
+    return [_rid(each) for each in given]
 
 
 def _rid(given: Any) -> int:

@@ -93,8 +93,10 @@ def test_what_is_no_dependency(text: str, dbg: Any, places: Any) -> None:
 
 
 def test_what_is_no_text_or_no_frame_of_this_session(dbg: Any, spark: Any, places: Any) -> None:
-    with pytest.raises(TypeError, match=r"each an argument of its own.*not \['zip -> city'\]"):
-        dbg.violations(places, ["zip -> city"])
+    assert str(dbg.violations(places, ["zip -> city"])) == str(dbg.violations(places, "zip -> city"))
+    for strange in (3, ["zip -> city", 3], [["zip -> city"]]):
+        with pytest.raises(TypeError, match="a dependency is a text"):
+            dbg.violations(places, strange)
     with pytest.raises(TypeError, match="takes a DataFrame, not"):
         dbg.violations("places", "zip -> city")
     with pytest.raises(NotCapturedError, match="another session"):

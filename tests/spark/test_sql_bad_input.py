@@ -261,9 +261,9 @@ def test_a_store_is_a_directory_of_this_machine(store: str, spark: Any) -> None:
         bigdebug.attach(spark, store=store)
 
 
-def test_rids_are_partitioned_by_one_column(dbg: Any, spark: Any) -> None:
-    with pytest.raises(TypeError, match="partition_by is the name of one column"):
-        dbg.declare(spark.range(3), relations="range", partition_by=["id"])
+def test_rids_are_partitioned_by_columns(dbg: Any, spark: Any) -> None:
+    with pytest.raises(TypeError, match="columns are given by their names, not 3"):
+        dbg.declare(spark.range(3), relations="range", partition_by=["id", 3])
 
 
 QUESTIONS: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
@@ -295,7 +295,7 @@ def test_names_of_columns_are_what_the_session_takes_them_for(dbg: Any, spark: A
     assert set(trace.cells("TOTAL")) == {"range"}
     assert len(dbg.violations(frame, "K -> total")) == 2
     declared = dbg.declare(frame.groupBy("k").count(), relations="RANGE", partition_by="ID", group_by="Id", sums=["iD"])
-    assert (declared.partition_by, declared.group_by, declared.sums) == ("id", ("id",), ("id",))
+    assert (declared.partition_by, declared.group_by, declared.sums) == (("id",), ("id",), ("id",))
     assert str(declared) == "declared: both to RANGE for each id, by id with sums of id"
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:

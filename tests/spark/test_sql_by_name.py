@@ -111,6 +111,77 @@ CASES = {
         """select d.n, s2.id from (select count(*) n from (select m from (select k, max(v) m from s group by k) group by m having count(*) = 1)) d
            cross join s s2""",
     ),
+    "a question of a side that is missing": (
+        {"s": ("id int", [(1,)]), "y": ("a int", [(7,)])},
+        "select a.id, b.id bid from s a left join (select * from s where not exists (select 1 from y)) b on a.id = b.id",
+    ),
+    "a value that a side that is missing asks for": (
+        {"s": ("id int, v int", [(1, 5)]), "cfg": ("lim int", [(10,)])},
+        "select a.id, b.v from s a left join (select * from s where v > coalesce((select lim from cfg), 0)) b on a.id = b.id",
+    ),
+    "a value that nothing may exceed": (
+        {"s": ("id int, v int", [(1, 5)]), "cfg": ("lim int", [(10,)])},
+        "select a.id from s a left anti join (select * from s where v > coalesce((select lim from cfg), 0)) b on a.id = b.id",
+    ),
+    "a value that no row of a branch exceeds": (
+        {"s": ("g int, v int", [(1, 1)]), "y": ("a int", [(1,), (2,)])},
+        """select k, count(*) n from (select v k from s where v = 1 union all select g from s where v > (select count(*) from y)) group by k""",
+    ),
+    "a question below a count of nothing": (
+        {"s": ("v int", [(1,)]), "y": ("a int", [(1,)])},
+        "select d.n, s2.v from (select count(*) n from s where not exists (select 1 from y)) d cross join s s2",
+    ),
+    "a question within a question": (
+        {"s": ("v int", [(1,)]), "t": ("v int", [(1,)]), "y": ("a int", [(1,)])},
+        """select d.n, s2.v, t2.v w from (select count(*) n from s where exists (select 1 from t where not exists (select 1 from y))) d
+           cross join s s2 cross join t t2""",
+    ),
+    "a value beside a count of nothing": (
+        {"s": ("v int", [(1,)]), "y": ("a int", [(5,)])},
+        "select count(*) + (select max(a) from y) n from s where v > 100",
+    ),
+    "a count of counts": (
+        {"y": ("a int", [(1,), (2,), (3,)])},
+        "select count(*) n from (select count(*) c from y having count(*) < 3)",
+    ),
+    "a count beside a constant": (
+        {"y": ("a int", [(i,) for i in range(6)])},
+        "select count(*) n from (select 5 v) k, (select count(*) c from y) d where k.v > d.c",
+    ),
+    "a constant that something removes": (
+        {"z": ("a int", [(1,)])},
+        "select count(*) n from (select 1 id union all select 2) k where not exists (select 1 from z where z.a = k.id)",
+    ),
+    "values that something removes": (
+        {"z": ("a int", [(1,)])},
+        "select count(*) n from values (1), (2) k(id) where not exists (select 1 from z where z.a = k.id)",
+    ),
+    "a count that something removes": (
+        {"y": ("a int", [(1,), (2,), (3,)]), "z": ("a int", [(3,)])},
+        "select count(*) n from (select count(*) c from y) d where not exists (select 1 from z where z.a = d.c)",
+    ),
+    "a limit over a join that removes": (
+        {
+            "t": ("x int, y int", [(1, 1), (2, 2), (1, 2)]), "s": ("k int, x int", [(0, 1), (0, 2), (0, 3)]),
+            "u": ("k int, y int", [(0, 1), (0, 2), (0, 3)]),
+        },
+        """select d.n, e.m from (select count(*) n from t left anti join
+           (select s.x, u.y from s join u on s.k = u.k order by abs(s.x - u.y), s.x, u.y limit 3) l on l.x = t.x and l.y = t.y) d
+           cross join (select count(*) m from t) e""",
+    ),
+    "a count that matches nothing": (
+        {"t": ("a int", [(0,)]), "y": ("a int", [(1,), (2,), (3,)])},
+        """select d.n, t2.a from (select count(*) n from t left join (select count(*) c from y) d on d.c = t.a where d.c is not null) d
+           cross join t t2""",
+    ),
+    "a value by which something is removed": (
+        {"t": ("a int", [(1,)]), "y": ("a int", [(2,)]), "z": ("a int", [(0,), (0,)])},
+        """select d.n, t2.a from (select count(*) n from t left anti join y on y.a < t.a + (select count(*) from z)) d cross join t t2""",
+    ),
+    "a column that is called as those of Spark's own": (
+        {"t": ("a int", [(1,), (2,)]), "u": ("a int", [(5,)])},
+        "select 'a' vcol, count(*) n from t union all select 'b' vcol, count(*) n from u",
+    ),
 }
 
 
@@ -152,6 +223,35 @@ def test_an_as_of_join_below_a_group(dbg: Any, spark: Any) -> None:
     joined = left._joinAsOf(quotes, leftAsOfColumn="t", rightAsOfColumn="t", how="left").groupBy("q").count()
     back = dbg.lineage(joined).where("q = 100").goBackAll()
     assert {name: back[name].count() for name in back.inputs} == {"trades": 1, "accounts": 1, "createDataFrame": 1}
+
+
+def test_a_chain_is_not_followed_further_than_its_group(dbg: Any, spark: Any) -> None:
+    rows = [(i, i - 1, i % 2 if i else 1) for i in range(30)]  # each in another department than the one before, but for 0 and 1
+    spark.createDataFrame(rows, "id int, mgr int, dept int").createOrReplaceTempView("emp")
+    sql = """select a.dept, a.n, b.id from (select e.dept, count(*) n from emp e left join emp m on m.id = e.mgr and m.dept = e.dept + 1
+             where m.id is null group by e.dept) a join emp b on b.dept = a.dept"""
+    frame = spark.sql(sql)
+    back = dbg.lineage(frame).where("id = 5").goBackAll()["emp"]
+    assert back.count() < 20
+
+
+def test_parts_of_an_order_alone_stay_parts(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([(1, 1), (1, 2), (2, 1), (2, 2)], "g int, x int").createOrReplaceTempView("sales")
+    sql = """select n, x.x from (select count(*) n from (select g, sum(x) s from sales group by g order by s)) cross join sales x"""
+    assert [dbg.lineage(spark.sql(sql)).where("x = 2").goBackAll()["sales"].count()] == [4]
+
+
+def test_a_source_that_is_asked_as_a_whole(dbg: Any, spark: Any) -> None:
+    t, y = spark.range(2).alias("t"), spark.createDataFrame([(1,), (2,), (3,)], "a int").alias("y")
+    frame = t.where(y.exists())
+    back = dbg.lineage(frame).where("id = 1").goBackAll()
+    assert {name: back[name].count() for name in back.inputs} == {"t": 1, "y": 3}
+    assert sorted(row.a for row in back["y"].where("a > 1").collect()) == [2, 3]
+    assert len(back["y"].rids()) == len(back["y"].origins()) == 3
+    assert {variable.source for variable in dbg.lineage(frame).where("id = 1").how().variables} == {"t", "y"}
+    assert len(dbg.lineage(frame).where("id = 1").how().variables) == 4
+    assert back["y"].where("a = 1").goNextAll().count() == 2
+    assert dbg.lineage(frame).where("id = 1").goBack()["y"].count() == 3
 
 
 def test_nothing_is_added_where_nothing_can_come_back(dbg: Any, spark: Any) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from bigdebug import DebugSession
 from bigdebug.errors import NondeterminismError, UnknownRecordError
+from tests.spark.oracle import check, check_whole, restored
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +77,62 @@ def test_rows_of_an_rdd_that_arrive_in_any_order(dbg: DebugSession, spark: Any) 
         back = dbg.lineage(counted).where(f"d = {digit}").goBackAll()
         assert {row.k % 10 for row in back.collect()} == {digit}
         assert back.count() == 40
+
+
+DUPLICATED = [
+    "select k, t from (select *, row_number() over (partition by k order by t desc) n from twice) where n = 1",
+    "select k, sum(t) s from (select *, row_number() over (partition by k, t order by t) n from twice) where n = 1 group by k",
+    (
+        "select k, t from (select *, row_number() over (partition by k order by t) n, rank() over (partition by k order by t) r from twice) "
+        "where n in (2, 4) and r = 3"
+    ),
+    "select k, b, count(*) c from (select *, lag(t) over (partition by k order by t) b from twice) where b is not null group by k, b",
+    "select *, ntile(3) over (order by t) n from twice where k > 0",
+    "select *, last(t) over (partition by k order by t) l from twice where k > 0",
+    "select *, row_number() over (partition by k order by t) n, nth_value(t, 2) over (partition by k order by t) m from twice where k = 1",
+    (
+        "select n, sum(c) s from (select c, row_number() over (order by c) n from (select k, t, count(*) c from twice group by k, t)) "
+        "where n <= 3 group by n"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def twice(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """In each group of ``k`` two rows, and each of them twice."""
+    path = str(tmp_path_factory.mktemp("ties") / "twice.parquet")
+    spark.range(12).selectExpr("id % 3 k", "id % 6 t").repartition(3).write.parquet(path)
+    return spark.read.parquet(path)
+
+
+@pytest.mark.parametrize("sql", DUPLICATED)
+def test_which_of_equal_rows_comes_first_makes_no_difference(sql: str, dbg: DebugSession, spark: Any, twice: Any) -> None:
+    views = {"twice": twice}
+    restored(views)
+    check(dbg, sql, views, spark.sql(sql).collect())
+    check_whole(dbg, sql, views)
+
+
+@pytest.mark.parametrize("strategy", ["lazy", "defer"])
+def test_of_equal_rows_one_is_kept(strategy: str, dbg: DebugSession, twice: Any) -> None:
+    with dbg.capture(strategy=strategy):
+        kept = twice.withColumn("n", F.row_number().over(Window.partitionBy("k").orderBy(F.desc("t")))).where("n = 1").drop("n")
+        kept.collect()
+    lineage = dbg.lineage(kept)
+    back = lineage.where("k = 2").goBackAll()["twice.parquet"]
+    assert [tuple(row) for row in back.collect()] == [(2, 5)]
+    one, other = dbg.lineage(twice).where("t = 5").rids().tolist()
+    assert back.rids().tolist() == [one]
+    assert back.at([one]).goNextAll().collect() == lineage.where("k = 2").collect()
+    with pytest.raises(UnknownRecordError, match=rf"has no such record in this trace.*{other}"):
+        back.at([other]).count()
+
+
+@pytest.mark.parametrize("x", [
+    "(3.5D - id) * 0D", "array((3.5D - id) * 0D)", "if(id < 4, 'a', 'A') collate utf8_lcase", "map(id, 1)",
+])
+def test_rows_that_are_equal_and_not_the_same(x: str, dbg: DebugSession, spark: Any) -> None:
+    rows = spark.range(8).selectExpr("id % 2 k", f"{x} x")
+    counted = rows.selectExpr("*", "row_number() over (partition by k order by k) n").where("n = 1")
+    with pytest.raises(NondeterminismError, match="numbers rows"):
+        dbg.lineage(counted).where("k = 1").goBackAll().collect()

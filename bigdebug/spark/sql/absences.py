@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.deciding import Deciding
-from bigdebug.spark.sql.extended import Name
+from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
@@ -26,7 +27,8 @@ from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts, read_twice, spreads
 from bigdebug.spark.sql.presence import Presence
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.records import Found
+from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.walks import traced
 from bigdebug.trace.names import NOTHING, Names, distinct, merged, or_none, places
 
@@ -49,8 +51,8 @@ class Absences:
 
     def _brings(self, join: PlanOperator) -> bool:
         """Whether a lineage may have rows of its inputs that it has for the sake of others."""
-        sides = [join.inputs[at] for at in kind_of_join(join).lonely]
-        return read_twice(self._leaves, join) or any(spreads(self._steps, side) for side in sides)
+        sides, nothing = [join.inputs[at] for at in kind_of_join(join).lonely], Presence(self._steps, self._leaves, {})
+        return read_twice(self._leaves, join) or any(spreads(self._steps, side) or nothing.gives(side) for side in sides)
 
     def _harms(self, join: PlanOperator) -> bool:
         """Whether rows that come back are more than rows of their own: counted next, or missed where others are for want of them."""
@@ -77,6 +79,8 @@ class Absences:
 
     def completed(self, visited: Mapping[int, Names], found: Found) -> Found:
         """The lineage ``found`` at the sources, with what removed rows of it; ``visited`` are the names on the way there."""
+        if not self._joins and not self._parts.open(visited):
+            return found
         visited, found = dict(visited), dict(_near(found))
         presence = Presence(self._steps, self._leaves, found)
         while self.possible:
@@ -95,16 +99,28 @@ class Absences:
         for join in self._joins:
             level = self._steps.segment(join.id)
             if join.id in self._hidden:
-                yield from self._matching(join, presence)
+                yield from self._matching(join, self._naming.with_matched(join.id).within(join), presence)
             elif level is not None and self._steps.is_reached(level, visited):
                 if kind_of_join(join).name == "LeftAnti":
                     yield self._removing(join, level, visited, presence)
                 else:
-                    yield from self._matching(join, presence)
+                    yield from self._matching(join, self._of_groups(join, level, visited), presence)
 
-    def _matching(self, join: PlanOperator, presence: Presence) -> Iterator[Found]:
+    def _of_groups(self, join: PlanOperator, level: int, visited: Mapping[int, Names]) -> Extended:
+        """The pairs that match; of the groups that were traced alone, if others are rows of their own and rows on the left say which."""
+        matched, aggregate, names = self._naming.with_matched(join.id).within(join), self._steps.operator(level), visited.get(level)
+        if names is None or isinstance(names, Far) or not len(names):
+            return matched
+        if aggregate.name != "Aggregate" or self._steps.is_counted(level) or kind_of_join(join).lonely != (0,):
+            return matched
+        own = {column.exprId().id() for column in self._catalyst.items(join.inputs[0].node.output())}
+        keys = group_of(self._catalyst, aggregate)
+        if any(key.nodeName() != "AttributeReference" or key.exprId().id() not in own for key in keys):
+            return matched
+        return matched._replace(plan=restricted(self._catalyst, matched.plan, keys, names.flatten()))
+
+    def _matching(self, join: PlanOperator, extended: Extended, presence: Presence) -> Iterator[Found]:
         """The names of what rows of each side matched that the lineage holds: without it they would stand alone."""
-        extended = self._naming.with_matched(join.id).within(join)
         for side in (join.inputs[at] for at in kind_of_join(join).lonely):
             held = {operator.id for operator in side}
             pairs = prod(len(presence.of(name.level)) + 1 for name in extended.names if name.level in held and name.level in self._leaves)
@@ -126,7 +142,7 @@ class Absences:
         plan = known.plan
         if names is not None and known.parts and not counted:
             plan = restricted(self._catalyst, plan, known.parts, names.flatten()[: len(known.parts)])
-        right = {operator.id for operator in join.inputs[1]}
+        right = {operator.id for asked in (join.inputs[1], *join.subqueries) for operator in asked}
         held = {name.level for name in known.names} - right - presence.optional(self._steps.operator(level))
         return self._others(plan, known.names, held, presence, right)
 

@@ -269,6 +269,10 @@ class Catalyst:
         spec = self._expressions.WindowSpecDefinition(self.seq(partition), self.seq(order), frame)
         return self._expressions.WindowExpression(function, spec)
 
+    def ascending(self, expression: Expr) -> Expr:
+        """An order, NULLs first."""
+        return self._expressions.SortOrder(expression, self._object("Ascending"), self._object("NullsFirst"), self.seq([]))
+
     def row_number(self) -> Expr:
         return self._expressions.RowNumber()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
@@ -16,12 +17,13 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called, check_sums, remedy
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_decisions
-from bigdebug.spark.sql.matching import matching
+from bigdebug.spark.sql.matching import check_condition, matching
 from bigdebug.spark.sql.recognized import recognized
+from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.rows import Rows
-from bigdebug.spark.sql.steps import Found
 from bigdebug.spark.sql.values import equal_rows
-from bigdebug.trace.names import NOTHING, Names
+from bigdebug.trace.names import NOTHING, Names, merged, without
+from bigdebug.trace.trace import rids_given
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,29 +34,28 @@ class ChosenRows(Rows):
 
     def where(self, condition: Column | str | Row | Mapping[str, Any] | Callable[[Row], Any]) -> Self:
         """The rows for which ``condition`` holds: a Column, SQL, a function of a Row, or a Row itself (those equal to it)."""
-        if not self._at_one:
-            self._only("where()")
-        base, known = self._pushed(self.operators[0]) or (self, None)
+        here = self._one_source("where()")
+        check_condition(self.run.questions.users, self._plan(here), self._columns(here), condition)
+        base, known = self._pushed(here) or (self, None)
 
         def find() -> Found:
             steps, questions = self._steps, self.run.questions
-            operator = self.operators[0]
-            if known is not None and (names := base._above(operator)) is not None:
-                rids = known.chosen(steps, operator, names, condition, base is not self)
+            if known is not None and (names := base._above(here)) is not None:
+                rids = known.chosen(steps, questions.leaves[here], names, condition, base is not self)
                 if rids is not None:
-                    return {operator: rids}
+                    return {here: rids}
             if self._whole and (rows := recognized(self.run, steps, condition)) is not None:
-                return {operator: rows}
-            decides = partial(check_decisions, questions.catalyst, questions.operators[operator], unsettled=questions.unsettled)
+                return {here: rows}
+            decides = partial(check_decisions, questions.catalyst, questions.operators[here], unsettled=questions.unsettled, asked=True)
             found = {}
             for operator in self.operators:  # of a source that is read several times, there are several
-                plan, name = steps.rows(operator, self._at(operator))
+                plan, name = self._shown(operator, self._at(operator))
                 found[operator] = matching(questions.users, plan, name, self._columns(operator), condition, steps.names, decides)
-            if isinstance(condition, Row) and not any(map(len, found.values())) and len(condition) == self._columns(operator).length():
+            if isinstance(condition, Row) and not any(map(len, found.values())) and len(condition) == len(self._columns(here)):
                 raise self._no_row(condition)
             return found
 
-        declared = known is not None and base is self and known.is_where(self._steps, self.operators[0], condition)
+        declared = known is not None and base is self and known.is_where(self.run.questions.leaves[here], condition)
         return self._to(self.operators, find, before=(self, known) if declared else None)
 
     def _no_row(self, row: Row) -> UnknownRecordError:
@@ -65,6 +66,26 @@ class ChosenRows(Rows):
             "capture the action with strategy='inject'. Else say where({...}) with the columns that tell the row.",
         )
 
+    def at(self, rids: Iterable[int]) -> Self:
+        """The rows of a source with these ids. Raises UnknownRecordError for an id that is not in this trace."""
+        self._check_sources("at()")
+        if not self._at_one:
+            self._only("at()")
+        wanted = pa.array(sorted(set(rids_given(rids))), pa.int64())
+
+        def find() -> Found:
+            steps = self._steps
+            found: Found = {operator: steps.known(operator, self._at(operator), wanted) for operator in self.operators}
+            strange = without(wanted, reduce(merged, found.values(), NOTHING))
+            if len(strange):
+                rid = strange[0].as_py()
+                raise UnknownRecordError(
+                    f"{self.run.graph[self.operators[0]]} has no such record in this trace", value=rid, remedy="rids() lists the ids that it has.",
+                )
+            return found
+
+        return self._to(self.operators, find)
+
     def grouped(self, *columns: str, sums: str | Sequence[str] = ()) -> Any:
         """How many of these rows have each value of some columns, and the sums of others: a pandas frame, ordered by the values.
 
@@ -72,7 +93,7 @@ class ChosenRows(Rows):
         """
         operator = self._one_source("grouped()")
         users = self.run.questions.users
-        kinds = [(a.name(), a.dataType().sql()) for a in users.items(self._columns(operator))]
+        kinds = [(a.name(), a.dataType().sql()) for a in self._columns(operator)]
         there = [name for name, _ in kinds]  # names may repeat
         columns, sums = called(users, columns, there), called(users, sums, there)
         if not columns:
@@ -109,17 +130,18 @@ class ChosenRows(Rows):
 
         def find() -> Found:
             steps, questions = self._steps, self.run.questions
-            plan, name = steps.rows(operator, self._at(operator))
+            plan, name = self._shown(operator, self._at(operator))
             matching = equal_rows(questions.catalyst, plan, self._columns(operator), rows, self.run.frame.schema)
             return {operator: steps.names(matching, name)}
 
         return self._to([operator], find)
 
     def _to(
-        self, operators: Iterable[int], find: Callable[[], Found], towards: Callable[[frozenset[int]], Found] | None = None,
+        self, operators: Collection[int], find: Callable[[], Found], towards: Callable[[frozenset[int]], Found] | None = None,
         before: tuple[Self, Declared | None] | None = None,
     ) -> Self:
-        return type(self)(self.run, operators, find, self._others, towards=towards, before=before)
+        as_read = self._as_read and set(operators) <= set(self.operators)
+        return type(self)(self.run, operators, find, self._others, towards=towards, before=before, as_read=as_read)
 
 
 def _ordered(frame: Any, columns: int) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.reading import PlanOperator
 
 Origins = frozenset[tuple[int, str]]
@@ -14,18 +15,21 @@ Origins = frozenset[tuple[int, str]]
 _MADE = {"Project": "projectList", "Aggregate": "aggregateExpressions", "Window": "windowExpressions"}
 
 
-def column_origins(catalyst: Catalyst, root: PlanOperator) -> list[tuple[str, Origins]]:
+def column_origins(catalyst: Catalyst, root: PlanOperator, leaves: Mapping[int, Leaf]) -> list[tuple[str, Origins]]:
     """For each column of the result, in order, its name and the columns that its value is computed from.
 
     What only decides which rows there are (conditions, keys of joins) is not among them. Costs some calls of the JVM for each
     expression, no job.
     """
-    return _Columns(catalyst).of(root)
+    shown = {a.exprId().id(): frozenset([(leaf.operator, a.name())]) for leaf in leaves.values() if leaf.view for a in leaf.columns(catalyst)}
+    return _Columns(catalyst, shown).of(root)
 
 
 class _Columns:
-    def __init__(self, catalyst: Catalyst) -> None:
+    def __init__(self, catalyst: Catalyst, shown: Mapping[int, Origins]) -> None:
+        """``shown`` are the columns that names of sources show, by id."""
         self._catalyst = catalyst
+        self._shown = shown
 
     def of(self, root: PlanOperator) -> list[tuple[str, Origins]]:
         known: dict[int, Origins] = {}
@@ -44,11 +48,13 @@ class _Columns:
             known.update({a.exprId().id(): self._from([a], known) for a in c.items(node.aggregateExpressions())})
         elif not operator.inputs:
             known.update({a.exprId().id(): frozenset([(operator.id, a.name())]) for a in self._output(operator)})
+            known.update(self._shown)
         elif name in _MADE:
             for column in c.items(getattr(node, _MADE[name])()):
                 subqueries = asked if operator.subqueries and c.asks_plan(column) else ()
                 value = self._value(column) if name == "Window" else column
-                known[column.exprId().id()] = self._from([value], known) | frozenset(subqueries)
+                number, origins = column.exprId().id(), self._from([value], known) | frozenset(subqueries)
+                known[number] = self._shown.get(number, origins)
         elif name == "Generate":
             known.update({a.exprId().id(): self._from([node.generator()], known) for a in c.items(node.generatorOutput())})
         elif name == "Expand":

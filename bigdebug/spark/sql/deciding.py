@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.levels import BOUNDARIES
-from bigdebug.spark.sql.misses import is_one, sides_missing
+from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.steps import Steps
 
@@ -24,22 +24,34 @@ class Deciding:
         """The level above a boundary that hangs on how many rows its records are made of; None if a row more is a row of its own."""
         return self._above(operator, self._computed(operator), operator.name not in ("Aggregate", "Window"))
 
+    def by_subquery(self, holder: PlanOperator) -> PlanOperator | None:
+        """The level above an operator that hangs on what its subqueries give."""
+        made = self._catalyst.items(getattr(holder.node, _MADE[holder.name])()) if holder.name in _MADE else []
+        return self._above(holder, {c.exprId().id() for c in made if self._catalyst.asks_plan(c)}, decides=holder.name not in _MADE)
+
+    def path(self, operator: PlanOperator, above: PlanOperator) -> Iterator[tuple[PlanOperator, PlanOperator]]:
+        """The operators on the way up to a level, each with what is above it."""
+        below = operator
+        while below.id != above.id and (parent := self._parents.get(below.id)) is not None:
+            yield below, parent
+            below = parent
+
     def by_columns(self, operator: PlanOperator, columns: Collection[Expr]) -> PlanOperator | None:
         """The level above an operator that hangs on some of its columns."""
         return self._above(operator, {column.exprId().id() for column in columns}, decides=False)
 
     def _above(self, operator: PlanOperator, computed: set[int], decides: bool) -> PlanOperator | None:
-        below, above = operator, self._parents.get(operator.id)
+        below, above, ordered = operator, self._parents.get(operator.id), False
         while above is not None:
             if below in above.subqueries:
-                return below if decides and below is not operator else None
+                return below if decides and (below is not operator or operator.name not in BOUNDARIES) else None
             if any(below is side for side in sides_missing(above)):
                 if decides or self._asks(self._compared(above, below), computed):
-                    return self._missed(operator, above)
+                    return self._missed(operator, below, above)
                 if kind_of_join(above).name in ("LeftAnti", "ExistenceJoin"):
                     return None  # only whether there is a match counts, and that hangs on other columns
             elif above.name in BOUNDARIES:
-                if decides or self._asks(self._keys(above), computed):
+                if decides or (ordered and above.name == "Limit") or self._asks(self._keys(above), computed):
                     return above
                 if above.name not in ("Window", "Limit"):
                     return None
@@ -49,14 +61,16 @@ class Deciding:
             elif above.name == "Union":
                 pairs = zip(self._catalyst.items(below.node.output()), self._catalyst.items(above.node.output()))
                 computed |= {after.exprId().id() for before, after in pairs if before.exprId().id() in computed}
-            elif above.name != "Limit":
+            elif above.name == "Sort":
+                ordered = ordered or self._asks(self._catalyst.items(above.node.order()), computed)
+            elif above.name not in ("Limit", *_REPARTITIONS):
                 decides = decides or self._asks(self._catalyst.items(above.node.expressions()), computed)
             below, above = above, self._parents.get(above.id)
         return None
 
-    def _missed(self, operator: PlanOperator, join: PlanOperator) -> PlanOperator | None:
+    def _missed(self, operator: PlanOperator, side: PlanOperator, join: PlanOperator) -> PlanOperator | None:
         """The level of a join of which a row may be there for want of a match; None where `misses.py` takes all of the other side."""
-        if is_one(operator) or (operator.name == "Limit" and kind_of_join(join).name == "LeftAnti"):
+        if operator.name == "Limit" and kind_of_join(join).name == "LeftAnti" and any(s.repeats == side.id for s in join.subqueries):
             return None
         level = join.id if join.id in self._steps.levels else self._steps.segment(join.id)
         return None if level is None else self._steps.operator(level)
@@ -93,3 +107,6 @@ class Deciding:
 
 _MADE = {"Project": "projectList", "Window": "windowExpressions"}
 """Where operators have the expressions of their new columns."""
+
+_REPARTITIONS = {"Repartition", "RepartitionByExpression", "RebalancePartitions"}
+"""Operators that decide where a row is, and nothing about it."""

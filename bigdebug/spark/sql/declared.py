@@ -23,8 +23,9 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.literals import literal
 from bigdebug.spark.sql.matching import filtered
 from bigdebug.spark.sql.steps import Steps
+from bigdebug.spark.sql.views import widened
 from bigdebug.spark.sql.workloads import Workload
-from bigdebug.trace.names import Names, array_of, places
+from bigdebug.trace.names import NOTHING, Names, array_of, places
 from bigdebug.trace.selected import Selected
 
 _SIMPLE = (bool, int, str, Decimal, date, type(None))
@@ -89,9 +90,9 @@ class Declared:
         said = f"{leaf.name}{workload.of_rows()}"
         if (workload.where is not None or workload.partition_by) and goal not in self._selected:
             began = time.perf_counter()
-            plan, columns = self._witnesses(steps, leaf, goal, level, [workload.partition_by] if workload.partition_by else [])
+            plan, columns = self._witnesses(steps, leaf, goal, level, workload.partition_by)
             table = steps.catalyst.table(plan, columns).combine_chunks()
-            values = array_of(table["v0"]) if workload.partition_by else None
+            values = _values(table, workload.partition_by) if workload.partition_by else None
             made = self._selected[goal] = Selected(keys_of(table, _keys(columns)), array_of(table["rid"]), values)
             yield Built(said, len(made), made.nbytes, time.perf_counter() - began)
         if workload.group_by and goal not in self._cubes:
@@ -104,9 +105,11 @@ class Declared:
         """The witnesses of a level with rids of one source alone, of those that the condition lets through, and values of theirs."""
         c = steps.catalyst
         plan, rid = leaf.named(c)
+        plan = widened(c, plan, leaf.view)
         if self.workload.where is not None:
-            plan = filtered(self._users, plan, self.workload.where)
-        known = {a.name(): a for a in c.items(plan.output())}
+            condition = self._condition(leaf, self.workload.where)
+            plan = filtered(self._users, plan, self.workload.where) if condition is None else c.filter(condition, plan)
+        known = {a.name(): a for a in leaf.columns(c)}
         riding = [c.alias(known[value], f"__bigdebug_value_{i}") for i, value in enumerate(values)]
         # Values ride along as the names of levels that there are not.
         names = (Name(goal, rid), *(Name(-1 - i, value.toAttribute()) for i, value in enumerate(riding)))
@@ -134,20 +137,20 @@ class Declared:
 
     # ---- asking -----------------------------------------------------------------------------------------------
 
-    def chosen(self, steps: Steps, leaf: int, names: Names, condition: Any, filtered: bool) -> Names | None:
+    def chosen(self, steps: Steps, leaf: Leaf, names: Names, condition: Any, filtered: bool) -> Names | None:
         """The rids of a source for which a condition holds, of those that records of the level above were made of.
 
         ``filtered`` says that the condition is asked of rows for which the declared one holds already. None if this was not
         declared, and has to be asked otherwise.
         """
-        selected, level = self._selected.get(leaf), steps.above[leaf]
+        selected, level = self._selected.get(leaf.operator), steps.above[leaf.operator]
         if selected is None or level is None or isinstance(names, Far):
             return None
         value = None
         if filtered or self.workload.where is None:
             if (value := self._value(steps, leaf, condition)) is None:
                 return None
-        elif not self.is_where(steps, leaf, condition):
+        elif not self.is_where(leaf, condition):
             return None
         known = steps.known_by(level, names)
         return None if isinstance(known, Far) else selected.back(known, value)
@@ -168,47 +171,53 @@ class Declared:
         found = found.rename_columns([*columns, "count", *(f"sum({name})" for name in workload.sums)])
         return found.select([*columns, "count", *(f"sum({name})" for name in sums)])
 
-    def is_where(self, steps: Steps, leaf: int, condition: Any) -> bool:
+    def is_where(self, leaf: Leaf, condition: Any) -> bool:
         """Whether a condition is the declared one."""
         declared = self.workload.where
-        given = None if declared is None else self._condition(steps, leaf, condition)
-        return given is not None and bool(given.semanticEquals(self._condition(steps, leaf, declared)))
+        given = None if declared is None else self._condition(leaf, condition)
+        return given is not None and bool(given.semanticEquals(self._condition(leaf, declared)))
 
-    def _value(self, steps: Steps, leaf: int, condition: Any) -> pa.Array | None:
-        """The value that a condition asks of the column by which rids are partitioned, none if it can hold for none.
+    def _value(self, steps: Steps, leaf: Leaf, condition: Any) -> pa.Array | None:
+        """The value that a condition asks of the columns by which rids are partitioned, none if it can hold for none.
 
         None if it asks something else.
         """
-        column, c = self.workload.partition_by, steps.catalyst
-        known = {a.name(): a.dataType().sql() for a in c.items(steps.operator(leaf).node.output())}
-        if column is None:
+        wanted, c = self.workload.partition_by, steps.catalyst
+        known = {a.name(): a.dataType().sql() for a in leaf.columns(c)}
+        asked = self._given(condition, known) if isinstance(condition, Mapping) else self._equal(leaf, condition)
+        if not wanted or asked is None or set(asked) != set(wanted):
             return None
-        safe = True
-        if isinstance(condition, Mapping):
-            if list(condition) != [column] or not isinstance(condition[column], _SIMPLE) or not may_hold(known[column], condition[column]):
-                return None
-            value = literal(condition[column], known[column])
-        else:
-            given = self._condition(steps, leaf, condition)
-            if given is None or given.nodeName() not in ("EqualTo", "EqualNullSafe"):
-                return None
-            safe = given.nodeName() == "EqualNullSafe"
-            sides = [given.left(), given.right()]
-            asked = [side for side in sides if side.nodeName() == "AttributeReference" and side.name() == column]
-            constant = [side for side in sides if side.foldable()]
-            if len(asked) != 1 or len(constant) != 1:
-                return None
-            value = c.column(constant[0])
-        plan = c.plan(c.spark.range(1).select(value.cast(known[column]).alias("v")))
-        found = array_of(c.table(plan, {"v": plan.output().head()})["v"])
-        return found if safe else found.drop_null()
+        plan = c.plan(c.spark.range(1).select(*(asked[name][0].cast(known[name]).alias(f"v{i}") for i, name in enumerate(wanted))))
+        table = c.table(plan, {a.name(): a for a in c.items(plan.output())})
+        never = any(table[f"v{i}"].null_count and not asked[name][1] for i, name in enumerate(wanted))
+        return NOTHING if never else _values(table, wanted)
 
-    def _condition(self, steps: Steps, leaf: int, condition: Any) -> Expr | None:
+    def _given(self, condition: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, tuple[Column, bool]] | None:
+        """By column the value that it is to have, also where that is NULL; None if an index cannot tell."""
+        if any(name not in known or not isinstance(value, _SIMPLE) or not may_hold(known[name], value) for name, value in condition.items()):
+            return None
+        return {name: (literal(value, known[name]), True) for name, value in condition.items()}
+
+    def _equal(self, leaf: Leaf, condition: Any) -> dict[str, tuple[Column, bool]] | None:
+        """By column the value that a condition asks for, and whether it may be NULL; None if it asks something else."""
+        given, found = self._condition(leaf, condition), {}
+        for part in () if given is None else self._users.conjuncts(given):
+            if part.nodeName() not in ("EqualTo", "EqualNullSafe"):
+                return None
+            sides = [part.left(), part.right()]
+            asked = [side.name() for side in sides if side.nodeName() == "AttributeReference"]
+            constant = [side for side in sides if side.foldable()]
+            if len(asked) != 1 or len(constant) != 1 or asked[0] in found:
+                return None
+            found[asked[0]] = self._users.column(constant[0]), part.nodeName() == "EqualNullSafe"
+        return found or None
+
+    def _condition(self, leaf: Leaf, condition: Any) -> Expr | None:
         """A condition on the columns of a source, as Spark understands it; None if it is something else."""
         if not isinstance(condition, str | Column):
             return None
         try:
-            plan = filtered(self._users, steps.operator(leaf).node, condition)
+            plan = filtered(self._users, leaf.rows(self._users), condition)
             return plan.condition() if plan.nodeName() == "Filter" else None  # else hidden columns are asked
         except (UnknownColumnError, PredicateError):
             return None
@@ -216,3 +225,9 @@ class Declared:
 
 def _keys(columns: Mapping[str, Expr]) -> int:
     return sum(name.startswith("k") for name in columns)
+
+
+def _values(table: pa.Table, columns: Sequence[str]) -> pa.Array:
+    """The values ``v0``, ``v1``, ... of rows; together, if there are several."""
+    values = [array_of(table[f"v{i}"]) for i in range(len(columns))]
+    return values[0] if len(values) == 1 else pa.StructArray.from_arrays(values, list(columns))

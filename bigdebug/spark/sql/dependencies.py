@@ -48,7 +48,7 @@ class Dependency:
         Raises UnknownColumnError for what is no column or several, ValueError for what is no dependency, TypeError for what is no text.
         """
         if not isinstance(text, str):
-            raise TypeError(f"dependencies are texts, each an argument of its own: violations(df, 'A -> B', 'B -> C'), not {shown(text)}")
+            raise TypeError(f"a dependency is a text: violations(df, 'A -> B', 'B -> C'), not {shown(text)}")
         pieces = [piece for piece in _PIECE.findall(text) if any(part.strip() for part in piece)]
         form = "".join(mark or "n" for mark, *_ in pieces)
         if not _FORM.fullmatch(form):
@@ -118,6 +118,7 @@ def violations(recorder: FrameRecorder, frame: DataFrame, texts: Sequence[str], 
     "ug" reads the columns once, numbers the values of each side and looks in these indexes for values that stand with several,
     so that dependencies share them; "cd" asks Spark for the values with COUNT(DISTINCT) > 1 and traces those back.
     """
+    form = form.lower() if isinstance(form, str) else form
     if form not in FORMS:
         raise ValueError(f"form is one of {', '.join(FORMS)}, not {form!r}")
     dependencies = [Dependency.read(text, recorder.users, frame.columns) for text in texts]

@@ -15,6 +15,8 @@ _PLACES = {"CurrentTimeZone", "CurrentDatabase", "CurrentCatalog", "CurrentPath"
 
 _SETTLE = "Capture the action with strategy='inject', or put df.localCheckpoint() there: a trace ends at it."
 
+_CHOOSE = "Choose by columns that do not, or by a whole Row of the result."
+
 _INJECT = "Capture the action with strategy='inject': then what it drew is kept with it."
 
 _ORDERED = {"Project", "Filter", "ResolvedHint"}
@@ -122,12 +124,18 @@ _AGGREGATE = "org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunct
 """Those that are not the same each time depend on the order in which rows arrive."""
 
 
-def check_decisions(catalyst: Catalyst, operator: PlanOperator, expressions: Iterable[Expr], unsettled: Unsettled) -> None:
-    """Raise NondeterminismError if what expressions decide depends on the order in which rows arrived."""
+def check_decisions(
+    catalyst: Catalyst, operator: PlanOperator, expressions: Iterable[Expr], unsettled: Unsettled, asked: bool = False,
+) -> None:
+    """Raise NondeterminismError if what expressions decide depends on the order in which rows arrived.
+
+    The operator decides by them, or where() does if its rows are ``asked`` for.
+    """
     for expression in expressions if unsettled.columns else ():
         for attribute in unsettled.taken(catalyst, operator, expression):
             raise NondeterminismError(
-                f"{operator} decides by {attribute.name()}, which depends on the order in which rows arrived", remedy=_SETTLE,
+                f"{'where() on ' if asked else ''}{operator} decides by {attribute.name()}, which depends on the order in which rows arrived",
+                remedy=_CHOOSE if asked else _SETTLE,
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import Column, functions
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.kinds import has_floating
 
 _NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")
 
@@ -18,16 +19,22 @@ _WRITTEN = {
 }
 
 
-def fingerprint(catalyst: Catalyst, plan: Node, values: Sequence[Expr]) -> list[Expr]:
-    """Two hashes of some values of the rows of a plan: equal values have equal ones."""
-    parts = [part for value in values for part in _told(catalyst, value)]
+def fingerprint(catalyst: Catalyst, plan: Node, values: Sequence[Expr], bits: bool = False) -> list[Expr]:
+    """Two hashes of some values of the rows of a plan: equal values have equal ones, and with ``bits`` 0.0 and -0.0 others."""
+    parts = [part for value in values for part in _told(catalyst, value, bits)]
     hashes = [functions.xxhash64(functions.lit(seed), *parts) for seed in (0, 1)]
     return catalyst.items(catalyst.plan(catalyst.frame(plan).select(*hashes)).expressions())
 
 
-def _told(catalyst: Catalyst, value: Expr) -> Iterator[Column]:
+def is_written(value: Expr) -> bool:
+    """Whether fingerprints tell values of an expression apart that only their bits do."""
+    return not any(each in value.dataType().sql() for each in (_UNWRITTEN, "COLLATE", "VARIANT"))
+
+
+def _told(catalyst: Catalyst, value: Expr, bits: bool) -> Iterator[Column]:
     """Spark's hash leaves NULL out, so its place is told besides; within what is nested, JSON tells it."""
     column, kind = catalyst.column(value), value.dataType().sql()
     if _UNWRITTEN not in kind:
-        yield functions.to_json(column, _WRITTEN) if any(each in kind for each in _NESTED) else column
+        written = functions.to_json(column, _WRITTEN) if any(each in kind for each in _NESTED) else column
+        yield written.cast("string") if bits and has_floating(kind) else written
     yield column.isNull()

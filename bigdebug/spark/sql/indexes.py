@@ -85,6 +85,10 @@ def _plan(steps: Steps, level: int, known: Association, names: Names) -> tuple[N
 
 def built_table(built: Sequence[Built], caption: str) -> Table:
     """Indexes, a line each, and what they take together."""
-    rows = [(each.what, f"{each.witnesses:,}", f"{each.bytes / 1e6:,.2f} MB", f"{each.seconds:.2f}") for each in built]
+    rows = [(each.what, f"{each.witnesses:,}", _size(each.bytes), f"{each.seconds:.2f}") for each in built]
     size, seconds = sum(each.bytes for each in built), sum(each.seconds for each in built)
-    return Table(("index of", "entries", "size", "seconds"), rows, (f"{size / 1e6:,.2f} MB in {seconds:.2f} s", caption))
+    return Table(("index of", "entries", "size", "seconds"), rows, (f"{_size(size)} in {seconds:.2f} s", caption))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.2f} MB" if count >= 10_000 else f"{count:,} bytes"

@@ -95,8 +95,8 @@ def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Coll
         o for o in root if o.kept is None
         and (o in opaque or (o.name == "LogicalRDD" and o.node.rdd().id() not in given and shuffles(catalyst, o.node.rdd())))
     ]
-    for operator in _sides(root):
-        check_settled(operator)
+    for function in _over_partitions(root):
+        check_settled(function, function.inputs[0])
     return _stored(catalyst, users, root, held, frozenset())
 
 
@@ -114,13 +114,13 @@ def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
 
 def _held(root: PlanOperator) -> list[PlanOperator]:
     """Functions over many rows, and the inputs of those over partitions."""
-    sides = _sides(root)
+    sides = [function.inputs[0] for function in _over_partitions(root)]
     return [operator for operator in root if operator in sides or operator.name in OPAQUE]
 
 
-def _sides(root: PlanOperator) -> list[PlanOperator]:
-    """The inputs of functions over partitions."""
-    return [operator.inputs[0] for operator in root if operator.name in PARTITIONED]
+def _over_partitions(root: PlanOperator) -> list[PlanOperator]:
+    """The functions over partitions."""
+    return [operator for operator in root if operator.name in PARTITIONED]
 
 
 def _stored(
@@ -131,16 +131,16 @@ def _stored(
     ``drawn`` are those of which another execution would give other rows.
     """
     kept: dict[int, Kept] = {}
-    sides = {operator.id for operator in _sides(root)}
+    functions = {function.inputs[0].id: function for function in _over_partitions(root)}
     for operator in operators:
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
         leaves = leaves_of(catalyst, root)
         plan, name = Naming(catalyst, leaves, levels_of(root, leaves, [operator.id])).exposed(here)
-        rows = (users if here.id in sides else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
+        rows = (users if here.id in functions else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
-            if here.id in sides:
-                check_partitions(users, here, rows)
+            if here.id in functions:
+                check_partitions(users, functions[here.id], here, rows)
             stored = catalyst.plan(unheard(rows, "localCheckpoint"))
         kept[operator.id] = Kept(stored, stored.output().last(), operator.id in drawn)
     return with_kept(catalyst, root, kept)

@@ -26,6 +26,7 @@ from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.literals import sql_of
 from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.views import View, columns, same_views, shown, view_of, widened
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 
@@ -48,7 +49,8 @@ class Leaf:
     """A source of a query. ``files`` are those it reads, in the order of their numbers; none if it is in memory.
 
     ``dataset`` is one for all occurrences of the same source, ``name`` for this one. ``counts`` says that rids count
-    partitions, as they are read, in the place of files.
+    partitions, as they are read, in the place of files; ``fixed`` that the query has the records in it, as VALUES. ``view``
+    says which columns its name shows, if not its own.
     """
 
     operator: int
@@ -59,6 +61,8 @@ class Leaf:
     counts: bool = False
     lines: bool = False
     name: str = ""
+    fixed: bool = False
+    view: View = ()
 
     def named(self, catalyst: Catalyst) -> tuple[Node, Expr]:
         """The leaf with a column of rids, and that column."""
@@ -67,6 +71,18 @@ class Leaf:
         else:
             plan = catalyst.plan(catalyst.frame(self.node).select("*", self.rid.alias(_RID)))
         return plan, plan.output().last()
+
+    def columns(self, catalyst: Catalyst) -> list[Expr]:
+        """The columns that its name shows."""
+        return columns(catalyst, self.node, self.view)
+
+    def rows(self, catalyst: Catalyst) -> Node:
+        """Its records in these columns."""
+        return catalyst.project(self.columns(catalyst), widened(catalyst, self.node, self.view)) if self.view else self.node
+
+    def shown(self, catalyst: Catalyst, plan: Node, name: Expr) -> Node:
+        """A plan with its columns, with those that its name shows in their place, and ``name``."""
+        return shown(catalyst, self.node, plan, self.view, name)
 
     def origins(self, catalyst: Catalyst, rids: Rids) -> list[Origin]:
         """Where records came from: file and row, or line; or the index in what the program made.
@@ -132,6 +148,9 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
             unnamed = _leaf(catalyst, replace(operator, dataset=None))
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], dataset=f"{unnamed.dataset if unnamed else name} ({same[0].dataset})")
+        if any(not same_views(found[other.id].view, found[operator.id].view) for other in same):  # one name, and several views
+            for each in (*same, operator):
+                found[each.id] = replace(found[each.id], view=())
     return found
 
 
@@ -153,7 +172,7 @@ def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
         raise UntraceableError(f"{operator} is a stream, and its records pass once", remedy="Write it to a table, and trace queries of that.")
     if operator.name == "UnionLoopRef":
         raise UntraceableError(
-            f"{operator.dataset or 'A query'} is recursive (WITH RECURSIVE), and rows of a recursion have no names",
+            f"{operator.dataset or 'A query'}{operator.place} is recursive (WITH RECURSIVE), and rows of a recursion have no names",
             remedy="Put df.localCheckpoint() in its place: a trace ends there.",
         )
     if maker is None:
@@ -161,7 +180,7 @@ def _leaf(catalyst: Catalyst, operator: PlanOperator) -> Leaf | None:
             f"{operator} cannot be read again the same way, so its records have no names", remedy=_REREAD,
         )
     leaf: Leaf | None = maker(catalyst, operator)
-    return leaf
+    return None if leaf is None else replace(leaf, view=view_of(catalyst, operator.node, operator.view))
 
 
 def _files(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
@@ -242,7 +261,8 @@ def _in_memory(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
 def _local(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     # How many partitions Spark makes of it depends on settings; in one, the position is the index.
     node = catalyst.plan(catalyst.frame(operator.node).coalesce(1))
-    return Leaf(operator.id, operator.dataset or "createDataFrame", node, _numbered())
+    written = (operator.aliased or not operator.dataset) and operator.node.origin().sqlText().isDefined()
+    return Leaf(operator.id, operator.dataset or "createDataFrame", node, _numbered(), fixed=bool(written))
 
 
 def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:

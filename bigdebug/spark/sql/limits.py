@@ -16,6 +16,9 @@ from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import merged, places
 
+_MOST = 2**31 - 1
+"""Rows that Spark limits to, and counts."""
+
 
 class Cut(NamedTuple):
     """The rows from ``skip`` to before ``end``; ``end`` is None if all that follow are kept."""
@@ -34,16 +37,17 @@ class Limit:
         self.cut = cut_of(operator)
 
     def check(self) -> None:
-        """Raise NondeterminismError if another execution might keep other rows. One job, over one row more than the limit."""
-        skip, end = self.cut
-        if end is None and not skip:
-            return
-        rows = self._head((skip if end is None else end) + 1)
-        keys = [repr(row) for row in zip(*(rows[name].to_pylist() for name in rows.column_names if name != "name"))]
-        keys = keys or [""] * rows.num_rows
-        for at in (skip, end):
-            if at and at < rows.num_rows and keys[at - 1] == keys[at]:
-                told = "between rows that its order does not tell apart" if keys[at] else "rows that come in no order"
+        """Raise NondeterminismError if another execution might keep other rows. A job for each end, over the rows up to it."""
+        c = self._catalyst
+        extended, keys = self._ordered()
+        known = {name.level: name.column for name in extended.names}
+        asked = {f"k{i}": known[-1 - i] for i in range(keys)} or {"k": c.literal(True, "boolean")}
+        for at in self.cut:
+            if not at or at >= _MOST:  # no array is longer
+                continue
+            rows = c.table(c.plan(c.frame(extended.plan).limit(at + 1).offset(at - 1)), asked)
+            if rows.num_rows > 1 and len({repr(row) for row in zip(*(column.to_pylist() for column in rows.columns))}) == 1:
+                told = "between rows that its order does not tell apart" if keys else "rows that come in no order"
                 raise NondeterminismError(
                     f"{self._operator} cuts {told}, so another execution may keep others: {self._operator.node.simpleString(5)}",
                     remedy="Order by more columns, until no two rows are equal in them, or capture with strategy='inject'.",
@@ -63,16 +67,14 @@ class Limit:
         return merged(names.take(pa.array(np.setdiff1d(np.arange(len(names)), touched))), self._catalyst.table(plan, {"n": name})["n"].combine_chunks())
 
     def _skipped(self) -> Any:
-        return self._head(self.cut.skip)["name"].combine_chunks()
+        return self._head(self.cut.skip)
 
-    def _head(self, count: int) -> pa.Table:
-        """The first rows of the input: their names, and the values that they are ordered by."""
+    def _head(self, count: int) -> pa.Array:
+        """The names of the first rows of the input."""
         c = self._catalyst
-        extended, keys = self._ordered()
-        names = c.struct(parts_of_name(c, [n.column for n in extended.names if n.level >= 0]))
-        known = {name.level: name.column for name in extended.names}
-        columns = {f"k{i}": known[-1 - i] for i in range(keys)} | {"name": names}
-        return c.table(c.plan(c.frame(extended.plan).limit(count)), columns)
+        extended, _ = self._ordered()
+        name = c.struct(parts_of_name(c, [n.column for n in extended.names if n.level >= 0]))
+        return c.table(c.plan(c.frame(extended.plan).limit(count)), {"name": name})["name"].combine_chunks()
 
     def _ordered(self) -> tuple[Extended, int]:
         """The input with its names, and more names for the values of its order: of levels -1, -2, ..."""

@@ -17,9 +17,9 @@ from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.reached import Reached
 from bigdebug.spark.sql.recognized import check_whole
+from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.renaming import renamed
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import Found
 from bigdebug.spark.sql.walks import step, walk
 from bigdebug.trace.given import whole
 from bigdebug.trace.names import Names, array_of
@@ -95,17 +95,22 @@ class LineageFrame(ChosenRows):
     def forward_to(self, operator: Any) -> Any:
         """Ahead to one operator: a DataFrame that this query was made of, an operator of ``run.graph``, or its id.
 
-        Or to an RDD that was made of the result by df.rdd: then the trace is a LineageRDD.
+        Or to a DataFrame that was made of this one: the rows of its result. Or to an RDD that was made of the result by df.rdd: then the
+        trace is a LineageRDD.
         """
         if isinstance(operator, RDD):
             return self.run.crossing.rdd_ahead(self, operator)
+        if isinstance(operator, DataFrame) and not self.run.questions.made_of(operator):
+            result = self.run.crossing.ahead(self, operator)
+            if result is not None:
+                return result
         return self._to_one(operator, ahead=True)
 
     def _to_one(self, operator: Any, ahead: bool) -> LineageFrame:
         goals = self.run.questions.occurrences(operator)
-        return self._walk(goals, ahead, self._others | goals)
+        return self._walk(goals, ahead, self._others | goals, as_read=True)
 
-    def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None) -> LineageFrame:
+    def _walk(self, goals: frozenset[int], ahead: bool, others: frozenset[int] | None = None, as_read: bool = False) -> LineageFrame:
         reached = self._reached(goals, ahead)
         stops = self._others if others is None else others
 
@@ -113,7 +118,7 @@ class LineageFrame(ChosenRows):
             steps = self.run.questions.steps(stops)
             return walk(steps, renamed(self.standing, self._steps, steps), goals, ahead)
 
-        return LineageFrame(self.run, reached, walked, stops)
+        return LineageFrame(self.run, reached, walked, stops, as_read=as_read)
 
     def _reached(self, goals: frozenset[int], ahead: bool) -> frozenset[int]:
         """Those of ``goals`` to which a way leads. Raises UnknownOperatorError if there is none."""
@@ -160,7 +165,7 @@ class LineageFrame(ChosenRows):
         operator = self._only("values()")
         plan, name = self._rows(operator)
         catalyst = self.run.questions.catalyst
-        known = {attribute.name(): attribute for attribute in catalyst.items(self._columns(operator))}
+        known = {attribute.name(): attribute for attribute in self._columns(operator)}
         compared = {column: comparable(catalyst, known[column]) for column in columns}
         asked = {f"c{i}": known[column] for i, column in enumerate(columns)}
         asked |= {f"k{i}": compared[column] for i, column in enumerate(columns) if compared[column] is not known[column]}
@@ -183,8 +188,7 @@ class LineageFrame(ChosenRows):
             raise UnknownRecordError(
                 f"how() and why() are about one row, and this trace names {len(names):,}", remedy="Choose one first: where(row).",
             )
-        inputs = self.run.input_names()
-        return polynomial(self._steps, operator, names, {source: inputs[source] for source in self.run.questions.leaves})
+        return polynomial(self._steps, operator, names, self.run.datasets())
 
     def why(self) -> frozenset[frozenset[Variable]]:
         """The sets of source records that make this one row, each by itself (why-provenance)."""
@@ -201,9 +205,9 @@ class LineageFrame(ChosenRows):
     def _column_origins(self) -> dict[str, set[tuple[str, str]]]:
         """By column inputs and their columns; of columns that are called alike, all."""
         operator = self._only("columns")
-        inputs = self.run.input_names()
+        inputs, questions = self.run.input_names(), self.run.questions
         made: dict[str, set[tuple[str, str]]] = {}
-        for name, origins in column_origins(self.run.questions.catalyst, self.run.questions.operators[operator]):
+        for name, origins in column_origins(questions.catalyst, questions.operators[operator], questions.leaves):
             made.setdefault(name, set()).update((inputs[source], column) for source, column in origins)
         return made
 

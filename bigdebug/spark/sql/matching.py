@@ -21,7 +21,7 @@ from bigdebug.spark.sql.values import having, nearly
 
 
 def matching(
-    users: Catalyst, plan: Node, name: Expr, columns: Any, condition: Any, names: Callable[[Node, Expr], Any],
+    users: Catalyst, plan: Node, name: Expr, columns: list[Expr], condition: Any, names: Callable[[Node, Expr], Any],
     deciding: Callable[[Sequence[Expr]], None],
 ) -> Any:
     """The names of the rows of ``plan`` that match; ``columns`` are those that the user knows.
@@ -29,7 +29,7 @@ def matching(
     What the condition speaks of is what the user's session knows now. ``deciding`` is told the expressions that it is about.
     """
     frame = users.frame(plan)
-    known = users.items(columns)
+    known = columns
     if isinstance(condition, Row | Mapping):
         pairs = _pairs(users, known, condition)
         settled = _settled(pairs, deciding)
@@ -46,15 +46,23 @@ def matching(
         deciding(users.items(met.expressions()))
         with _computed(condition):
             return names(met, name)
-    if not callable(condition):
-        raise TypeError(
-            f"where() takes a Column, SQL, a Row of the result or a function of a Row, not {shown(condition)}; where('x > 1')"
-        )
     deciding(known)
     row = F.struct(*(users.column(a).alias(a.name()) for a in known))
     test = F.udf(guarded(condition), "boolean", useArrow=False)
     with told():
         return names(users.plan(frame.filter(test(row))), name)
+
+
+def check_condition(users: Catalyst, plan: Node, columns: list[Expr], condition: Any) -> None:
+    """Raise what ``matching`` would, if a condition cannot be asked of the rows of ``plan``; no job."""
+    if isinstance(condition, Row | Mapping):
+        _pairs(users, columns, condition)
+    elif isinstance(condition, Column | str):
+        filtered(users, plan, condition, columns)
+    elif not callable(condition):
+        raise TypeError(
+            f"where() takes a Column, SQL, a Row of the result or a function of a Row, not {shown(condition)}; where('x > 1')"
+        )
 
 
 def filtered(catalyst: Catalyst, plan: Node, condition: Column | str, known: Sequence[Expr] | None = None) -> Node:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.written import place_of
 
 _SIMPLIFYING = (
     "NullPropagation", "BooleanSimplification", "SimplifyBinaryComparison", "SimplifyConditionals", "PushFoldableIntoBranches",
@@ -56,7 +57,7 @@ def _check_uses(catalyst: Catalyst, expression: Expr, node: Node, condition: boo
     if name == "InSubquery":
         if not condition and expression.nullable():
             raise UntraceableError(
-                f"{node.nodeName()} makes use of {' '.join(str(expression.sql()).split())[:200]}, which may be NULL, and how Spark takes "
+                f"{node.nodeName()}{place_of(node)} makes use of {' '.join(str(expression.sql()).split())[:200]}, which may be NULL, and how Spark takes "
                 "that here cannot be told",
                 remedy="Write EXISTS, or IN as a condition of its own in WHERE; or leave NULLs out on both sides.",
             )

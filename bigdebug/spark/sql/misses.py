@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.joins import kind_of_join
@@ -73,8 +74,14 @@ def sides_missing(operator: PlanOperator) -> Iterator[PlanOperator]:
 def _subtracts(operator: PlanOperator) -> bool:
     """Whether it is the union that Spark makes of an EXCEPT ALL, with a count beside the rows of both sides."""
     return operator.name == "Union" and len(operator.inputs) == 2 and all(
-        child.name == "Project" and child.node.projectList().head().name() == "vcol" for child in operator.inputs
+        child.name == "Project" and _counts_as(child.node.projectList()) == times for child, times in zip(operator.inputs, (1, -1))
     )
+
+
+def _counts_as(columns: Any) -> Any:
+    """How often such a count has a row there, which it says in its first column."""
+    first = None if columns.isEmpty() else columns.head()
+    return first.child().value() if first is not None and first.name() == "vcol" and first.child().nodeName() == "Literal" else None
 
 
 def _numbered(root: PlanOperator) -> PlanOperator:

@@ -13,7 +13,7 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.extended import Association, Extended, Name, parts_of_name
-from bigdebug.spark.sql.fingerprints import fingerprint
+from bigdebug.spark.sql.fingerprints import fingerprint, is_written
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import OPAQUE, is_crowded
@@ -89,6 +89,16 @@ class Naming:
         unsettled = self._unsettled()
         settled = [column for column in self._catalyst.items(operator.node.output()) if column.exprId().id() not in unsettled]
         return fingerprint(self._catalyst, plan, settled)
+
+    def identity(self, operator: PlanOperator, plan: Node) -> list[Expr]:
+        """What only rows of an operator have in common that are the same in all columns, in each execution; nothing, if none tells.
+
+        ``plan`` has its columns.
+        """
+        columns, unsettled = self._catalyst.items(operator.node.output()), self._unsettled()
+        if any(column.exprId().id() in unsettled or not is_written(column) for column in columns):
+            return []
+        return fingerprint(self._catalyst, plan, columns, bits=True)
 
     def parts(self, operator: PlanOperator) -> tuple[int, ...]:
         """The levels whose names make up the name of a record at this level; none at an aggregate."""

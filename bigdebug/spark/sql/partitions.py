@@ -26,16 +26,16 @@ def with_partition(catalyst: Catalyst, plan: Node) -> tuple[Node, list[Expr]]:
     return numbered, [numbered.output().last()]
 
 
-def check_settled(operator: PlanOperator) -> None:
+def check_settled(function: PlanOperator, operator: PlanOperator) -> None:
     """Raise NondeterminismError unless the plan and the sources alone say which rows share a partition."""
     if not _settled(operator):
         raise NondeterminismError(
-            f"A function takes whole partitions of {operator}, and Spark may divide its rows otherwise at each execution",
+            f"{function} takes whole partitions of {operator}, and Spark may divide its rows otherwise at each execution",
             remedy="Capture the action with strategy='inject', or put repartition(n, column) or localCheckpoint() before the function.",
         )
 
 
-def check_partitions(users: Catalyst, operator: PlanOperator, rows: DataFrame) -> None:
+def check_partitions(users: Catalyst, function: PlanOperator, operator: PlanOperator, rows: DataFrame) -> None:
     """Raise NondeterminismError if rows are in other partitions than the plan and the sources give them in the user's session."""
     if not _settled(operator) or _dealt(operator):
         return
@@ -43,7 +43,7 @@ def check_partitions(users: Catalyst, operator: PlanOperator, rows: DataFrame) -
     theirs, ours = (each._jdf.queryExecution().toRdd().getNumPartitions() for each in (frame, rows))
     if ours != theirs or users.scanned(frame) != users.scanned(rows):
         raise NondeterminismError(
-            f"A function takes whole partitions of {operator}, {theirs} in the query, and {ours} of other rows where they are numbered",
+            f"{function} takes whole partitions of {operator}, {theirs} in the query, and {ours} of other rows where they are numbered",
             remedy="Put repartition(n, column) or localCheckpoint() before the function.",
         )
 

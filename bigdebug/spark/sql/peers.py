@@ -17,11 +17,12 @@ from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.extended import Extended, parts_of_name
+from bigdebug.spark.sql.frames import PICKING, by_range
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.limits import Limit
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.ties import PICKING, UNIQUE
+from bigdebug.spark.sql.ties import UNIQUE
 from bigdebug.trace.names import codes_of, distinct, places
 
 Positions = npt.NDArray[np.int64]
@@ -40,7 +41,8 @@ def peers_of(catalyst: Catalyst, naming: Naming, operator: PlanOperator) -> Peer
     if operator.draws:
         return None
     if operator.name == "Window":
-        return WindowPeers(catalyst, operator, naming.extend(operator.inputs[0], witnesses=False))
+        rows = naming.extend(operator.inputs[0], witnesses=False)
+        return WindowPeers(catalyst, operator, rows, naming.identity(operator.inputs[0], rows.plan))
     if operator.name == "Limit" and (limit := Limit(catalyst, naming, operator)).cut.skip:
         return limit
     return None
@@ -60,12 +62,16 @@ class _Reach(NamedTuple):
 
 
 class WindowPeers:
-    """The peers of rows of a window operator. ``rows`` is its input with names that tell its rows apart."""
+    """The peers of rows of a window operator.
 
-    def __init__(self, catalyst: Catalyst, operator: PlanOperator, rows: Extended) -> None:
+    ``rows`` is its input with names that tell its rows apart; ``identity`` is what rows have in common only if nothing else does.
+    """
+
+    def __init__(self, catalyst: Catalyst, operator: PlanOperator, rows: Extended, identity: Sequence[Expr]) -> None:
         self._catalyst = catalyst
         self._operator = operator
         self._rows = rows
+        self._identity = identity
         node = operator.node
         self._partition: list[Expr] = [comparable(catalyst, key) for key in catalyst.items(node.partitionSpec())]
         self._order: list[Expr] = catalyst.items(node.orderSpec())
@@ -124,16 +130,23 @@ class WindowPeers:
         columns: dict[str, Expr] = {f"p{i}": part for i, part in enumerate(self._partition)}
         columns["name"] = c.struct(parts)
         if self._order:
-            position = c.alias(c.window(c.row_number(), self._partition, self._order, c.rows_so_far()), "pos")
-            plan = c.changed(node, {0: c.seq([position]), 3: plan})
+            order = [*self._order, *map(c.ascending, parts)]
+            position = c.alias(c.window(c.row_number(), self._partition, order, c.rows_so_far()), "pos")
+            alike = [c.alias(told, f"alike{i}") for i, told in enumerate(self._identity)]
+            plan = c.extended(c.changed(node, {0: c.seq([position]), 2: c.seq(order), 3: plan}), alike)
             at = position.toAttribute()
-            frames = {"tie": c.ties()} | {f"{i}": f.windowSpec().frameSpecification() for i, f in enumerate(self._functions)}
-            ends = {
-                f"{end}{which}": c.alias(c.window(aggregate, self._partition, self._order, frame), end)
-                for which, frame in frames.items() for end, aggregate in (("first", c.minimum(at)), ("last", c.maximum(at)))
-            }
-            plan = c.changed(node, {0: c.seq(ends.values()), 3: plan})
-            columns |= {"pos": at} | {name: end.toAttribute() for name, end in ends.items()}
+            columns["pos"] = at
+            frames = [function.windowSpec().frameSpecification() for function in self._functions]
+            by_value = {"tie": (at, c.ties())} | {told.name(): (told.toAttribute(), c.ties()) for told in alike}
+            by_value |= {f"{i}": (at, frame) for i, frame in enumerate(frames) if by_range(frame)}
+            by_place = {f"{i}": (at, frame) for i, frame in enumerate(frames) if not by_range(frame)}
+            for order, asked in ((self._order, by_value), ([c.ascending(at)], by_place)):
+                ends = {
+                    f"{end}{which}": c.alias(c.window(aggregate(value), self._partition, order, frame), end)
+                    for which, (value, frame) in asked.items() for end, aggregate in (("first", c.minimum), ("last", c.maximum))
+                }
+                plan = c.changed(node, {0: c.seq(ends.values()), 2: c.seq(order), 3: plan}) if ends else plan
+                columns |= {name: end.toAttribute() for name, end in ends.items()}
         return c.table(plan, columns)
 
     # ---- frames -----------------------------------------------------------------------------------------------
@@ -166,13 +179,17 @@ class WindowPeers:
         frame = window.windowSpec().frameSpecification()
         picked = function.aggregateFunction() if name == "AggregateExpression" else function
         anywhere = picked.nodeName() == "NthValue" or (picked.nodeName() in PICKING and picked.ignoreNulls())
-        if frame.frameType().toString().startswith("RangeFrame") or (np.all(first == 1) and np.all(last == block.num_rows)):
+        if by_range(frame) or (np.all(first == 1) and np.all(last == block.num_rows)):
             return _Reach(first, last, False, picked.nodeName() in PICKING, anywhere)
         return _Reach(np.minimum(first, here).astype(np.int64), np.maximum(last, here).astype(np.int64), True, anywhere=anywhere)
 
     def _check_ties(self, block: pa.Table, reach: _Reach, asked: Positions) -> None:
-        """Rows that the order does not tell apart may come in another order next time."""
-        first, last = _column(block, "firsttie"), _column(block, "lasttie")
+        """Rows that the order does not tell apart, though something else does, may come in another order next time."""
+        here, first, last = (_column(block, name) for name in ("pos", "firsttie", "lasttie"))
+        if self._identity:
+            ends = [(_column(block, f"firstalike{i}"), _column(block, f"lastalike{i}")) for i in range(len(self._identity))]
+            others = np.logical_or.reduce([low != high for low, high in ends])
+            first, last = np.where(others, first, here), np.where(others, last, here)
         at_start, at_end = reach.first[asked] - 1, reach.last[asked] - 1
         if reach.anywhere:
             tied = np.concatenate([[0], np.cumsum(first < last)])

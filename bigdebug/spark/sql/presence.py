@@ -14,8 +14,10 @@ from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.misses import is_one
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.records import Found
+from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import NOTHING, Names, merged, or_none
 
 
@@ -42,6 +44,15 @@ class Presence:
             self._found[level] = size, self._made(level)
         return self._found[level][1]
 
+    def gives(self, operator: PlanOperator) -> bool:
+        """Whether any rows may come out of an operator: of what was made of nothing, some do in any case."""
+        if operator.id in self._leaves:
+            return self.is_given(operator.id) or bool(len(self._held(operator.id)))
+        if is_one(operator) or not operator.inputs:
+            return True
+        sides, lonely = [self.gives(child) for child in operator.inputs], kind_of_join(operator).lonely
+        return any(sides[at] for at in lonely) if lonely else any(sides) if operator.name == "Union" else all(sides)
+
     def _held(self, leaf: int) -> Names:
         """What the lineage has of a source, at whichever place."""
         dataset = self._leaves[leaf].dataset
@@ -53,8 +64,12 @@ class Presence:
 
     def _made(self, level: int) -> Names:
         steps, c = self._steps, self._steps.catalyst
+        if is_one(steps.operator(level)):
+            return steps.every(level)
         known, optional = steps.association(level), self.optional(steps.operator(level))
         names = [name for name in known.names if not self.is_given(name.level)]
+        if not names:
+            return steps.existing(level, steps.names(known.plan, c.struct(known.told)), indexed=False)
         needed = [name for name in names if name.level not in optional]
         if needed and (found := self._indexed(level, {name.level: self.of(name.level) for name in needed})) is not None:
             return found
@@ -96,7 +111,9 @@ class Presence:
         return restricted(c, plan, [there, *fields], [pa.array([True] * len(names) + [False]), *map(or_none, names.flatten())])
 
     def is_given(self, level: int) -> bool:
-        """Whether records of a level are there whatever the sources hold: of subqueries, or of the values that one is computed for."""
+        """Whether records of a level are there whatever the sources hold: of subqueries, of the values that one is computed for, of VALUES."""
+        if level in self._leaves and self._leaves[level].fixed:
+            return True
         return level in self._steps.subqueries or self._steps.operator(level).name == DOMAIN
 
     def optional(self, operator: PlanOperator) -> frozenset[int]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.extended import Extended, Name
+from bigdebug.spark.sql.frames import settled
 from bigdebug.spark.sql.joins import JoinKind, kind_of_join
 from bigdebug.spark.sql.reading import PlanOperator
 
@@ -36,7 +37,8 @@ def _same(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
 
 
 def _window(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
-    return below.extend(operator.inputs[0], True) if witnesses else _same(below, operator, False)
+    rows = below.extend(operator.inputs[0], witnesses)
+    return rows if witnesses else rows._replace(plan=settled(below.catalyst, operator.node, rows.plan, [n.column for n in rows.names]))
 
 
 def _limit(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:

@@ -23,6 +23,9 @@ def polynomial(steps: Steps, level: int, name: Names, sources: Mapping[int, str]
 
 def _polynomials(steps: Steps, level: int, names: Names, sources: Mapping[int, str]) -> dict[str, Polynomial]:
     """By the text of the name."""
+    if level in sources and level in steps.subqueries:  # asked as a whole
+        every = steps.every(level).to_pylist()
+        return {repr(name): Polynomial(tuple((Variable(sources[level], rid),) for rid in every)) for name in names.to_pylist()}
     if level in sources:
         return {repr(rid): Polynomial(((Variable(sources[level], rid),),)) for rid in names.to_pylist()}
     if not len(names):

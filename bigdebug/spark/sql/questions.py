@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from pyspark.sql import DataFrame
 
-from bigdebug.errors import UnknownOperatorError
+from bigdebug.errors import UnknownOperatorError, UntraceableError
 from bigdebug.graph import OperatorGraph
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
@@ -29,7 +29,8 @@ from bigdebug.spark.sql.malformed import check_malformed
 from bigdebug.spark.sql.misses import with_misses
 from bigdebug.spark.sql.quiet import quiet
 from bigdebug.spark.sql.reading import PlanOperator, graph_of, read
-from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.records import Found
+from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.spark.sql.walks import traced, walk
 from bigdebug.trace.names import NOTHING, Names
@@ -72,6 +73,7 @@ class Questions:
         self._alike: dict[int, int] = {}
         self.reading = threading.RLock()
         self.declared: Declared | None = None
+        self._built_for: Declared | None = None
         self.built: list[Built] = []
 
     @cached_property
@@ -114,7 +116,8 @@ class Questions:
                 return frozenset(found)
             raise UnknownOperatorError(
                 "The query was not made of this DataFrame", value=given,
-                remedy="Give one that it was made of, or an operator of run.graph. Behind a checkpoint, hold the DataFrame that it was taken of.",
+                remedy="Give one that it was made of, or for forward_to() one that was made of it; or an operator of run.graph. Behind a "
+                "checkpoint, hold the DataFrame that it was taken of.",
             )
         number = getattr(given, "id", given)
         if isinstance(number, bool) or not isinstance(number, int):
@@ -145,7 +148,11 @@ class Questions:
 
     @cached_property
     def graph(self) -> OperatorGraph:
-        return graph_of(self.root, {i: leaf.dataset for i, leaf in self.leaves.items()})
+        try:
+            names = {i: leaf.dataset for i, leaf in self.leaves.items()}
+        except UntraceableError:  # what there is to see of it is seen
+            names = {o.id: o.dataset or o.name for o in self.root if not o.inputs}
+        return graph_of(self.root, names)
 
     @_Once
     def unsettled(self) -> Unsettled:
@@ -196,8 +203,15 @@ class Questions:
             return self._steps[stops]
 
     def index(self, records: Names | None) -> Sequence[Built]:
-        """Index what will be asked, everything if nobody declared it; ``records`` are the names of the result's rows, if known."""
+        """Index what will be asked, everything if nobody declared it; ``records`` are the names of the result's rows, if known.
+
+        What was indexed before something else was declared is let go.
+        """
         steps = self.steps()
+        if self._built_for is not self.declared:
+            steps.indexes.clear()
+            self.built.clear()
+            self._built_for = self.declared
         if self.declared is None:
             self.built.extend(build(steps, self.root.id, records, self.leaves))
             self._absences(frozenset()).close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bigdebug.spark.sql.steps import Found
+from bigdebug.spark.sql.records import Found
 from bigdebug.trace.names import Names
 
 

@@ -12,6 +12,7 @@ from bigdebug.graph import Form, Kind, Operator, OperatorGraph
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import DOMAIN, is_domain
 from bigdebug.spark.sql.normal import normal
+from bigdebug.spark.sql.written import place_of
 
 _NAMED = {"Project", "Filter", "Sort", "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint", "Sample"}
 """Nodes through which a name reaches the source below: what they give is still that source's."""
@@ -32,15 +33,8 @@ _KINDS = {
 }
 
 
-_PIECE = 60
-"""Characters of SQL that tell where an operator stands."""
-
 _MADE_UP = re.compile(r"_pyspark_[0-9a-f]{32}$")
 """The name of the view that PySpark makes of a DataFrame for ``spark.sql("... {df}", df=df)``."""
-
-_LOOKED_AT = 5
-"""Expressions of a node that are asked where they were written."""
-
 
 class Kept(NamedTuple):
     """What an operator gave: a plan that reads it again, and the column that names its rows.
@@ -60,7 +54,8 @@ class PlanOperator:
     ``dataset`` names a source: a view or table, else an alias, or the last part of a path; ``aliased`` says that no catalog knows
     it by that name. ``limits`` are the nodes of a limit, the
     outermost first. ``kept`` is there if the operator draws, and what it drew in the run was kept; or if a question holds it.
-    ``repeats`` is another operator, of which this is a second reading.
+    ``repeats`` is another operator, of which this is a second reading. ``view`` are the projections between a source and its name,
+    the lowest first.
     """
 
     id: int
@@ -73,6 +68,7 @@ class PlanOperator:
     kept: Kept | None = field(default=None, repr=False)
     repeats: int | None = None
     aliased: bool = False
+    view: tuple[Node, ...] = field(default=(), repr=False)
 
     def __iter__(self) -> Iterator[PlanOperator]:
         """All operators from the sources on, this one last."""
@@ -114,7 +110,11 @@ class PlanOperator:
 
     def __str__(self) -> str:
         """With its place in the user's query, where Spark knows it: for errors."""
-        return f"{self.name}#{self.id}" + (f" {self.dataset}" if self.dataset else "") + _place(self.node)
+        return f"{self.name}#{self.id}" + (f" {self.dataset}" if self.dataset else "") + self.place
+
+    @property
+    def place(self) -> str:
+        return place_of(self.node)
 
 
 def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
@@ -125,6 +125,11 @@ def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
 class _Called(NamedTuple):
     name: str | None
     alias: bool
+    view: tuple[Node, ...] = ()
+
+    def below(self, node: Node) -> _Called:
+        """What is called so below a node through which names reach."""
+        return self._replace(view=(node, *self.view)) if self.name is not None and node.nodeName() == "Project" else self
 
 
 _NAMELESS = _Called(None, alias=False)
@@ -161,14 +166,14 @@ class _Reader:
         if is_domain(self._catalyst, node, self._domains):
             return PlanOperator(next(self._ids), DOMAIN, node)
         children = self._catalyst.children(node)
-        inputs = tuple(self.read(child, called if name in _NAMED else _NAMELESS) for child in children)
+        inputs = tuple(self.read(child, called.below(node) if name in _NAMED else _NAMELESS) for child in children)
         if any(read.node is not child for read, child in zip(inputs, children)):
             node = self._catalyst.with_children(node, [read.node for read in inputs])
         subqueries = tuple(self.whole(plan) for plan in self._catalyst.items(node.subqueries()))
         if children:
             called = _NAMELESS
         aliased = called.alias and not (name == "LogicalRelation" and node.catalogTable().isDefined())
-        return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, called.name, aliased=aliased)
+        return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, called.name, aliased=aliased, view=called.view)
 
     def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:
         plan = below.node
@@ -194,21 +199,6 @@ def graph_of(root: PlanOperator, names: dict[int, str]) -> OperatorGraph:
             detail={"does": _shown(operator.node)},
         ))
     return OperatorGraph(operators, [root.id])
-
-
-def _place(node: Node) -> str:
-    """The piece of SQL, or the line of Python, that a node was made of."""
-    origin = node.origin()
-    if origin.line().isDefined() and origin.sqlText().isDefined():
-        begin, end = origin.startIndex(), origin.stopIndex()
-        piece = origin.sqlText().get()[begin.get() if begin.isDefined() else 0: end.get() + 1 if end.isDefined() else None]
-        return f" (line {origin.line().get()}: {' '.join(piece.split())[:_PIECE]})"
-    expressions = node.expressions()
-    for i in range(min(expressions.length(), _LOOKED_AT)):
-        context = expressions.apply(i).origin().context()
-        if context is not None and context.contextType().toString() == "DataFrame" and ".py:" in context.callSite():
-            return f" (at {context.callSite()})"
-    return ""
 
 
 def _shown(node: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import isclose, isnan
+from math import isclose, isnan, nan
 from typing import Any
 
 import pyarrow as pa
@@ -166,11 +166,11 @@ def _found(
     arrays = [pa.array([value[j] for value in values], type=to_arrow_type(fields[j][1])) for j in exact]
     plan = restricted(catalyst, plan, [columns[j] for j in exact], arrays)
     table = catalyst.table(plan, {"name": name} | {f"c{j}": column for j, column in enumerate(columns)})
-    given = list(zip(*(table[f"c{j}"].to_pylist() for j in range(len(columns)))))
+    given = list(zip(*(map(_one_nan, table[f"c{j}"].to_pylist()) for j in range(len(columns)))))
     found: Counter[tuple[Any, ...]] = Counter()
     at = []
     for i, row in enumerate(given):
-        known = row if row in wanted else next((value for value in values if _alike(value, row)), None)
+        known = row if row in wanted else None if row in kept else next((value for value in values if _alike(value, row)), None)
         if known is not None:
             found[known] += 1
             at.append(i)
@@ -188,7 +188,12 @@ def _exact(kind: Any) -> bool:
 
 
 def _values(row: Any, fields: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:
-    return tuple(row[i] for i, _ in fields)
+    return tuple(_one_nan(row[i]) for i, _ in fields)
+
+
+def _one_nan(value: Any) -> Any:
+    """The value; of NaNs, which are not equal, always the same one."""
+    return nan if isinstance(value, float) and isnan(value) else value
 
 
 def _alike(one: Sequence[Any], other: Sequence[Any]) -> bool:

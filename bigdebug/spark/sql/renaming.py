@@ -11,7 +11,8 @@ from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.levels import OPAQUE
-from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.records import Found
+from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import Names
 
 _Path = tuple[int, ...]

@@ -15,8 +15,9 @@ from bigdebug.shown import counted, shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far, together
+from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.given import number, width
 from bigdebug.trace.names import NOTHING, Names
 from bigdebug.trace.table import Table
@@ -29,11 +30,12 @@ class Rows:
 
     ``others`` are operators inside a segment at which the trace may stand besides. ``towards`` finds the rows at some operators
     alone, these or others on the way here. ``before`` is the trace before a condition that was declared, with what was declared.
+    Sources have the columns that their names show; those that they are read with, if ``as_read``.
     """
 
     def __init__(
         self, run: FrameRun, operators: Iterable[int], standing: Callable[[], Found], others: frozenset[int] = frozenset(),
-        whole_result: bool = False, towards: Callable[[frozenset[int]], Found] | None = None, before: Any = None,
+        whole_result: bool = False, towards: Callable[[frozenset[int]], Found] | None = None, before: Any = None, as_read: bool = False,
     ) -> None:
         self.run = run
         self.operators = tuple(sorted(operators))
@@ -41,6 +43,7 @@ class Rows:
         self._whole = whole_result
         self._towards = towards
         self._before = before
+        self._as_read = as_read
         self._find: Callable[[], Found] | None = standing
         self._standing: Found = {}
 
@@ -131,7 +134,7 @@ class Rows:
         operator = self._one_source("toDF()")
         plan, _ = self._rows(operator)
         catalyst = self.run.questions.users
-        chosen = [a for a in catalyst.items(self._columns(operator)) if columns is None or a.name() in columns]
+        chosen = [a for a in self._columns(operator) if columns is None or a.name() in columns]
         frame = catalyst.frame(plan).select(*map(catalyst.column, chosen))
         leaf = self.run.questions.leaves.get(operator)
         # Spark takes the numbers of counted rows for nondeterministic, and would not have them in some places.
@@ -207,7 +210,7 @@ class Rows:
         plan, name = self._rows(operator)
         questions = self.run.questions
         catalyst = questions.catalyst
-        columns = [catalyst.column(a) for a in catalyst.items(self._columns(operator))]
+        columns = [catalyst.column(a) for a in self._columns(operator)]
         leaf = questions.leaves.get(operator)
         frame = catalyst.frame(plan)
         if leaf is None:
@@ -218,10 +221,21 @@ class Rows:
 
     def _rows(self, operator: int) -> tuple[Any, Any]:
         """The plan of the rows, and their names; of all occurrences of a source, if it stands at several."""
-        return self._steps.rows(operator, together([self._at(o) for o in self.operators]))
+        return self._shown(operator, together([self._at(o) for o in self.operators]))
 
-    def _columns(self, operator: int) -> Any:
-        return self.run.questions.operators[operator].node.output()
+    def _shown(self, operator: int, names: Names) -> tuple[Any, Any]:
+        """The plan of rows of an operator, and their names."""
+        plan, name = self._steps.rows(operator, names)
+        leaf = None if self._as_read else self.run.questions.leaves.get(operator)
+        return (plan, name) if leaf is None else (leaf.shown(self.run.questions.catalyst, plan, name), name)
+
+    def _plan(self, operator: int) -> Any:
+        """All rows of an operator, in the columns that they have here."""
+        leaf = None if self._as_read else self.run.questions.leaves.get(operator)
+        return self.run.questions.operators[operator].node if leaf is None else leaf.rows(self.run.questions.catalyst)
+
+    def _columns(self, operator: int) -> list[Any]:
+        return self.run.questions.catalyst.items(self._plan(operator).output())
 
     def _check_sources(self, what: str) -> None:
         strange = [o for o in self.operators if o not in self.run.questions.leaves]

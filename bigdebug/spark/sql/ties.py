@@ -1,8 +1,10 @@
-"""Ties: rows that the order of a window does not tell apart, where what it makes of them decides about rows above."""
+"""Ties: rows that the order of a window does not tell apart, though something else does, where what it makes of them decides above."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import functions as F
 
@@ -11,14 +13,9 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.determinism import Deciding, deciding_by
+from bigdebug.spark.sql.frames import moves
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
-
-_BY_VALUE = {"Rank", "DenseRank", "PercentRank", "CumeDist"}
-"""Functions that give equal rows the same."""
-
-PICKING = {"First", "Last", "AnyValue"}
-"""Functions of a frame that give the value of a row at one of its ends, or somewhere in it if they leave out NULL."""
 
 _CUTS = {"EqualTo": (-1, 0), "LessThan": (-1,), "LessThanOrEqual": (0,), "GreaterThan": (0,), "GreaterThanOrEqual": (-1,)}
 """By comparison of a row number with n, the numbers behind which it cuts, less n."""
@@ -30,11 +27,11 @@ def check_ties(catalyst: Catalyst, naming: Naming, window: PlanOperator, root: P
     """Raise NondeterminismError if another execution might number rows otherwise, and something above decides by the numbers.
 
     One job over the window's input, if something does. Where only the first rows of each partition are taken, ties matter that
-    stand across the border.
+    stand across the border. Of rows that are the same in all columns, it makes no difference which has which number.
     """
     c, node = catalyst, window.node
     order = c.items(node.orderSpec())
-    columns = [alias for alias in c.items(node.windowExpressions()) if _moves(alias.child())]
+    columns = [alias for alias in c.items(node.windowExpressions()) if moves(alias.child())]
     if not order or not columns:
         return
     deciding = deciding_by(c, root, [alias.exprId().id() for alias in columns])
@@ -45,8 +42,12 @@ def check_ties(catalyst: Catalyst, naming: Naming, window: PlanOperator, root: P
     sorts = [c.alias(comparable(c, each.child()), f"__bigdebug_o{i}") for i, each in enumerate(order)]
     before = c.alias(c.window(c.row_number(), c.items(node.partitionSpec()), order, c.rows_so_far()), "__bigdebug_n")
     numbered = c.changed(node, {0: c.seq([before]), 3: rows})
-    frame = c.frame(c.project([*keys, *sorts, before.toAttribute()], numbered))
-    tied = frame.groupBy(*frame.columns[:-1]).agg(F.min("__bigdebug_n").alias("first"), F.max("__bigdebug_n").alias("last")).where("first < last")
+    alike = [c.alias(told, f"__bigdebug_a{i}") for i, told in enumerate(naming.identity(window.inputs[0], rows))]
+    frame = c.frame(c.project([*keys, *sorts, before.toAttribute(), *alike], numbered))
+    others = [F.min(each.name()) < F.max(each.name()) for each in alike] or [F.lit(True)]
+    tied = frame.groupBy(*frame.columns[: len(keys) + len(sorts)]).agg(
+        F.min("__bigdebug_n").alias("first"), F.max("__bigdebug_n").alias("last"), reduce(or_, others).alias("others"),
+    ).where("first < last and others")
     borders = _borders(c, columns, deciding, root)
     if borders is not None:
         tied = tied.where(" or ".join(f"(first <= {at} and last > {at})" for at in borders) or "false")
@@ -55,19 +56,6 @@ def check_ties(catalyst: Catalyst, naming: Naming, window: PlanOperator, root: P
             f"{window} numbers rows in an order that does not tell all of them apart, and {deciding.operators[0]} decides by that, so another "
             f"execution may choose other rows: {node.simpleString(5)}", remedy=UNIQUE,
         )
-
-
-def _moves(window: Expr) -> bool:
-    """Whether a function may give equal rows different values, or different ones at each execution."""
-    function = window.windowFunction()
-    name = function.nodeName()
-    if name in _BY_VALUE:
-        return False
-    if name != "AggregateExpression" or function.aggregateFunction().nodeName() in PICKING:
-        return True
-    frame = window.windowSpec().frameSpecification()
-    whole = (frame.lower().sql(), frame.upper().sql()) == ("UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING")
-    return not whole and not frame.frameType().toString().startswith("RangeFrame")
 
 
 def _borders(catalyst: Catalyst, columns: Sequence[Expr], deciding: Deciding, root: PlanOperator) -> set[int] | None:

@@ -85,11 +85,11 @@ def nearly(catalyst: Catalyst, frame: DataFrame, pairs: Sequence[tuple[Expr, Any
     return found if sums else None
 
 
-def equal_rows(catalyst: Catalyst, plan: Node, columns: Any, rows: Sequence[Row], schema: StructType) -> Node:
+def equal_rows(catalyst: Catalyst, plan: Node, columns: Sequence[Expr], rows: Sequence[Row], schema: StructType) -> Node:
     """The rows of ``plan`` that are equal to one of ``rows`` in ``columns``, which are as ``schema`` says."""
     fields = [StructField(f"_{i}", field.dataType) for i, field in enumerate(schema.fields)]
     given = catalyst.spark.createDataFrame([tuple(row) for row in rows], StructType(fields))
-    known = [catalyst.column(column) for column in catalyst.items(columns)]
+    known = [catalyst.column(column) for column in columns]
     matches = [column.eqNullSafe(given[field.name]) for column, field in zip(known, fields)]
     return catalyst.plan(catalyst.frame(plan).join(F.broadcast(given), all_of(matches), "left_semi"))
 

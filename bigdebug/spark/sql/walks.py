@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bigdebug.spark.sql.far import together
-from bigdebug.spark.sql.steps import Found, Steps
+from bigdebug.spark.sql.records import Found
+from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import Names
 
 

@@ -26,7 +26,7 @@ class Workload:
     relations: tuple[str, ...]
     direction: str
     where: str | Column | None = None
-    partition_by: str | None = None
+    partition_by: tuple[str, ...] = ()
     group_by: tuple[str, ...] = ()
     sums: tuple[str, ...] = ()
 
@@ -38,8 +38,6 @@ class Workload:
             raise ValueError(f"direction is one of {', '.join(DIRECTIONS)}, not {self.direction!r}")
         if self.where is not None and not isinstance(self.where, str | Column):
             raise TypeError(f"where is SQL or a Column that will be asked again, not {shown(self.where)}")
-        if not isinstance(self.partition_by, str | None):
-            raise TypeError(f"partition_by is the name of one column, not {shown(self.partition_by)}")
         known = {name for leaf in leaves.values() for name in (leaf.dataset, leaf.name)}
         for name in self.relations:
             if not self.goals(leaves, [name]):
@@ -51,12 +49,14 @@ class Workload:
             raise ValueError("sums are of the groups that group_by names, and it names none")
         if not self.pushed:
             return self
-        if len(self.relations) != 1 or self.direction == "forward":
+        every = {leaf.dataset for leaf in leaves.values()}
+        relations = self.relations or (tuple(every) if len(every) == 1 else ())
+        if len(relations) != 1 or self.direction == "forward":
             raise ValueError("where, partition_by and group_by are about rows of one relation that are traced back to: relations='lineitem'")
-        for leaf in (leaves[at] for at in self.goals(leaves)):
-            kinds = {a.name(): a.dataType().sql() for a in catalyst.items(leaf.node.output())}
+        for leaf in (leaves[at] for at in self.goals(leaves, relations)):
+            kinds = {a.name(): a.dataType().sql() for a in leaf.columns(catalyst)}
             parted, by, sums = (
-                called(catalyst, given, kinds, f"in {leaf.name}") for given in (self.partition_by or (), self.group_by, self.sums)
+                called(catalyst, given, kinds, f"in {leaf.name}") for given in (self.partition_by, self.group_by, self.sums)
             )
             for name in (*parted, *by):
                 if not equal_by_bits(kinds[name]):
@@ -66,10 +66,10 @@ class Workload:
                     )
             check_sums(kinds, sums, f"{leaf.name}.")
             if self.where is not None:
-                plan = filtered(catalyst, leaf.node, self.where)
+                plan = filtered(catalyst, leaf.rows(catalyst), self.where)
                 if not plan.deterministic() or catalyst.asks_clock(plan):
                     raise ValueError(f"where is a condition that holds for the same rows each time, not {shown(self.where)}")
-        return replace(self, partition_by=next(iter(parted), None), group_by=by, sums=sums)
+        return replace(self, relations=relations, partition_by=parted, group_by=by, sums=sums)
 
     @property
     def pushed(self) -> bool:
@@ -84,7 +84,7 @@ class Workload:
     def of_rows(self) -> str:
         """What is declared about rows, in words."""
         said = "" if self.where is None else f" where {self.where}"
-        return said + (f" for each {self.partition_by}" if self.partition_by else "")
+        return said + (f" for each {', '.join(self.partition_by)}" if self.partition_by else "")
 
     def __str__(self) -> str:
         said = f"{self.direction} to {', '.join(self.relations) or 'all relations'}{self.of_rows()}"

@@ -1,0 +1,46 @@
+"""Views: the columns that a name shows of a source, which projections between the two compute of each of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+
+View = tuple[Node, ...]
+"""Projections, the lowest first."""
+
+
+def view_of(catalyst: Catalyst, source: Node, projections: Sequence[Node]) -> View:
+    """The projections, if they show other columns than the source has, the same for a record each time."""
+    if not projections or any(not p.deterministic() or not p.subqueries().isEmpty() or catalyst.asks_clock(p) for p in projections):
+        return ()
+    names = [column.name() for column in catalyst.items(source.output())]
+    renames = all(_is_column(each) for p in projections for each in catalyst.items(p.projectList()))
+    return () if renames and names == [a.name() for a in columns(catalyst, source, tuple(projections))] else tuple(projections)
+
+
+def columns(catalyst: Catalyst, source: Node, view: View) -> list[Expr]:
+    """The columns that the name shows."""
+    return catalyst.items((view[-1] if view else source).output())
+
+
+def widened(catalyst: Catalyst, plan: Node, view: View) -> Node:
+    """A plan over the source, with the columns that the name shows besides."""
+    for projection in view:
+        known = {column.exprId().id() for column in catalyst.items(plan.output())}
+        plan = catalyst.extended(plan, [each for each in catalyst.items(projection.projectList()) if each.exprId().id() not in known])
+    return plan
+
+
+def shown(catalyst: Catalyst, source: Node, plan: Node, view: View, name: Expr) -> Node:
+    """A plan over the source with the columns that the name shows, and the column that names records, alone."""
+    return catalyst.project([*columns(catalyst, source, view), name], widened(catalyst, plan, view)) if view else plan
+
+
+def same_views(one: View, other: View) -> bool:
+    """Whether two readings of one source show the same."""
+    return len(one) == len(other) and all(mine.sameResult(theirs) for mine, theirs in zip(one, other))
+
+
+def _is_column(expression: Expr) -> bool:
+    return bool((expression.child() if expression.nodeName() == "Alias" else expression).nodeName() == "AttributeReference")
