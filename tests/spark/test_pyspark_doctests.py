@@ -1,4 +1,4 @@
-"""PySpark's own doctests hold for a LineageContext: its behaviour is PySpark's, errors included."""
+"""PySpark's own doctests hold with bigdebug: its behaviour is PySpark's, errors included."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ import pytest
 
 from tests.conftest import ROOT
 
+PROGRAMS = {"off": ("pyspark_doctests.py", "off"), "on": ("pyspark_doctests.py", "on"), "frames": ("frame_doctests.py",)}
+
 
 @pytest.fixture(scope="module")
-def outcomes() -> Any:
-    """What happened with capture ``off`` and ``on``: at the same time, because most of it is waiting."""
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What happened: at the same time, because most of it is waiting."""
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
-    program = Path(__file__).with_name("pyspark_doctests.py")
-    running = {
-        capture: subprocess.Popen(
-            [sys.executable, program, capture], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        ) for capture in ("off", "on")
-    }
-    said = {capture: process.communicate(timeout=600) for capture, process in running.items()}
-    for capture, process in running.items():
-        assert process.returncode == 0, said[capture][1]
-    return {capture: json.loads(found) for capture, (found, _) in said.items()}
+    logs = {name: tmp_path_factory.mktemp(name) / "log" for name in PROGRAMS}
+    running = {}
+    for name, (program, *arguments) in PROGRAMS.items():
+        with logs[name].open("w") as log:
+            command = [sys.executable, str(Path(__file__).with_name(program)), *arguments]
+            running[name] = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+    said = {name: process.communicate(timeout=900)[0] for name, process in running.items()}
+    for name, process in running.items():
+        assert process.returncode == 0, logs[name].read_text()[-3000:]
+    return {name: json.loads(out.splitlines()[-1]) for name, out in said.items()}  # streams write to the console above it
 
 
 def test_they_pass_with_capture_off(outcomes: Any) -> None:
@@ -41,3 +43,9 @@ def test_they_pass_with_capture_on(outcomes: Any) -> None:
     assert outcomes["on"]["tried"] > 500
     assert outcomes["on"]["runs"] > 150
     assert outcomes["on"]["incomplete"] == []
+
+
+def test_those_of_data_frames_and_groups_pass_attached_with_capture_on(outcomes: Any) -> None:
+    assert outcomes["frames"]["failed"] == {}
+    assert outcomes["frames"]["tried"] > 500
+    assert outcomes["frames"]["runs"] > 150
