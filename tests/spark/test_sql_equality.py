@@ -265,3 +265,10 @@ def test_intervals_of_days_and_rows_that_are_nearly_there(dbg: Any, spark: Any) 
         assert dbg.lineage(frame).where(given).count() == found
     with pytest.raises(UnknownRecordError):
         dbg.lineage(frame).where(Row(**{**row.asDict(), "id": 1.0000000001, "flag": 1.0})).count()
+
+
+def test_numbers_that_are_none_and_numbers_that_are_close(dbg: Any, spark: Any) -> None:
+    frame = spark.createDataFrame([("p", float("nan")), ("p", float("nan")), ("q", 1e-13), ("q", 2e-13)], "s string, d double").select("s", "d")
+    with dbg.capture():
+        rows = frame.collect()
+    assert [dbg.lineage(frame).where(row).goBackAll().count() for row in rows] == [2, 2, 1, 1]

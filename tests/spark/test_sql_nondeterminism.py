@@ -459,3 +459,12 @@ def test_each_aggregate_of_spark_is_known(spark: Any) -> None:
     patterns = (arrivals._ARRIVAL, arrivals._FIRST)
     assert {name for name in aggregates if not any(pattern.match(f"{name}(") for pattern in patterns)} <= set(SETTLED)
     assert not [name for name in SETTLED if any(pattern.match(f"{name}(") for pattern in patterns)]
+
+
+@pytest.mark.parametrize(("cut", "needed"), [
+    ("limit 2147483647", 1), ("limit 2147483647 offset 3", 4), ("limit 999 offset 1", 2), ("limit 5 offset 2147483640", 0),
+])
+def test_limits_that_are_as_large_as_they_can_be(cut: str, needed: int, dbg: Any, spark: Any, numbers: Any) -> None:
+    numbers.createOrReplaceTempView("numbers")
+    frame = spark.sql(f"select id from numbers order by id {cut}")
+    assert dbg.lineage(frame).where("id = 500").goBackAll().count() == needed
