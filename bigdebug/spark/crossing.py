@@ -131,11 +131,13 @@ class Crossing:
             return None
         if any(operator.draws for questions in (before, after) for operator in questions.root):
             return None
-        places = after.occurrences(trace.run.frame)
+        # Names of a projection that leaves all as it is have names of the rows below as their parts.
+        bottom = before.bottom(trace.run.subject)
+        start, places = trace.back_to(bottom), frozenset(map(after.bottom, after.occurrences(trace.run.frame)))
 
         def find() -> Found:
             before.check()  # or the records of now would be taken for those of then
-            return dict.fromkeys(places, trace.standing[trace.run.subject])
+            return dict.fromkeys(places, start.standing[bottom])
 
         return LineageFrame(whole.run, places, find, places).goNextAll()
 

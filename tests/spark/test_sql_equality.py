@@ -154,7 +154,7 @@ def test_months_are_numbers(indexed: bool, dbg: Any, spark: Any) -> None:
     counted = spark.sql("select cast(m as string) s, sum(id) t from spans group by m")
     if indexed:
         dbg.index(counted)
-    assert sorted(row.id for row in dbg.lineage(counted).where("t = 22").goBackAll().collect()) == [1, 4, 7, 10]
+    assert sorted(row.id for row in dbg.lineage(counted).where("t = 22").goBackAll().toDF().select("id").collect()) == [1, 4, 7, 10]
     ordered = spark.sql("select id, count(*) over (partition by m order by id) n from spans")
     assert dbg.lineage(ordered).where("id = 7").goBackAll().count() == 3
 

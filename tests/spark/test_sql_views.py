@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import UnknownColumnError, UnknownOperatorError
@@ -57,6 +58,30 @@ def test_a_row_comes_out_again(sql: str, dbg: Any, spark: Any, t: Any) -> None:
     check(dbg, sql, views, spark.sql(sql).collect()[:3])
 
 
+def test_a_view_that_calls_columns_by_each_others_names(dbg: Any, spark: Any) -> None:
+    swapped = spark.createDataFrame([(1, 2), (2, 3)], "a int, b int").selectExpr("b a", "a b")
+    swapped.createOrReplaceTempView("swapped")
+    frame = spark.sql("select a, b from swapped")
+    assert dbg.lineage(frame).where("a = 3").goBackAll()["swapped"].collect() == [(3, 2)]
+    assert dbg.lineage(frame).columns == {"a": ("swapped.a",), "b": ("swapped.b",)}
+    check(dbg, "select a, count(*) n from swapped group by a", {"swapped": swapped}, spark.sql("select a, count(*) n from swapped group by a").collect())
+
+
+def test_a_view_that_asks_another(dbg: Any, spark: Any, t: Any) -> None:
+    views = {"t": t, "asking": spark.sql("select id + 1 a, (select max(v) from t) m from range(3) r")}
+    views["asking"].createOrReplaceTempView("asking")
+    sql = "select a, count(*) n from asking where m > 0 group by a"
+    [(_, back)] = check(dbg, sql, views, spark.sql(sql).collect()[:1])
+    assert back["asking"].toDF().columns == ["a", "m"]
+
+
+def test_columns_of_several_views(dbg: Any, spark: Any, t: Any) -> None:
+    spark.createDataFrame([(2, 9)], "p int, q int").selectExpr("p + 0 p", "q").createOrReplaceTempView("other")
+    frame = spark.sql("select distinct y from (select v y from t union all select p from other)")
+    assert dbg.lineage(frame).columns == {"y": ("other.p", "t.v")}
+    assert set(dbg.lineage(frame).where("y = 20").cells("y")) == {"other", "t"}
+
+
 def test_what_is_declared_speaks_of_them(dbg: Any, spark: Any, t: Any) -> None:
     def query() -> Any:
         return spark.sql("select k, sum(v) s from t group by k")
@@ -95,6 +120,9 @@ def test_two_views_of_one_source(dbg: Any, spark: Any) -> None:
 def test_a_row_of_the_source_is_followed_ahead_into_another_query(dbg: Any, spark: Any, t: Any) -> None:
     totals = spark.table("t").groupBy("k").agg(F.sum("v").alias("s"))
     assert [row.k for row in dbg.lineage(spark.table("t")).where("id = 9").forward_to(totals).collect()] == [2]
+    numbered = totals.withColumn("r", F.row_number().over(Window.orderBy("k")))
+    assert [(row.k, row.r) for row in dbg.lineage(totals).where("k = 2").forward_to(numbered).collect()] == [(k, k + 1) for k in range(2, 7)]
+    assert [row.r for row in dbg.lineage(numbered.select("*")).where("k = 2").forward_to(numbered.select("*").where("r < 4")).collect()] == [3]
     counted = totals.where("k > 1").groupBy().count()
     assert dbg.lineage(totals).where("k = 2").forward_to(counted).count() == 1
     assert dbg.lineage(totals).where("k = 1").forward_to(counted).count() == 0

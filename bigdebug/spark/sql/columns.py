@@ -48,13 +48,12 @@ class _Columns:
             known.update({a.exprId().id(): self._from([a], known) for a in c.items(node.aggregateExpressions())})
         elif not operator.inputs:
             known.update({a.exprId().id(): frozenset([(operator.id, a.name())]) for a in self._output(operator)})
-            known.update(self._shown)
         elif name in _MADE:
             for column in c.items(getattr(node, _MADE[name])()):
                 subqueries = asked if operator.subqueries and c.asks_plan(column) else ()
                 value = self._value(column) if name == "Window" else column
                 number, origins = column.exprId().id(), self._from([value], known) | frozenset(subqueries)
-                known[number] = self._shown.get(number, origins)
+                known[number] = self._shown.get(number, origins) if column.nodeName() == "Alias" else origins
         elif name == "Generate":
             known.update({a.exprId().id(): self._from([node.generator()], known) for a in c.items(node.generatorOutput())})
         elif name == "Expand":

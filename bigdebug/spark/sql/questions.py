@@ -136,6 +136,13 @@ class Questions:
         found = [operator for operator in self.root if operator.node.sameResult(plan)]
         return [operator.id for operator in found if not any(operator in above.parents for above in found)]
 
+    def bottom(self, operator: int) -> int:
+        """Of operators that give the same rows one after the other, the first on the way to one."""
+        here = self.operators[operator]
+        while len(here.inputs) == 1 and here.inputs[0].node.sameResult(here.node):
+            [here] = here.inputs
+        return here.id
+
     def one_of(self, operator: int) -> Any:
         """What stands for all places of a source, or of a DataFrame, in the query."""
         leaf = self.leaves.get(operator)

@@ -123,13 +123,18 @@ def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
 
 
 class _Called(NamedTuple):
+    """A name above a node, and the projections between the two; ``known`` is the nearest name above an alias that a catalog knows."""
+
     name: str | None
     alias: bool
     view: tuple[Node, ...] = ()
+    known: _Called | None = None
 
     def below(self, node: Node) -> _Called:
         """What is called so below a node through which names reach."""
-        return self._replace(view=(node, *self.view)) if self.name is not None and node.nodeName() == "Project" else self
+        if self.name is None or node.nodeName() != "Project":
+            return self
+        return self._replace(view=(node, *self.view), known=self.known and self.known.below(node))
 
 
 _NAMELESS = _Called(None, alias=False)
@@ -155,7 +160,8 @@ class _Reader:
                 if limits and name in ("SubqueryAlias", "View"):
                     break
                 if name == "SubqueryAlias" and not _MADE_UP.match(node.identifier().name()):
-                    called = _Called(node.identifier().name(), alias=True)
+                    known = called if called.name is not None and not called.alias else called.known
+                    called = _Called(node.identifier().name(), alias=True, known=known)
                 elif name == "View":
                     called = called._replace(alias=False)
             else:
@@ -173,6 +179,8 @@ class _Reader:
         if children:
             called = _NAMELESS
         aliased = called.alias and not (name == "LogicalRelation" and node.catalogTable().isDefined())
+        if aliased and called.known is not None:
+            called, aliased = called.known, False
         return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, called.name, aliased=aliased, view=called.view)
 
     def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:

@@ -12,11 +12,17 @@ View = tuple[Node, ...]
 
 def view_of(catalyst: Catalyst, source: Node, projections: Sequence[Node]) -> View:
     """The projections, if they show other columns than the source has, the same for a record each time."""
-    if not projections or any(not p.deterministic() or not p.subqueries().isEmpty() or catalyst.asks_clock(p) for p in projections):
+    if not projections or any(not p.deterministic() or catalyst.asks_clock(p) for p in projections):
         return ()
     names = [column.name() for column in catalyst.items(source.output())]
-    renames = all(_is_column(each) for p in projections for each in catalyst.items(p.projectList()))
-    return () if renames and names == [a.name() for a in columns(catalyst, source, tuple(projections))] else tuple(projections)
+    known = {column.exprId().id(): column.name() for column in catalyst.items(source.output())}
+    for projection in projections:
+        for each in catalyst.items(projection.projectList()):
+            value = each.child() if each.nodeName() == "Alias" else each
+            if value.nodeName() == "AttributeReference" and value.exprId().id() in known:
+                known[each.exprId().id()] = known[value.exprId().id()]
+    shows = [(a.name(), known.get(a.exprId().id())) for a in columns(catalyst, source, tuple(projections))]
+    return () if shows == list(zip(names, names)) else tuple(projections)
 
 
 def columns(catalyst: Catalyst, source: Node, view: View) -> list[Expr]:
@@ -40,7 +46,3 @@ def shown(catalyst: Catalyst, source: Node, plan: Node, view: View, name: Expr) 
 def same_views(one: View, other: View) -> bool:
     """Whether two readings of one source show the same."""
     return len(one) == len(other) and all(mine.sameResult(theirs) for mine, theirs in zip(one, other))
-
-
-def _is_column(expression: Expr) -> bool:
-    return bool((expression.child() if expression.nodeName() == "Alias" else expression).nodeName() == "AttributeReference")
