@@ -137,7 +137,7 @@ class Crossing:
 
         def find() -> Found:
             before.check()  # or the records of now would be taken for those of then
-            return dict.fromkeys(places, start.standing[bottom])
+            return dict.fromkeys(places, start._at(bottom))
 
         return LineageFrame(whole.run, places, find, places).goNextAll()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
 from pyspark.sql import functions as F
 
@@ -178,6 +179,19 @@ CASES = {
         {"t": ("a int", [(1,)]), "y": ("a int", [(2,)]), "z": ("a int", [(0,), (0,)])},
         """select d.n, t2.a from (select count(*) n from t left anti join y on y.a < t.a + (select count(*) from z)) d cross join t t2""",
     ),
+    "a value in a column below a group of values": (
+        {"y": ("a int", [(1,)])},
+        """select count(*) n from (select id, max(w) m from (select id, v + coalesce((select max(a) from y), 1000) w from values (1, 5), (2, 7) k(id, v))
+           group by id having max(w) > 100)""",
+    ),
+    "numbers that something removes": (
+        {"z": ("a int", [(1,)])},
+        "select count(*) n from range(3) r where not exists (select 1 from z where z.a = r.id)",
+    ),
+    "a column called as Spark's own": (
+        {"t": ("vcol int, a int", [(1, 1), (2, 2)]), "u": ("vcol int, a int", [(5, 5)])},
+        "select vcol, a from t union all select vcol, a from u",
+    ),
     "a column that is called as those of Spark's own": (
         {"t": ("a int", [(1,), (2,)]), "u": ("a int", [(5,)])},
         "select 'a' vcol, count(*) n from t union all select 'b' vcol, count(*) n from u",
@@ -223,6 +237,21 @@ def test_an_as_of_join_below_a_group(dbg: Any, spark: Any) -> None:
     joined = left._joinAsOf(quotes, leftAsOfColumn="t", rightAsOfColumn="t", how="left").groupBy("q").count()
     back = dbg.lineage(joined).where("q = 100").goBackAll()
     assert {name: back[name].count() for name in back.inputs} == {"trades": 1, "accounts": 1, "createDataFrame": 1}
+
+
+def test_a_group_of_two_of_which_one_is_not_there(dbg: Any, spark: Any) -> None:
+    def sizes(key: Any, left: Any, right: Any) -> Any:
+        return pd.DataFrame({"x": [len(left)]})
+
+    def sql(s: Any, u: Any) -> Any:
+        both = s.groupBy("k").cogroup(u.groupBy("k")).applyInPandas(sizes, "x int")
+        return both.where("x = 1").groupBy().count().crossJoin(s.select("id"))
+
+    s, u = spark.createDataFrame([(1, 1), (2, 1)], "id int, k int").alias("s"), spark.createDataFrame([(9,)], "k int").alias("u")
+    frame = sql(s, u)
+    [row] = frame.where("id = 1").collect()
+    back = dbg.lineage(frame).where({"id": 1}).goBackAll()
+    assert row in sql(back["s"].toDF(), back["u"].toDF() if "u" in back.inputs else u.limit(0)).collect()
 
 
 def test_a_chain_is_not_followed_further_than_its_group(dbg: Any, spark: Any) -> None:

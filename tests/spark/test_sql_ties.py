@@ -89,6 +89,9 @@ DUPLICATED = [
     "select k, b, count(*) c from (select *, lag(t) over (partition by k order by t) b from twice) where b is not null group by k, b",
     "select *, ntile(3) over (order by t) n from twice where k > 0",
     "select *, last(t) over (partition by k order by t) l from twice where k > 0",
+    "select k, t from twice order by k, t limit 3",
+    "select t, k from twice where k = 1 order by k, t limit 2 offset 1",
+    "select k, count(*) n from (select k, k + t s from twice order by k, s limit 7) group by k",
     "select *, row_number() over (partition by k order by t) n, nth_value(t, 2) over (partition by k order by t) m from twice where k = 1",
     (
         "select n, sum(c) s from (select c, row_number() over (order by c) n from (select k, t, count(*) c from twice group by k, t)) "

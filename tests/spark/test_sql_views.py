@@ -95,7 +95,7 @@ def test_what_is_declared_speaks_of_them(dbg: Any, spark: Any, t: Any) -> None:
         dbg.declare(frame, **declared)
         dbg.index(frame)
         back = dbg.lineage(frame).where("k = 2").goBackAll()["t"]
-        for condition in ("v = 230", {"v": 230}, "k = 2 and v = 230", {"k": 2, "v": 230}):
+        for condition in ("v = 230", {"v": 230}, "K = 2 and V = 230", {"k": 2, "v": 230}):
             assert back.where(condition).rids().tolist() == expected
         assert not len(back.where("v = 230 and k = 3").rids())
     frame = query()
@@ -103,6 +103,19 @@ def test_what_is_declared_speaks_of_them(dbg: Any, spark: Any, t: Any) -> None:
     dbg.index(frame)
     back = dbg.lineage(frame).where("k = 2").goBackAll()["t"]
     assert back.grouped("k", sums="v").values.tolist() == [[2, 6, sum(range(20, 400, 70))]]
+
+
+def test_questions_of_a_view_leave_accumulators_alone(dbg: Any, spark: Any) -> None:
+    calls = spark.sparkContext.accumulator(0)
+
+    def counted(x: int) -> int:
+        calls.add(1)
+        return x + 1
+
+    spark.range(4).select(F.udf(counted, "long", useArrow=False)("id").alias("x")).createOrReplaceTempView("counted")
+    frame = spark.sql("select x, count(*) n from counted group by x")
+    back = dbg.lineage(frame).where("x = 2").goBackAll()["counted"]
+    assert (back.collect(), back.where("x = 2").count(), calls.value) == ([(2,)], 1, 0)
 
 
 def test_two_views_of_one_source(dbg: Any, spark: Any) -> None:
@@ -123,6 +136,7 @@ def test_a_row_of_the_source_is_followed_ahead_into_another_query(dbg: Any, spar
     numbered = totals.withColumn("r", F.row_number().over(Window.orderBy("k")))
     assert [(row.k, row.r) for row in dbg.lineage(totals).where("k = 2").forward_to(numbered).collect()] == [(k, k + 1) for k in range(2, 7)]
     assert [row.r for row in dbg.lineage(numbered.select("*")).where("k = 2").forward_to(numbered.select("*").where("r < 4")).collect()] == [3]
+    assert dbg.lineage(numbered.select("*")).where("k = 99").forward_to(numbered.select("*").where("r < 4")).count() == 0
     counted = totals.where("k > 1").groupBy().count()
     assert dbg.lineage(totals).where("k = 2").forward_to(counted).count() == 1
     assert dbg.lineage(totals).where("k = 1").forward_to(counted).count() == 0

@@ -201,11 +201,12 @@ class Declared:
     def _equal(self, leaf: Leaf, condition: Any) -> dict[str, tuple[Column, bool]] | None:
         """By column the value that a condition asks for, and whether it may be NULL; None if it asks something else."""
         given, found = self._condition(leaf, condition), {}
+        known = {column.exprId().id(): column.name() for column in leaf.columns(self._users)}
         for part in () if given is None else self._users.conjuncts(given):
             if part.nodeName() not in ("EqualTo", "EqualNullSafe"):
                 return None
             sides = [part.left(), part.right()]
-            asked = [side.name() for side in sides if side.nodeName() == "AttributeReference"]
+            asked = [known[side.exprId().id()] for side in sides if side.nodeName() == "AttributeReference"]
             constant = [side for side in sides if side.foldable()]
             if len(asked) != 1 or len(constant) != 1 or asked[0] in found:
                 return None

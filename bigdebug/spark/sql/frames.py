@@ -1,4 +1,4 @@
-"""Frames: which functions of a window count rows, and an order for them that leaves no two rows in one place."""
+"""Frames: which functions of a window count rows, and orders for them, and for limits, that leave no two rows in one place."""
 
 from __future__ import annotations
 
@@ -52,3 +52,9 @@ def settled(catalyst: Catalyst, window: Node, plan: Node, names: Sequence[Expr])
         return counted
     made = c.changed(window, {0: c.seq(others), 3: counted})
     return c.project([*c.items(plan.output()), *(column.toAttribute() for column in columns)], made)
+
+
+def settled_sort(catalyst: Catalyst, sort: Node, plan: Node, names: Sequence[Expr]) -> Node:
+    """A sort of ``plan``, by names too where its own order leaves rows in one place."""
+    order = [*catalyst.items(sort.order()), *map(catalyst.ascending, names)]
+    return catalyst.changed(sort, {0: catalyst.seq(order), 2: plan})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -26,7 +27,7 @@ from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.literals import sql_of
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.views import View, columns, same_views, shown, view_of, widened
+from bigdebug.spark.sql.views import View, over, view_of
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 
@@ -49,7 +50,7 @@ class Leaf:
     """A source of a query. ``files`` are those it reads, in the order of their numbers; none if it is in memory.
 
     ``dataset`` is one for all occurrences of the same source, ``name`` for this one. ``counts`` says that rids count
-    partitions, as they are read, in the place of files; ``fixed`` that the query has the records in it, as VALUES. ``view``
+    partitions, as they are read, in the place of files; ``fixed`` that the query has the records in it, as VALUES or range(). ``view``
     says which columns its name shows, if not its own.
     """
 
@@ -74,15 +75,15 @@ class Leaf:
 
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """The columns that its name shows."""
-        return columns(catalyst, self.node, self.view)
+        return catalyst.items((self.view[-1] if self.view else self.node).output())
 
     def rows(self, catalyst: Catalyst) -> Node:
         """Its records in these columns."""
-        return catalyst.project(self.columns(catalyst), widened(catalyst, self.node, self.view)) if self.view else self.node
+        return over(catalyst, self.node, self.view)
 
     def shown(self, catalyst: Catalyst, plan: Node, name: Expr) -> Node:
         """A plan with its columns, with those that its name shows in their place, and ``name``."""
-        return shown(catalyst, self.node, plan, self.view, name)
+        return reduce(lambda below, projection: catalyst.over(projection, below, name), self.view, plan)
 
     def origins(self, catalyst: Catalyst, rids: Rids) -> list[Origin]:
         """Where records came from: file and row, or line; or the index in what the program made.
@@ -128,14 +129,14 @@ class Leaf:
 def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
     """The sources of a query, by operator. Raises UntraceableError if the records of one cannot be named."""
     found: dict[int, Leaf] = {}
+    again: dict[int, tuple[Leaf, int]] = {}
     called: Counter[str] = Counter()
     known: dict[Any, list[PlanOperator]] = {}
     for operator in root:
         if operator.inputs or operator.name == DOMAIN or (leaf := _leaf(catalyst, operator)) is None:
             continue
         if operator.repeats is not None:
-            first = found[operator.repeats]
-            found[operator.id] = replace(leaf, dataset=first.dataset, name=first.name)
+            again[operator.id] = leaf, operator.repeats
             continue
         called[leaf.dataset] += 1
         name = leaf.dataset if called[leaf.dataset] == 1 else f"{leaf.dataset}#{called[leaf.dataset]}"
@@ -148,9 +149,13 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
             unnamed = _leaf(catalyst, replace(operator, dataset=None))
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], dataset=f"{unnamed.dataset if unnamed else name} ({same[0].dataset})")
-        if any(not same_views(found[other.id].view, found[operator.id].view) for other in same):  # one name, and several views
+        rows = over(catalyst, operator.node, found[operator.id].view)
+        if any(not over(catalyst, other.node, found[other.id].view).sameResult(rows) for other in same):  # one name, and several views
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], view=())
+    for operator_id, (leaf, first) in again.items():
+        view = leaf.view if found[first].view else ()
+        found[operator_id] = replace(leaf, dataset=found[first].dataset, name=found[first].name, view=view)
     return found
 
 
@@ -261,8 +266,7 @@ def _in_memory(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
 def _local(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     # How many partitions Spark makes of it depends on settings; in one, the position is the index.
     node = catalyst.plan(catalyst.frame(operator.node).coalesce(1))
-    written = (operator.aliased or not operator.dataset) and operator.node.origin().sqlText().isDefined()
-    return Leaf(operator.id, operator.dataset or "createDataFrame", node, _numbered(), fixed=bool(written))
+    return Leaf(operator.id, operator.dataset or "createDataFrame", node, _numbered(), fixed=_is_written(operator))
 
 
 def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
@@ -271,7 +275,12 @@ def _range(catalyst: Catalyst, operator: PlanOperator) -> Leaf:
     if abs(end - start) > _LONG:
         given = given.cast("decimal(20, 0)")
     position = F.call_function("div", given - start, F.lit(step)).cast("bigint")
-    return Leaf(operator.id, operator.dataset or "range", operator.node, position)
+    return Leaf(operator.id, operator.dataset or "range", operator.node, position, fixed=_is_written(operator))
+
+
+def _is_written(operator: PlanOperator) -> bool:
+    """Whether the records stand in the query itself, under no name by which others could be put in their place."""
+    return (operator.aliased or not operator.dataset) and bool(operator.node.origin().sqlText().isDefined())
 
 
 def _is_text(reader: Any) -> bool:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.determinism import sorting
 from bigdebug.spark.sql.extended import Extended, Name, parts_of_name
+from bigdebug.spark.sql.frames import settled_sort
+from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.trace.names import merged, places
+from bigdebug.trace.names import array_of, merged, places
 
 _MOST = 2**31 - 1
 """Rows that Spark limits to, and counts."""
@@ -37,7 +40,10 @@ class Limit:
         self.cut = cut_of(operator)
 
     def check(self) -> None:
-        """Raise NondeterminismError if another execution might keep other rows. A job for each end, over the rows up to it."""
+        """Raise NondeterminismError if another execution might keep other rows. A job for each end, over the rows up to it.
+
+        Of rows that are the same in all columns, it makes no difference which are kept: those that come first by their names.
+        """
         c = self._catalyst
         extended, keys = self._ordered()
         known = {name.level: name.column for name in extended.names}
@@ -45,13 +51,25 @@ class Limit:
         for at in self.cut:
             if not at or at >= _MOST:  # no array is longer
                 continue
-            rows = c.table(c.plan(c.frame(extended.plan).limit(at + 1).offset(at - 1)), asked)
-            if rows.num_rows > 1 and len({repr(row) for row in zip(*(column.to_pylist() for column in rows.columns))}) == 1:
+            rows = c.table(c.plan(c.frame(extended.plan).limit(at + 1).offset(at - 1)), asked).combine_chunks()
+            tied = rows.num_rows > 1 and len({repr(row) for row in zip(*(column.to_pylist() for column in rows.columns))}) == 1
+            if tied and not (keys and self._same(extended, list(asked.values()), [array_of(column)[:1] for column in rows.columns])):
                 told = "between rows that its order does not tell apart" if keys else "rows that come in no order"
                 raise NondeterminismError(
                     f"{self._operator} cuts {told}, so another execution may keep others: {self._operator.node.simpleString(5)}",
                     remedy="Order by more columns, until no two rows are equal in them, or capture with strategy='inject'.",
                 )
+
+    def _same(self, extended: Extended, keys: Sequence[Expr], values: Sequence[pa.Array]) -> bool:
+        """Whether the rows of which the order has these values are the same in all columns."""
+        c = self._catalyst
+        identity = self._naming.identity(self._operator.inputs[0], extended.plan)
+        if not identity:
+            return False
+        tied = restricted(c, extended.plan, keys, values)
+        told = c.frame(c.project([c.alias(each, f"t{i}") for i, each in enumerate(identity)], tied)).distinct().limit(2)
+        plan = c.plan(told)
+        return bool(c.table(plan, {a.name(): a for a in c.items(plan.output())}).num_rows == 1)
 
     # ---- the peers of rows behind an offset ---------------------------------------------------------------------
 
@@ -82,8 +100,8 @@ class Limit:
         if (sort := sorting(self._operator)) is None:
             return self._naming.extend(below, witnesses=False), 0
         rows = self._naming.extend(sort.inputs[0], witnesses=False)
-        keys = [c.alias(comparable(c, order.child()), f"__bigdebug_key_{i}") for i, order in enumerate(c.items(sort.node.order()))]
-        plan = c.with_children(sort.node, [c.extended(rows.plan, keys)])
+        keys = [c.alias(comparable(c, order.child()), f"__bigdebug_order_{i}") for i, order in enumerate(c.items(sort.node.order()))]
+        plan = settled_sort(c, sort.node, c.extended(rows.plan, keys), [name.column for name in rows.names])
         names = (*rows.names, *(Name(-1 - i, key.toAttribute()) for i, key in enumerate(keys)))
         return self._naming.given(sort.id, Extended(plan, names)).extend(below, witnesses=False), len(keys)
 

@@ -81,7 +81,9 @@ def _subtracts(operator: PlanOperator) -> bool:
 def _counts_as(columns: Any) -> Any:
     """How often such a count has a row there, which it says in its first column."""
     first = None if columns.isEmpty() else columns.head()
-    return first.child().value() if first is not None and first.name() == "vcol" and first.child().nodeName() == "Literal" else None
+    if first is None or first.nodeName() != "Alias" or first.name() != "vcol" or first.child().nodeName() != "Literal":
+        return None
+    return first.child().value()
 
 
 def _numbered(root: PlanOperator) -> PlanOperator:

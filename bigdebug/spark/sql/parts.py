@@ -124,8 +124,10 @@ class Parts:
         return True
 
     def _splits(self, operator: PlanOperator) -> bool:
-        """Whether a lineage may have some rows of a record of this operator without the others."""
-        return is_one(operator) or read_twice(self._leaves, operator) or spreads(self._steps, operator)
+        """Whether a lineage may have some rows of a record of this operator without the others; or some are there of themselves."""
+        if is_one(operator) or read_twice(self._leaves, operator) or spreads(self._steps, operator):
+            return True
+        return Presence(self._steps, self._leaves, {}).gives(operator)
 
 
 def _is_whole(part: _Part, visited: Mapping[int, Names]) -> bool:

@@ -11,6 +11,7 @@ from bigdebug.spark.sql.catalyst import Node
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.extended import Name
 from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.groups import COGROUPED
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
@@ -51,7 +52,7 @@ class Presence:
         if is_one(operator) or not operator.inputs:
             return True
         sides, lonely = [self.gives(child) for child in operator.inputs], kind_of_join(operator).lonely
-        return any(sides[at] for at in lonely) if lonely else any(sides) if operator.name == "Union" else all(sides)
+        return any(sides[at] for at in lonely) if lonely else any(sides) if operator.name in ("Union", *COGROUPED) else all(sides)
 
     def _held(self, leaf: int) -> Names:
         """What the lineage has of a source, at whichever place."""

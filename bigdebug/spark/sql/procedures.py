@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.extended import Extended, Name
-from bigdebug.spark.sql.frames import settled
+from bigdebug.spark.sql.frames import settled, settled_sort
 from bigdebug.spark.sql.joins import JoinKind, kind_of_join
 from bigdebug.spark.sql.reading import PlanOperator
 
@@ -39,6 +39,13 @@ def _same(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
 def _window(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
     rows = below.extend(operator.inputs[0], witnesses)
     return rows if witnesses else rows._replace(plan=settled(below.catalyst, operator.node, rows.plan, [n.column for n in rows.names]))
+
+
+def _sort(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
+    if witnesses:
+        return _same(below, operator, True)
+    rows = below.extend(operator.inputs[0], False)
+    return rows._replace(plan=settled_sort(below.catalyst, operator.node, rows.plan, [n.column for n in rows.names]))
 
 
 def _limit(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
@@ -135,7 +142,7 @@ def _as_of(below: Below, operator: PlanOperator, witnesses: bool) -> Extended:
 PROCEDURES: dict[str, Procedure] = {
     "Project": _project,
     "Filter": _same,
-    "Sort": _same,
+    "Sort": _sort,
     "Sample": _same,
     "ResolvedHint": _same,
     "Generate": _same,

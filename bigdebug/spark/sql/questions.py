@@ -15,7 +15,7 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.absences import Absences
 from bigdebug.spark.sql.arrivals import Unsettled, inexact
-from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.conditions import Conditions
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.determinism import check_expressions
@@ -71,6 +71,7 @@ class Questions:
         self._completing: dict[frozenset[int], Absences] = {}
         self._settled: set[int] = set()
         self._alike: dict[int, int] = {}
+        self._shown: dict[int, tuple[Node, list[Expr]]] = {}
         self.reading = threading.RLock()
         self.declared: Declared | None = None
         self._built_for: Declared | None = None
@@ -152,6 +153,14 @@ class Questions:
     def leaves(self) -> dict[int, Leaf]:
         """The sources, by operator."""
         return leaves_of(self.catalyst, self.root)
+
+    def shown(self, operator: int) -> tuple[Node, list[Expr]]:
+        """All rows of an operator, in the columns that they have to the user, and these columns."""
+        if operator not in self._shown:
+            leaf = self.leaves.get(operator)
+            plan = self.operators[operator].node if leaf is None else leaf.rows(self.catalyst)
+            self._shown[operator] = plan, self.catalyst.items(plan.output())
+        return self._shown[operator]
 
     @cached_property
     def graph(self) -> OperatorGraph:

@@ -23,7 +23,8 @@ def quiet(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     made = root.over(catalyst, inputs)
     if any(catalyst.runs_code(expression) for expression in catalyst.items(made.node.expressions())):
         made = replace(made, node=with_expressions(catalyst, made.node, lambda e: _within(catalyst, e)))
-    return made if subqueries == made.subqueries else replace(made, subqueries=subqueries)
+    view = tuple(with_expressions(catalyst, p, lambda e: _within(catalyst, e)) for p in made.view)
+    return made if subqueries == made.subqueries and not view else replace(made, subqueries=subqueries, view=view)
 
 
 def _within(catalyst: Catalyst, expression: Expr) -> Expr:

@@ -231,11 +231,11 @@ class Rows:
 
     def _plan(self, operator: int) -> Any:
         """All rows of an operator, in the columns that they have here."""
-        leaf = None if self._as_read else self.run.questions.leaves.get(operator)
-        return self.run.questions.operators[operator].node if leaf is None else leaf.rows(self.run.questions.catalyst)
+        return self.run.questions.operators[operator].node if self._as_read else self.run.questions.shown(operator)[0]
 
     def _columns(self, operator: int) -> list[Any]:
-        return self.run.questions.catalyst.items(self._plan(operator).output())
+        questions = self.run.questions
+        return questions.catalyst.items(self._plan(operator).output()) if self._as_read else questions.shown(operator)[1]
 
     def _check_sources(self, what: str) -> None:
         strange = [o for o in self.operators if o not in self.run.questions.leaves]

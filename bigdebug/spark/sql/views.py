@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst, Node
 
 View = tuple[Node, ...]
 """Projections, the lowest first."""
@@ -21,13 +22,13 @@ def view_of(catalyst: Catalyst, source: Node, projections: Sequence[Node]) -> Vi
             value = each.child() if each.nodeName() == "Alias" else each
             if value.nodeName() == "AttributeReference" and value.exprId().id() in known:
                 known[each.exprId().id()] = known[value.exprId().id()]
-    shows = [(a.name(), known.get(a.exprId().id())) for a in columns(catalyst, source, tuple(projections))]
+    shows = [(a.name(), known.get(a.exprId().id())) for a in catalyst.items(projections[-1].output())]
     return () if shows == list(zip(names, names)) else tuple(projections)
 
 
-def columns(catalyst: Catalyst, source: Node, view: View) -> list[Expr]:
-    """The columns that the name shows."""
-    return catalyst.items((view[-1] if view else source).output())
+def over(catalyst: Catalyst, source: Node, view: View) -> Node:
+    """The source in the columns that the name shows."""
+    return reduce(lambda plan, projection: catalyst.with_children(projection, [plan]), view, source)
 
 
 def widened(catalyst: Catalyst, plan: Node, view: View) -> Node:
@@ -36,13 +37,3 @@ def widened(catalyst: Catalyst, plan: Node, view: View) -> Node:
         known = {column.exprId().id() for column in catalyst.items(plan.output())}
         plan = catalyst.extended(plan, [each for each in catalyst.items(projection.projectList()) if each.exprId().id() not in known])
     return plan
-
-
-def shown(catalyst: Catalyst, source: Node, plan: Node, view: View, name: Expr) -> Node:
-    """A plan over the source with the columns that the name shows, and the column that names records, alone."""
-    return catalyst.project([*columns(catalyst, source, view), name], widened(catalyst, plan, view)) if view else plan
-
-
-def same_views(one: View, other: View) -> bool:
-    """Whether two readings of one source show the same."""
-    return len(one) == len(other) and all(mine.sameResult(theirs) for mine, theirs in zip(one, other))
