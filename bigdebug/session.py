@@ -17,6 +17,7 @@ from bigdebug.spark.attachment import (
     check_session,
     install,
     is_frame,
+    is_remote,
     plain_context,
     running_session,
     uninstall,
@@ -289,7 +290,7 @@ class DebugSession:
         """
         if isinstance(what, LineageRDD | LineageFrame):
             return what
-        if is_frame(what) or type(what).__module__.startswith("pyspark.sql.connect"):
+        if is_frame(what) or is_remote(what):
             check_frame(what, self.spark)
             return lineage_frame.lineage_of(self._frames.asked(what))
         if isinstance(what, Captured):

@@ -48,7 +48,7 @@ def check_session(spark: Any) -> None:
     again = "spark = SparkSession.builder.getOrCreate()"
     if isinstance(spark, SparkContext):
         raise TypeError(f"bigdebug.attach takes the SparkSession, not its SparkContext {spark!r}; {again} gives it")
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_remote(spark):
         raise TypeError(f"bigdebug.attach takes a SparkSession of this process, not {spark!r}; Spark Connect has no RDDs")
     if not isinstance(spark, SparkSession):
         raise TypeError(f"bigdebug.attach takes a SparkSession, not {spark!r}; {again} makes one")
@@ -64,6 +64,11 @@ def lineage(frame: DataFrame) -> Any:
     return lineage_of(recorder.asked(frame))
 
 
+def is_remote(what: Any) -> bool:
+    """Whether it is a session, or a DataFrame, of Spark Connect."""
+    return type(what).__module__.startswith("pyspark.sql.connect")
+
+
 def is_frame(what: Any) -> bool:
     """Whether it is a DataFrame, of whichever session."""
     return isinstance(what, DataFrame)
@@ -71,7 +76,7 @@ def is_frame(what: Any) -> bool:
 
 def check_frame(frame: Any, spark: SparkSession) -> None:
     """See that ``frame`` is a DataFrame of this session; else TypeError or NotCapturedError."""
-    if type(frame).__module__.startswith("pyspark.sql.connect"):
+    if is_remote(frame):
         raise NotCapturedError(
             "This DataFrame is of a Spark Connect session, and its plans are on a server", value=type(frame),
             remedy="Lineage needs a SparkSession of this process, for now.",

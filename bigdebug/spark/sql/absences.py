@@ -25,7 +25,7 @@ from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.misses import sides_missing
 from bigdebug.spark.sql.parts import Parts, read_twice, spreads
-from bigdebug.spark.sql.presence import Presence
+from bigdebug.spark.sql.presence import Presence, stands
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
@@ -51,8 +51,8 @@ class Absences:
 
     def _brings(self, join: PlanOperator) -> bool:
         """Whether a lineage may have rows of its inputs that it has for the sake of others."""
-        sides, nothing = [join.inputs[at] for at in kind_of_join(join).lonely], Presence(self._steps, self._leaves, {})
-        return read_twice(self._leaves, join) or any(spreads(self._steps, side) or nothing.gives(side) for side in sides)
+        sides = [join.inputs[at] for at in kind_of_join(join).lonely]
+        return read_twice(self._leaves, join) or any(spreads(self._steps, side) or stands(self._steps, self._leaves, side) for side in sides)
 
     def _harms(self, join: PlanOperator) -> bool:
         """Whether rows that come back are more than rows of their own: counted next, or missed where others are for want of them."""
@@ -83,7 +83,7 @@ class Absences:
             return found
         visited, found = dict(visited), dict(_near(found))
         presence = Presence(self._steps, self._leaves, found)
-        while self.possible:
+        while True:
             before = sum(map(len, found.values()))
             for needed in chain(self._removed(visited, presence), self._parts.needed(visited, presence)):
                 visited_more, more = traced(self._steps, _near(needed))

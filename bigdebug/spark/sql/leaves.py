@@ -149,8 +149,8 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
             unnamed = _leaf(catalyst, replace(operator, dataset=None))
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], dataset=f"{unnamed.dataset if unnamed else name} ({same[0].dataset})")
-        rows = over(catalyst, operator.node, found[operator.id].view)
-        if any(not over(catalyst, other.node, found[other.id].view).sameResult(rows) for other in same):  # one name, and several views
+        shown = [over(catalyst, each.node, found[each.id].view) for each in (operator, *same)] if same else []
+        if any(not each.sameResult(shown[0]) for each in shown[1:]):  # one name, and several views
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], view=())
     for operator_id, (leaf, first) in again.items():

@@ -29,25 +29,24 @@ def matching(
     What the condition speaks of is what the user's session knows now. ``deciding`` is told the expressions that it is about.
     """
     frame = users.frame(plan)
-    known = columns
     if isinstance(condition, Row | Mapping):
-        pairs = _pairs(users, known, condition)
+        pairs = _pairs(users, columns, condition)
         settled = _settled(pairs, deciding)
         found = having(users, frame, settled)
         if len(settled) < len(pairs) and (not settled or unheard(found.limit(2), "count") > 1):
             deciding([column for column, _ in pairs])  # the others would tell which of these rows is meant
         chosen = names(users.plan(found), name)
-        if isinstance(condition, Row) and len(pairs) == len(known) and not len(chosen):
+        if isinstance(condition, Row) and len(pairs) == len(columns) and not len(chosen):
             near = nearly(users, frame, settled)
             return chosen if near is None else names(users.plan(near), name)
         return chosen
     if isinstance(condition, (Column, str)):
-        met = filtered(users, plan, condition, known)
+        met = filtered(users, plan, condition, columns)
         deciding(users.items(met.expressions()))
         with _computed(condition):
             return names(met, name)
-    deciding(known)
-    row = F.struct(*(users.column(a).alias(a.name()) for a in known))
+    deciding(columns)
+    row = F.struct(*(users.column(a).alias(a.name()) for a in columns))
     test = F.udf(guarded(condition), "boolean", useArrow=False)
     with told():
         return names(users.plan(frame.filter(test(row))), name)

@@ -18,7 +18,7 @@ from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES, OPAQUE
 from bigdebug.spark.sql.limits import cut_of
 from bigdebug.spark.sql.misses import is_one
-from bigdebug.spark.sql.presence import Presence
+from bigdebug.spark.sql.presence import Presence, stands
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.steps import Steps
@@ -125,9 +125,7 @@ class Parts:
 
     def _splits(self, operator: PlanOperator) -> bool:
         """Whether a lineage may have some rows of a record of this operator without the others; or some are there of themselves."""
-        if is_one(operator) or read_twice(self._leaves, operator) or spreads(self._steps, operator):
-            return True
-        return Presence(self._steps, self._leaves, {}).gives(operator)
+        return read_twice(self._leaves, operator) or spreads(self._steps, operator) or stands(self._steps, self._leaves, operator)
 
 
 def _is_whole(part: _Part, visited: Mapping[int, Names]) -> bool:

@@ -22,6 +22,11 @@ from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.names import NOTHING, Names, merged, or_none
 
 
+def stands(steps: Steps, leaves: Mapping[int, Leaf], operator: PlanOperator) -> bool:
+    """Whether rows may come out of an operator whatever the sources hold."""
+    return Presence(steps, leaves, {}).gives(operator)
+
+
 class Presence:
     """Those of one lineage. ``found`` is what it has at each source; it may grow, and what hangs on it is found again then.
 
