@@ -49,6 +49,13 @@ select id, (select sum(b) from s i where i.k < o.k) x from s o
 select id, exists (select 1 from u where u.x = t.b) a, exists (select 1 from w) b from t
 select id from t where exists (select 1 from u where u.x = t.b) and exists (select 1 from w)
 select k, count(*) n from s a where not exists (select 1 from s b where b.nxt = a.id) group by k
+select id from t where exists (select 1 from u where u.x < t.b limit 1)
+select id from t where exists (select x, count(*) from u where u.x <> t.b group by x order by x limit 1)
+select id from t where not exists (select x from u where u.x = t.b order by x limit 2) and exists (select 1 from w limit 1)
+select k, count(*) n from s where exists (select * from (select x from u order by x desc) where x < s.b limit 3) group by k
+select id from t where exists (select 1 from u where x > 90 limit 1) or exists (select 1 from w where exists (select 1 from s where s.k = w.id limit 1))
+select id from s o where b < (select max(n) from (select sum(b) over (partition by k order by b) n from s i where i.k <= o.k))
+select id from s o where k in (select rank() over (partition by k order by b) r from s i where i.b < o.b)
 """.strip().splitlines()
 
 

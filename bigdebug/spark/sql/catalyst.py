@@ -163,7 +163,7 @@ class Catalyst:
         """All columns of ``child``, and more."""
         return self.project([*self.items(child.output()), *columns], child)
 
-    def over(self, projection: Node, child: Node, column: Expr) -> Node:
+    def carrying(self, projection: Node, child: Node, column: Expr) -> Node:
         """A projection over another plan with the same columns and one more, which goes along."""
         return self._plans.Project(projection.projectList().appended(column), child)
 

@@ -47,8 +47,8 @@ def check_expressions(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> 
             )
         if operator.name == "Window" and node.orderSpec().isEmpty() and _numbers(catalyst, operator):
             raise NondeterminismError(
-                f"{operator} numbers rows that come in no order: Spark makes it of a LIMIT in a correlated subquery whose ORDER BY is "
-                "about columns that it does not select", remedy="Let the subquery select what it orders by.",
+                f"{operator} numbers rows that come in no order: Spark makes it of a LIMIT or OFFSET in a correlated subquery with no ORDER "
+                "BY, or with one about columns that it does not select", remedy="Let the subquery order its rows by what it selects.",
             )
         if not operator.inputs or not suspect:
             continue

@@ -27,7 +27,7 @@ from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.literals import sql_of
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.views import View, over, view_of
+from bigdebug.spark.sql.views import View, in_view, view_of
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 
@@ -79,11 +79,11 @@ class Leaf:
 
     def rows(self, catalyst: Catalyst) -> Node:
         """Its records in these columns."""
-        return over(catalyst, self.node, self.view)
+        return in_view(catalyst, self.node, self.view)
 
     def shown(self, catalyst: Catalyst, plan: Node, name: Expr) -> Node:
         """A plan with its columns, with those that its name shows in their place, and ``name``."""
-        return reduce(lambda below, projection: catalyst.over(projection, below, name), self.view, plan)
+        return reduce(lambda below, projection: catalyst.carrying(projection, below, name), self.view, plan)
 
     def origins(self, catalyst: Catalyst, rids: Rids) -> list[Origin]:
         """Where records came from: file and row, or line; or the index in what the program made.
@@ -149,7 +149,7 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
             unnamed = _leaf(catalyst, replace(operator, dataset=None))
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], dataset=f"{unnamed.dataset if unnamed else name} ({same[0].dataset})")
-        shown = [over(catalyst, each.node, found[each.id].view) for each in (operator, *same)] if same else []
+        shown = [in_view(catalyst, each.node, found[each.id].view) for each in (operator, *same)] if same else []
         if any(not each.sameResult(shown[0]) for each in shown[1:]):  # one name, and several views
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], view=())

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import domains_of
+from bigdebug.spark.sql.existence import unlimited
 from bigdebug.spark.sql.membership import simplified
 from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
@@ -47,7 +48,18 @@ def normal(catalyst: Catalyst, plan: Node) -> Normal:
     """The normal form of an analyzed plan."""
     making = _Normal(catalyst)
     formed = making.form(catalyst.inline_ctes.apply(plan))
+    if making.domains:
+        formed = from_below(catalyst, formed, lambda node: _computing(catalyst, node))
     return Normal(formed, frozenset(making.domains))
+
+
+def _computing(catalyst: Catalyst, node: Node) -> Node:
+    """A window without the outer columns that Spark adds to what it computes: its input has them."""
+    if node.nodeName() != "Window":
+        return node
+    columns = catalyst.items(node.windowExpressions())
+    own = [column for column in columns if column.nodeName() == "Alias"]
+    return node if len(own) == len(columns) else catalyst.changed(node, {0: catalyst.seq(own)})
 
 
 class _Normal:
@@ -57,6 +69,7 @@ class _Normal:
         self._rules = {name: catalyst.rule(name) for name in _RULES}
 
     def form(self, plan: Node) -> Node:
+        plan = unlimited(self._catalyst, plan)
         for _ in range(_ROUNDS):
             before = plan
             plan = simplified(self._catalyst, self._inner(plan))

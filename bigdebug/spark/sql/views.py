@@ -26,7 +26,7 @@ def view_of(catalyst: Catalyst, source: Node, projections: Sequence[Node]) -> Vi
     return () if shows == list(zip(names, names)) else tuple(projections)
 
 
-def over(catalyst: Catalyst, source: Node, view: View) -> Node:
+def in_view(catalyst: Catalyst, source: Node, view: View) -> Node:
     """The source in the columns that the name shows."""
     return reduce(lambda plan, projection: catalyst.with_children(projection, [plan]), view, source)
 

@@ -1,0 +1,32 @@
+"""Existence: EXISTS asks whether there is a row, and neither their order nor how many of them are taken makes a difference to that."""
+
+from __future__ import annotations
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
+
+
+def unlimited(catalyst: Catalyst, plan: Node) -> Node:
+    """The plan in which no EXISTS asks for a number of rows, or for an order of all of them; LIMIT 0 and OFFSET stay."""
+    if plan.subqueriesAll().isEmpty():
+        return plan
+    plan = with_inputs(catalyst, plan, lambda child: unlimited(catalyst, child))
+    if plan.subqueries().isEmpty():
+        return plan
+    return with_expressions(catalyst, plan, lambda e: from_below(catalyst, e, lambda each: _asking(catalyst, each)))
+
+
+def _asking(catalyst: Catalyst, expression: Expr) -> Expr:
+    if expression.nodeName() != "Exists":
+        return expression
+    plan = expression.plan()
+    asked = _any_of(catalyst, plan)
+    return expression if asked is plan else expression.withNewPlan(asked)
+
+
+def _any_of(catalyst: Catalyst, plan: Node) -> Node:
+    """A plan that gives rows if and only if this one does."""
+    name = plan.nodeName()
+    if name in ("Sort", "LocalLimit") or (name == "GlobalLimit" and plan.maxRows().isDefined() and plan.maxRows().get() > 0):
+        return _any_of(catalyst, plan.child())
+    return with_inputs(catalyst, plan, lambda child: _any_of(catalyst, child)) if name in ("Project", "SubqueryAlias") else plan
