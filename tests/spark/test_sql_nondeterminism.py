@@ -387,6 +387,9 @@ ORDERLESS = [
     "select s, count(*) n from (select k, sort_array(collect_set(x)) s from t group by k) group by s",
     "select k, e from (select k, collect_set(x) l from t group by k) lateral view explode(l) as e where e > 15",
     "select k, max(e) m from (select k, collect_list(struct(x, k)) l from t group by k) lateral view inline(l) as e, f group by k",
+    "select l, count(*) n from (select k, listagg(x, ',') within group (order by x desc) l from t group by k) group by l",
+    "select m, count(*) n from (select k, mode() within group (order by x) m from t group by k) group by m",
+    "select n, count(*) c from (select count(*) over (partition by k rows between unbounded preceding and unbounded following) n from t) group by n",
 ]
 
 
@@ -401,6 +404,10 @@ def test_where_order_makes_no_difference_none_is_asked_for(sql: str, dbg: Any, s
     "select k from (select k, collect_list(x) l from t group by k) where l[0] = 20",
     "select k, p, e from (select k, collect_list(x) l from t group by k) lateral view posexplode(l) as p, e where p = 0",
     "select k from (select k, any_value(x) a from t group by k) where a = 20",
+    "select l, count(*) n from (select k, listagg(x, ',') within group (order by k) l from t group by k) group by l",
+    "select m, count(*) n from (select k, mode(x) m from t group by k) group by m",
+    "select k, x from (select *, count(*) over (partition by k rows between unbounded preceding and current row) n from t) where n = 1",
+    "select s, count(*) n from (select sum(x) over (rows between 1 preceding and 1 following) s from t) group by s",
     "select k from (select k, size(array_distinct(collect_list(l))) n from (select k, collect_list(x) l from t group by k) group by k) where n = 1",
 ])
 def test_where_order_decides_it_is_refused(sql: str, dbg: Any, spark: Any) -> None:

@@ -55,6 +55,11 @@ select id from t where not exists (select x from u where u.x = t.b order by x li
 select k, count(*) n from s where exists (select * from (select x from u order by x desc) where x < s.b limit 3) group by k
 select id from t where exists (select 1 from u where x > 90 limit 1) or exists (select 1 from w where exists (select 1 from s where s.k = w.id limit 1))
 select id from s o where b < (select max(n) from (select sum(b) over (partition by k order by b) n from s i where i.k <= o.k))
+select id from t where exists (select x from u where u.x < t.b order by x limit 2 offset 1)
+select id from t where exists (select x from (select x from u order by x desc limit 2) where x > t.b limit 5)
+select id from t where exists (select distinct x from u where u.x < t.b union all select id from w where w.id > t.id limit 1 + 1)
+select id from s o where b < (select max(r) from (select row_number() over (order by b) r from s i where i.k = o.k))
+select id from t where b < (select count(*) + 6 from s o where k in (select rank() over (partition by k order by b) r from s i where i.b < o.b))
 select id from s o where k in (select rank() over (partition by k order by b) r from s i where i.b < o.b)
 """.strip().splitlines()
 
@@ -63,6 +68,36 @@ select id from s o where k in (select rank() over (partition by k order by b) r 
 def test_all_rows_come_out_of_their_lineage(sql: str, dbg: Any, views: dict[str, Any]) -> None:
     rows = dbg.spark.sql(sql).collect()
     assert Counter(dbg.lineage(dbg.spark.sql(sql)).collect()) == Counter(rows)
+    check(dbg, sql, views, rows)
+    check_whole(dbg, sql, views)
+
+
+@pytest.mark.parametrize("asked", ["limit 0", "order by x limit 0", "order by x offset 9"])
+def test_an_exists_that_asks_for_no_row_at_all(asked: str, dbg: Any, spark: Any, views: dict[str, Any]) -> None:
+    sql = f"select id from t where not exists (select x from u where u.x > 3 {asked})"
+    rows = spark.sql(sql).collect()
+    assert len(rows) == 4
+    check(dbg, sql, views, rows)
+
+
+@pytest.fixture
+def functions(spark: Any, views: dict[str, Any]) -> Iterator[None]:
+    spark.sql("create temporary function above(n int) returns bigint return select count(*) from u where u.x > n")
+    spark.sql("create temporary function beyond(n int) returns table(x int, n int) return select u.x, n from u where u.x > n")
+    yield
+    spark.sql("drop temporary function above")
+    spark.sql("drop temporary function beyond")
+
+
+@pytest.mark.parametrize("sql", [
+    "select id, above(b) n from t",
+    "select x, count(*) c from beyond(2) group by x",
+    "select t.id, f.x from t, lateral beyond(t.b) f",
+    "select id from t where exists (select 1 from beyond(t.b))",
+])
+def test_functions_that_are_written_in_sql(sql: str, dbg: Any, spark: Any, views: dict[str, Any], functions: None) -> None:
+    rows = spark.sql(sql).collect()
+    assert rows
     check(dbg, sql, views, rows)
     check_whole(dbg, sql, views)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -114,6 +115,18 @@ def test_which_of_equal_rows_comes_first_makes_no_difference(sql: str, dbg: Debu
     restored(views)
     check(dbg, sql, views, spark.sql(sql).collect()[:5])
     check_whole(dbg, sql, views)
+
+
+@pytest.mark.parametrize("sql", ["select k, t from twice order by k, t limit 3", "select t, k from twice order by k, t limit 4 offset 1"])
+def test_the_rows_of_a_run_are_those_that_its_limit_kept(sql: str, dbg: DebugSession, spark: Any, twice: Any) -> None:
+    restored({"twice": twice})
+    with dbg.capture() as run:
+        rows = spark.sql(sql).collect()
+    for row in set(rows):
+        back = dbg.lineage(run).where(row)
+        assert back.count() == rows.count(row)
+        assert len(back.goBackAll()["twice"].rids()) >= rows.count(row)
+        assert Counter(dbg.lineage(run).where(row.asDict()).collect()) == Counter({row: rows.count(row)})
 
 
 @pytest.mark.parametrize("strategy", ["lazy", "defer"])

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
-from bigdebug.spark.sql.kinds import has_floating
+from bigdebug.spark.sql.frames import ends_at_rows
+from bigdebug.spark.sql.kinds import equal_by_bits, has_floating
 from bigdebug.spark.sql.reading import PlanOperator
 
 _FIRST = re.compile(r"\b(first|last|any_value|(first|last|nth)_value)\(")
@@ -103,16 +104,38 @@ def by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
 
 def _shows(catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> bool:
     """Whether the value of an expression of such an operator shows it."""
-    patterns = [_ARRIVAL] if operator.name == "Window" and not operator.node.orderSpec().isEmpty() else [_ARRIVAL, _FIRST]
+    ordered = operator.name == "Window" and not operator.node.orderSpec().isEmpty()
+    if expression.nodeName() == "Alias":
+        return _shows(catalyst, operator, expression.child())
+    if expression.nodeName() == "WindowExpression" and not ordered and ends_at_rows(expression.windowSpec().frameSpecification()):
+        return True
+    patterns = [_ARRIVAL] if ordered else [_ARRIVAL, _FIRST]
     said = _QUOTED.sub("", expression.sql())
     if expression.deterministic() and not any(pattern.search(said) for pattern in patterns):
         return False
     inner = catalyst.children(expression)
+    if _orders(catalyst, expression):
+        return False
     if expression.nodeName() in _ORDERLESS and _collects(inner[0]):
         inner = inner[1:]
     elif any(pattern.match(said) for pattern in patterns) or (expression.nodeName() == "AggregateExpression" and not expression.deterministic()):
         return True
     return any(_shows(catalyst, operator, part) for part in inner)
+
+
+def _orders(catalyst: Catalyst, expression: Expr) -> bool:
+    """Whether an aggregate takes values in an order of its own (WITHIN GROUP) that tells apart all that it shows of them."""
+    if expression.nodeName() != "AggregateExpression":
+        return False
+    function = expression.aggregateFunction()
+    if function.nodeName() == "Mode":
+        return function.reverseOpt().isDefined() and equal_by_bits(function.dataType().sql())
+    if function.nodeName() != "ListAgg":
+        return False
+    keys = [order.child() for order in catalyst.items(function.orderExpressions())]
+    told = {key.exprId().id() for key in keys if key.nodeName() == "AttributeReference" and equal_by_bits(key.dataType().sql())}
+    shown = function.child()
+    return bool(shown.deterministic()) and told.issuperset(a.exprId().id() for a in catalyst.items(shown.references().toSeq()))
 
 
 def _collects(expression: Expr) -> bool:

@@ -86,6 +86,10 @@ class Catalyst:
         """Whether an IN with a subquery is somewhere in a plan, or in an expression."""
         return bool(tree.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.IN_SUBQUERY()))
 
+    def has_windows(self, plan: Node) -> bool:
+        """Whether a plan has windows somewhere, also in subqueries."""
+        return bool(plan.containsPattern(self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.WINDOW()))
+
     def conjuncts(self, condition: Expr) -> list[Expr]:
         """The conditions that AND puts together."""
         if condition.nodeName() != "And":

@@ -21,7 +21,11 @@ def moves(window: Expr) -> bool:
         return False
     if name != "AggregateExpression" or function.aggregateFunction().nodeName() in PICKING:
         return True
-    frame = window.windowSpec().frameSpecification()
+    return ends_at_rows(window.windowSpec().frameSpecification())
+
+
+def ends_at_rows(frame: Expr) -> bool:
+    """Whether a frame holds some rows of a partition, and ends at one of them."""
     whole = (frame.lower().sql(), frame.upper().sql()) == ("UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING")
     return not whole and not by_range(frame)
 

@@ -149,9 +149,10 @@ def leaves_of(catalyst: Catalyst, root: PlanOperator) -> dict[int, Leaf]:
             unnamed = _leaf(catalyst, replace(operator, dataset=None))
             for each in (*same, operator):
                 found[each.id] = replace(found[each.id], dataset=f"{unnamed.dataset if unnamed else name} ({same[0].dataset})")
-        shown = [in_view(catalyst, each.node, found[each.id].view) for each in (operator, *same)] if same else []
+        alike = (operator, *same)
+        shown = [in_view(catalyst, each.node, found[each.id].view) for each in alike] if any(found[each.id].view for each in alike) else []
         if any(not each.sameResult(shown[0]) for each in shown[1:]):  # one name, and several views
-            for each in (*same, operator):
+            for each in alike:
                 found[each.id] = replace(found[each.id], view=())
     for operator_id, (leaf, first) in again.items():
         view = leaf.view if found[first].view else ()

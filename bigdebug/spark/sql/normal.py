@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.domains import domains_of
-from bigdebug.spark.sql.existence import unlimited
+from bigdebug.spark.sql.existence import asking_for_any
 from bigdebug.spark.sql.membership import simplified
 from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
@@ -47,19 +47,9 @@ class Normal(NamedTuple):
 def normal(catalyst: Catalyst, plan: Node) -> Normal:
     """The normal form of an analyzed plan."""
     making = _Normal(catalyst)
-    formed = making.form(catalyst.inline_ctes.apply(plan))
-    if making.domains:
-        formed = from_below(catalyst, formed, lambda node: _computing(catalyst, node))
+    whole = catalyst.rule("EliminateSQLFunctionNode").apply(plan)  # functions written in SQL are their bodies
+    formed = making.form(catalyst.inline_ctes.apply(whole))
     return Normal(formed, frozenset(making.domains))
-
-
-def _computing(catalyst: Catalyst, node: Node) -> Node:
-    """A window without the outer columns that Spark adds to what it computes: its input has them."""
-    if node.nodeName() != "Window":
-        return node
-    columns = catalyst.items(node.windowExpressions())
-    own = [column for column in columns if column.nodeName() == "Alias"]
-    return node if len(own) == len(columns) else catalyst.changed(node, {0: catalyst.seq(own)})
 
 
 class _Normal:
@@ -69,7 +59,11 @@ class _Normal:
         self._rules = {name: catalyst.rule(name) for name in _RULES}
 
     def form(self, plan: Node) -> Node:
-        plan = unlimited(self._catalyst, plan)
+        if plan.subqueriesAll().isEmpty():
+            return self._joined(plan)
+        return self._computing(self._joined(asking_for_any(self._catalyst, plan)))
+
+    def _joined(self, plan: Node) -> Node:
         for _ in range(_ROUNDS):
             before = plan
             plan = simplified(self._catalyst, self._inner(plan))
@@ -83,6 +77,18 @@ class _Normal:
         raise UntraceableError(
             "Subqueries are nested too deeply to be traced", remedy="Write the inner ones as views of their own."
         )
+
+    def _computing(self, plan: Node) -> Node:
+        """With windows that compute columns and no more: those that a condition outside is about, Spark adds, and their input has them."""
+        c = self._catalyst
+        if not c.has_windows(plan):
+            return plan
+        plan = with_inputs(c, plan, self._computing)
+        if plan.nodeName() != "Window":
+            return plan
+        columns = c.items(plan.windowExpressions())
+        own = [column for column in columns if column.nodeName() == "Alias"]
+        return plan if len(own) == len(columns) else c.changed(plan, {0: c.seq(own)})
 
     def _conditioned(self, plan: Node) -> Node:
         """With a condition, if only that it holds, in each EXISTS of which a join will be made.

@@ -23,8 +23,9 @@ def quiet(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     made = root.over(catalyst, inputs)
     if any(catalyst.runs_code(expression) for expression in catalyst.items(made.node.expressions())):
         made = replace(made, node=with_expressions(catalyst, made.node, lambda e: _within(catalyst, e)))
-    view = tuple(with_expressions(catalyst, p, lambda e: _within(catalyst, e)) for p in made.view)
-    return made if subqueries == made.subqueries and not view else replace(made, subqueries=subqueries, view=view)
+    view = tuple(_whole(catalyst, projection) for projection in made.view)
+    same = all(new is old for new, old in zip((*subqueries, *view), (*made.subqueries, *made.view)))
+    return made if same else replace(made, subqueries=subqueries, view=view)
 
 
 def _within(catalyst: Catalyst, expression: Expr) -> Expr:

@@ -26,7 +26,7 @@ from bigdebug.spark.sql.matching import unlogged
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.spelling import names_of
 from bigdebug.spark.sql.steps import Steps
-from bigdebug.trace.names import NOTHING, Names, distinct
+from bigdebug.trace.names import NOTHING, Names, distinct, places
 
 MOST = 200
 """Rows that are found by their values; for more, the query is computed as it is."""
@@ -167,20 +167,24 @@ def _found(
     plan = restricted(catalyst, plan, [columns[j] for j in exact], arrays)
     table = catalyst.table(plan, {"name": name} | {f"c{j}": column for j, column in enumerate(columns)})
     given = list(zip(*(map(_one_nan, table[f"c{j}"].to_pylist()) for j in range(len(columns)))))
-    found: Counter[tuple[Any, ...]] = Counter()
-    at = []
+    called = table["name"].combine_chunks()
+    meant = {}
     for i, row in enumerate(given):
         known = row if row in wanted else None if row in kept else next((value for value in values if _alike(value, row)), None)
         if known is not None:
-            found[known] += 1
-            at.append(i)
+            meant[i] = known
+    found = Counter(meant.values())
+    if steps.broader(run.subject) and any(found[value] > kept[value] for value in wanted):  # of equal rows, some were left out
+        kept_names = steps.names(*steps.rows(run.subject, called.take(pa.array(list(meant), pa.int64()))))
+        meant = {i: meant[i] for i in places(called, kept_names).tolist() if i in meant}
+        found = Counter(meant.values())
     for value, row in wanted.items():
         if found[value] != kept[value]:
             raise NondeterminismError(
                 f"The run gave the row {shown(row)} {_times(kept[value])}, and the query gives it {_times(found[value])} now",
                 remedy="Its order or its functions do not settle the result: capture the action with strategy='inject'.",
             )
-    return distinct(table["name"].combine_chunks().take(pa.array(at, pa.int64())))
+    return distinct(called.take(pa.array(list(meant), pa.int64())))
 
 
 def _exact(kind: Any) -> bool:

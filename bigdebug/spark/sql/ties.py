@@ -70,9 +70,11 @@ def _borders(catalyst: Catalyst, columns: Sequence[Expr], deciding: Deciding, ro
             if asked.isdisjoint(deciding.columns) or condition.nodeName() == "IsNotNull":
                 continue
             inner = catalyst.children(condition)
-            if not asked <= numbers or condition.nodeName() not in _CUTS or [p.nodeName() for p in inner] != ["AttributeReference", "Literal"]:
+            if not asked <= numbers or condition.nodeName() not in _CUTS or inner[0].nodeName() != "AttributeReference" or not inner[1].foldable():
                 return None
-            at = int(str(inner[1].value()))
+            at = inner[1].eval(None)
+            if not isinstance(at, int):
+                return None
             borders.update(at + offset for offset in _CUTS[condition.nodeName()])
     return borders
 
