@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -49,14 +49,30 @@ print(json.dumps(answers))
 """
 
 
-@pytest.mark.parametrize("arguments", ["serializer=MarshalSerializer()", "batchSize=-1", "batchSize=3"])
-def test_serializers_and_batches_of_the_user_change_nothing(arguments: str, tmp_path: Path) -> None:
+CONTEXTS = ["serializer=MarshalSerializer()", "batchSize=-1", "batchSize=3"]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """The programs, side by side: most of their time each waits for one core."""
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(arguments=arguments)], cwd=tmp_path, env=environment,
-        capture_output=True, text=True, timeout=300, check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    started = {
+        arguments: subprocess.Popen(
+            [sys.executable, "-c", PROGRAM.format(arguments=arguments)], cwd=tmp_path_factory.mktemp("context"), env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for arguments in CONTEXTS
+    }
+    yield started
+    for process in started.values():
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("arguments", CONTEXTS)
+def test_serializers_and_batches_of_the_user_change_nothing(arguments: str, running: dict[str, subprocess.Popen[str]]) -> None:
+    out, err = running[arguments].communicate(timeout=300)
+    assert running[arguments].returncode == 0, err
+    answers: dict[str, Any] = json.loads(out.splitlines()[-1])
     assert len(answers) == 7
     assert all(answer == [True, "succeeded", True, True, True, True] for answer in answers.values()), answers

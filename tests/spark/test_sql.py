@@ -162,7 +162,7 @@ def test_an_index_holds_what_only_some_rows_depend_on(dbg: Any, spark: Any) -> N
 def test_a_limit_that_a_subquery_leaves_without_an_order_is_refused(dbg: Any, spark: Any) -> None:
     spark.createDataFrame([(0, 1), (1, 1), (2, 1)], "id int, a int").createOrReplaceTempView("r")
     sql = "select r.id, l.b from r, lateral (select x.a b from r x where x.a = r.a and x.id > r.id order by x.id limit 1) l"
-    with pytest.raises(NondeterminismError, match="Let the subquery select what it orders by"):
+    with pytest.raises(NondeterminismError, match="Let the subquery order its rows by what it selects"):
         dbg.lineage(spark.sql(sql)).goBackAll().count()
     sql = sql.replace("select x.a b", "select x.a b, x.id")
     check(dbg, sql, {"r": spark.table("r")}, spark.sql(sql).collect())

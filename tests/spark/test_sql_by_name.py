@@ -207,7 +207,7 @@ def test_a_row_comes_out_again(case: str, dbg: Any, spark: Any) -> None:
         frame.createOrReplaceTempView(name)
     rows = spark.sql(sql).collect()
     assert rows
-    found = check(dbg, sql, views, rows)
+    found = check(dbg, sql, views, [*rows[:1], *rows[1:][-1:]])
     check_whole(dbg, sql, views)
     frame = spark.sql(sql)
     dbg.index(frame)

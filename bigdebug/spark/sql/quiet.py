@@ -21,11 +21,16 @@ def quiet(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
     inputs = tuple(quiet(catalyst, child) for child in root.inputs)
     subqueries = tuple(quiet(catalyst, child) for child in root.subqueries)
     made = root.over(catalyst, inputs)
-    if any(catalyst.runs_code(expression) for expression in catalyst.items(made.node.expressions())):
-        made = replace(made, node=with_expressions(catalyst, made.node, lambda e: _within(catalyst, e)))
-    view = tuple(_whole(catalyst, projection) for projection in made.view)
-    same = all(new is old for new, old in zip((*subqueries, *view), (*made.subqueries, *made.view)))
-    return made if same else replace(made, subqueries=subqueries, view=view)
+    node, *view = (_itself(catalyst, each) for each in (made.node, *made.view))
+    same = all(new is old for new, old in zip((node, *view, *subqueries), (made.node, *made.view, *made.subqueries)))
+    return made if same else replace(made, node=node, subqueries=subqueries, view=tuple(view))
+
+
+def _itself(catalyst: Catalyst, node: Node) -> Node:
+    """A node with its own expressions quiet."""
+    if not any(catalyst.runs_code(expression) for expression in catalyst.items(node.expressions())):
+        return node
+    return with_expressions(catalyst, node, lambda e: _within(catalyst, e))
 
 
 def _within(catalyst: Catalyst, expression: Expr) -> Expr:
@@ -36,8 +41,7 @@ def _whole(catalyst: Catalyst, plan: Node) -> Node:
     """A plan that an expression asks: Spark executes it as it is written there."""
     if not catalyst.runs_code(plan):
         return plan
-    plan = with_inputs(catalyst, plan, lambda child: _whole(catalyst, child))
-    return with_expressions(catalyst, plan, lambda e: _within(catalyst, e))
+    return _itself(catalyst, with_inputs(catalyst, plan, lambda child: _whole(catalyst, child)))
 
 
 def _silenced(catalyst: Catalyst, call: Expr) -> Expr:
