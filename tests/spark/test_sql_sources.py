@@ -15,11 +15,13 @@ from urllib.parse import unquote, urlsplit
 import pandas as pd
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from bigdebug.errors import IncompleteLineageError, SourceChangedError, UntraceableError
 from bigdebug.spark.sql import recorder
+from bigdebug.spark.sql.executions import planned_at
 
 
 def found(dbg: Any, frame: Any, key: int) -> Any:
@@ -127,6 +129,34 @@ def test_what_is_noted_too_late_is_refused(
             dbg.lineage(frame).where(rows[0]).goBackAll().collect()
     finally:
         spark.conf.unset("spark.sql.session.timeZone")
+
+
+def test_conditions_are_noted_while_spark_plans_the_query(spark: Any) -> None:
+    """Spark notes the phases of a query in a map that says so where it is read and changed at once."""
+    frame = spark.range(3)
+    tracker = frame._jdf.queryExecution().tracker()
+    field = tracker.getClass().getDeclaredField("phasesMap")
+    field.setAccessible(True)
+    phases = field.get(tracker)
+    for number in range(400):  # reading them takes long enough to be met
+        phases.put(f"phase {number}", None)
+    read = threading.Event()
+
+    def plan() -> None:
+        number = 0
+        while not read.is_set():
+            phases.put(f"another {number}", None)
+            number += 1
+
+    planning = threading.Thread(target=plan)
+    planning.start()
+    try:
+        assert {planned_at(frame, time.time()) for _ in range(40)} == {None}
+        with pytest.raises(Py4JJavaError, match="ConcurrentModificationException"):
+            sum(tracker.phases().size() for _ in range(1_000))
+    finally:
+        read.set()
+        planning.join()
 
 
 def test_files_are_those_that_the_query_listed(dbg: Any, spark: Any, tmp_path: Path) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+
 from bigdebug.spark.ancestry import ancestors
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 
 KEPT = {"collect", "toPandas", "toArrow", "toLocalIterator", "tail"}
 """Actions that execute the plan which the DataFrame keeps; others make a query of their own of it, and plan that anew."""
+
+_CHANGING = "java.util.ConcurrentModificationException"
 
 _CUT = "Truncated plan of "
 """What Spark writes where a plan is longer than it writes any."""
@@ -20,7 +24,12 @@ _UNKNOWN = 1 << 60
 
 def planned_at(frame: Any, before: float) -> int | None:
     """When Spark planned the execution that a DataFrame keeps, in milliseconds; None if it had not ``before`` a time in seconds."""
-    planning = frame._jdf.queryExecution().tracker().phases().get("planning")
+    try:
+        planning = frame._jdf.queryExecution().tracker().phases().get("planning")
+    except Py4JJavaError as trouble:
+        if trouble.java_exception.getClass().getName() != _CHANGING:
+            raise
+        return None  # Spark notes its phases in a map without a lock, planning as the last: it is only coming to that
     planned = int(planning.get().endTimeMs()) if planning.isDefined() else None
     return planned if planned is not None and planned < before * 1000 else None
 

@@ -223,12 +223,16 @@ class FrameRecorder:
 def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:
     """The conditions of an action that has ended, if they are known; else what a question raises then."""
     wait([conditions], PATIENCE)
-    if conditions.done() and (trouble := conditions.exception()) is None:
+    ended = conditions.done() and not conditions.cancelled()
+    trouble = conditions.exception() if ended else None
+    if ended and trouble is None:
         return conditions
     conditions.cancel()
-    why = f": {type(trouble).__name__}" if conditions.done() and not conditions.cancelled() else ""
-    late: Future[Conditions] = Future()
-    late.set_exception(IncompleteLineageError(
+    why = "" if trouble is None else f": {type(trouble).__name__}"
+    unknown = IncompleteLineageError(
         f"The settings and files of this query were not known when it ended{why}", remedy="Run it again under capture.",
-    ))
+    )
+    unknown.__cause__ = trouble
+    late: Future[Conditions] = Future()
+    late.set_exception(unknown)
     return late
