@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError, UntraceableError
-from tests.spark.oracle import check, restored
+from tests.spark.oracle import check, check_whole, restored
 from tests.spark.sql_queries import QUERIES, tables
 
 
@@ -201,15 +201,45 @@ def test_rows_of_one_record_are_told_apart(sql: str, dbg: Any, spark: Any) -> No
     for row in rows:
         trace = dbg.lineage(frame).where(row)
         back = trace.goBackAll()["three"]
-        if "over" not in sql:  # a window's rows are named by what they are made of
-            assert trace.collect() == [row]
-            assert trace.count() == 1
-            assert [r.id for r in back.collect()] == [row.id]
-            assert sorted(map(repr, back.goNextAll().collect())) == sorted(repr(r) for r in rows if r.id == row.id)
+        assert trace.collect() == [row]
+        assert trace.count() == 1
+        made_of = range(3) if "over ()" in sql else [row.id]  # it counts all rows
+        assert sorted(r.id for r in back.collect()) == list(made_of)
+        assert sorted(map(repr, back.goNextAll().collect())) == sorted(repr(r) for r in rows if r.id in made_of)
     dbg.index(frame)
     again = dbg.lineage(frame).where(rows[0])
     assert rows[0] in again.goBackAll()["three"].goNextAll().collect()
     assert rows[0].id in {r.id for r in again.goBackAll()["three"].collect()}
+
+
+@pytest.mark.parametrize("sql", [
+    "select id, explode(array(1, 2)) x from three order by id, x limit 3 offset 1",
+    "select explode(array(1, 1)) x from three order by x limit 3",
+    "select id, x, row_number() over (partition by id order by x) r from (select id, explode(array(1, 1, 2)) x from three)",
+    "select * from (select x, row_number() over (order by x) r from (select explode(array(1, 1, 2)) x from three where id = 2)) where r = 2",
+    "select id x from three union all select 100 union all select 200 order by x desc limit 3",
+    "select x, row_number() over (order by x) r from (select 100 x union all select 100 union all select 50)",
+    "select a, n, rank() over (order by n, a) r from (select id % 2 a, count(*) n from three group by grouping sets ((id % 2), ()))",
+    "select * from (select stack(2, id, 5, 5, id) as (u, v) from three) order by u, v limit 4",
+])
+@pytest.mark.parametrize("captured", [False, True])
+def test_windows_and_limits_tell_rows_of_one_record_apart(sql: str, captured: bool, dbg: Any, spark: Any) -> None:
+    views = {"three": spark.createDataFrame([(i,) for i in range(3)], "id int")}
+    restored(views)
+    frame = spark.sql(sql)
+    rows = spark.sql(sql).collect()
+    if captured:
+        with dbg.capture():
+            frame.collect()
+    for row in {rows[0], rows[-1]}:
+        trace = dbg.lineage(frame).where(row)
+        assert trace.collect() == [row] * rows.count(row)
+        assert trace.count() == rows.count(row)
+        if trace.inputs and (back := trace.goBackAll()).count():
+            assert back.goNextAll().collect().count(row) == rows.count(row)
+    check_whole(dbg, sql, views)
+    dbg.index(frame)
+    assert dbg.lineage(frame).where(rows[0]).collect() == [rows[0]] * rows.count(rows[0])
 
 
 def test_a_recursion_is_refused_by_name(dbg: Any, spark: Any) -> None:

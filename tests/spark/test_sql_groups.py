@@ -150,6 +150,11 @@ def test_rows_that_spark_may_divide_otherwise_are_held_in_the_run_or_refused(div
 def test_equal_rows_of_a_group_are_all_counted(dbg: Any, rows: Any) -> None:
     frame = rows.groupBy("k").applyInPandas(lambda data: data.assign(id=1, v=0.5), rows.schema)
     assert dbg.lineage(frame).where("k = 2").count() == dbg.lineage(frame).where("k = 2").goBackAll().count() == 8
+    assert dbg.lineage(frame.select("k")).where("k = 2").count() == 8
+    numbered = frame.select("k", F.row_number().over(Window.partitionBy("k").orderBy("id")).alias("n"))
+    trace = dbg.lineage(numbered).where("k = 2 and n = 3")
+    assert trace.collect() == [Row(k=2, n=3)]
+    assert trace.goBackAll().count() == 8
 
 
 def adding(calls: Any, rows: Any) -> dict[str, Any]:
@@ -166,12 +171,12 @@ def adding(calls: Any, rows: Any) -> dict[str, Any]:
     def mean(values: pd.Series) -> float:
         return float(noted(values).mean())
 
-    @F.udtf(returnType="a double")  # type: ignore[arg-type]
     class Twice:
         def eval(self, value: float) -> Any:
             yield noted((value,))
             yield (value,)
 
+    twice = F.udtf(Twice, returnType="a double")  # type: ignore[call-overload]
     plain = F.udf(lambda value: noted(value), "double")  # noqa: PLW0108 (types of noted's would be looked at)
     return {
         "column": rows.select(plain("v").alias("p")).where("p > 3"),
@@ -185,13 +190,14 @@ def adding(calls: Any, rows: Any) -> dict[str, Any]:
         "applyInPandas": rows.groupBy("k").applyInPandas(noted, rows.schema),
         "mapInPandas": rows.mapInPandas(each, rows.schema),
         "mapInArrow": rows.mapInArrow(each, rows.schema),
-        "table function": rows.lateralJoin(Twice(F.col("v").outer())),
+        "table function": rows.lateralJoin(twice(F.col("v").outer())),
+        "settled table function": rows.lateralJoin(twice.asDeterministic()(F.col("v").outer())),
     }
 
 
 ADDING = [
     "column", "within", "aggregate", "cube", "of a group", "window", "explode", "subquery", "applyInPandas", "mapInPandas", "mapInArrow",
-    "table function",
+    "table function", "settled table function",
 ]
 
 

@@ -365,6 +365,21 @@ def test_the_row_of_each_key_that_was_kept(dbg: Any, spark: Any) -> None:
         dbg.lineage(rows.dropDuplicates(["k"]).where("z > 0")).goBackAll().count()
 
 
+def test_the_rows_that_a_count_in_no_order_chose(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(i, i % 3) for i in range(12)], "id int, k int").repartition(3)
+    in_no_order = Window.partitionBy("k").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    frame = rows.withColumn("n", F.count("*").over(in_no_order)).where("n = 1").select("id", "k")
+    with pytest.raises(NondeterminismError, match=r"decides by n.*inject"):
+        dbg.lineage(frame).goBackAll().count()
+    with dbg.capture(strategy="inject"):
+        result = frame.collect()
+    assert sorted(row.k for row in result) == [0, 1, 2]
+    for row in result:
+        trace = dbg.lineage(frame).where(row)
+        assert trace.collect() == [row]
+        assert sorted(r.id for r in trace.goBackAll()["createDataFrame"].collect()) == list(range(row.k, 12, 3))
+
+
 def test_all_rows_are_compared_with_those_of_the_run(dbg: Any, spark: Any) -> None:
     frame = spark.range(50).withColumn("r", F.udf(lambda x: random.random(), "double")("id")).where("r > 0.5")
     with dbg.capture():

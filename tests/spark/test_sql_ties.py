@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,6 +128,17 @@ def test_the_rows_of_a_run_are_those_that_its_limit_kept(sql: str, dbg: DebugSes
         assert back.count() == rows.count(row)
         assert len(back.goBackAll()["twice"].rids()) >= rows.count(row)
         assert Counter(dbg.lineage(run).where(row.asDict()).collect()) == Counter({row: rows.count(row)})
+
+
+@pytest.mark.parametrize("limit", ["order by k limit 1", "limit 1"])
+def test_rows_that_look_the_same_to_a_run_and_are_not_are_refused(limit: str, dbg: DebugSession, spark: Any, tmp_path: Path) -> None:
+    spark.range(1).selectExpr("1 k", "timestamp '2024-01-01 00:00:00' at").write.parquet(str(tmp_path / "a"))
+    spark.range(1000).coalesce(1).selectExpr("1 k", "timestamp '2025-01-01 00:00:00' at").write.parquet(str(tmp_path / "b"))
+    spark.read.parquet(str(tmp_path / "a"), str(tmp_path / "b")).createOrReplaceTempView("dated")
+    with dbg.capture() as run:
+        [row] = spark.sql(f"select k, at from dated {limit}").collect()
+    with pytest.raises(NondeterminismError, match="cuts"):
+        dbg.lineage(run).where(row).goBackAll().count()
 
 
 @pytest.mark.parametrize("strategy", ["lazy", "defer"])

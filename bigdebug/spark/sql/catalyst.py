@@ -73,10 +73,22 @@ class Catalyst:
         """Whether a current time, date or user is somewhere in an expression."""
         return bool(expression.containsPattern(self._current))
 
-    def runs_code(self, plan: Node) -> bool:
-        """Whether a function of the user is somewhere in a plan."""
+    def runs_code(self, tree: Node | Expr) -> bool:
+        """Whether a function of the user is somewhere in a plan, or in an expression."""
         patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-        return bool(plan.containsPattern(patterns.PYTHON_UDF()) or plan.containsPattern(patterns.SCALA_UDF()))
+        if tree.containsPattern(patterns.PYTHON_UDF()) or tree.containsPattern(patterns.SCALA_UDF()):
+            return True
+        return bool(tree.containsPattern(patterns.GENERATOR())) and self._calls_table_function(tree)
+
+    def _calls_table_function(self, tree: Node | Expr) -> bool:
+        """Spark has no pattern of its own for those of the user."""
+        if self.is_a(tree, "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"):
+            within = [*self.items(tree.expressions()), *self.children(tree)]
+        elif self.is_a(tree, "org.apache.spark.sql.catalyst.expressions.PythonUDTF"):
+            return True
+        else:
+            within = [tree.plan()] if self.is_subquery(tree) else self.children(tree)
+        return any(map(self.runs_code, within))
 
     def asks_plan(self, expression: Expr) -> bool:
         """Whether a subquery is somewhere in an expression."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.executions import phase
 from bigdebug.spark.sql.rewriting import with_expressions, with_inputs
 
 _LITERAL = "org.apache.spark.sql.catalyst.expressions.Literal"
@@ -43,8 +44,9 @@ def at_its_time(catalyst: Catalyst, frame: Any) -> Node | None:
     """
     plan, execution = Catalyst.plan(frame), frame._jdf.queryExecution()
     executed = execution.optimizedPlan()
-    phase = execution.tracker().phases().apply("optimization")
-    begin, end = phase.startTimeMs() * 1000, (phase.endTimeMs() + 1) * 1000
+    if (optimizing := phase(frame, "optimization")) is None:
+        return None
+    begin, end = optimizing.startTimeMs() * 1000, (optimizing.endTimeMs() + 1) * 1000
     written = list(_times(catalyst, executed))
     tried: dict[int, Node] = {}
 

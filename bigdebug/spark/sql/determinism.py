@@ -85,12 +85,12 @@ def drawing(catalyst: Catalyst, root: PlanOperator, limits: bool) -> list[PlanOp
 
 
 def arriving(catalyst: Catalyst, root: PlanOperator) -> list[PlanOperator]:
-    """The aggregates that depend on the order in which rows arrive, if anything hangs on it: the row that dropDuplicates() keeps."""
+    """What depends on the order in which rows arrive, if anything hangs on it: the row that dropDuplicates() keeps."""
     try:
         check_expressions(catalyst, root)
         return []
     except NondeterminismError:
-        return [operator for operator in root if operator.name == "Aggregate" and by_arrival(catalyst, operator)]
+        return [operator for operator in root if by_arrival(catalyst, operator)]
 
 
 def _strange(catalyst: Catalyst, operator: PlanOperator) -> Iterator[Expr]:

@@ -22,15 +22,21 @@ _UNKNOWN = 1 << 60
 """What Spark takes the size of a source for that does not tell is not less."""
 
 
-def planned_at(frame: Any, before: float) -> int | None:
-    """When Spark planned the execution that a DataFrame keeps, in milliseconds; None if it had not ``before`` a time in seconds."""
+def phase(frame: Any, name: str) -> Any | None:
+    """When Spark did a phase of planning the execution that a DataFrame keeps; None if it is only coming to its phases just now."""
     try:
-        planning = frame._jdf.queryExecution().tracker().phases().get("planning")
+        found = frame._jdf.queryExecution().tracker().phases().get(name)
     except Py4JJavaError as trouble:
         if trouble.java_exception.getClass().getName() != _CHANGING:
             raise
-        return None  # Spark notes its phases in a map without a lock, planning as the last: it is only coming to that
-    planned = int(planning.get().endTimeMs()) if planning.isDefined() else None
+        return None  # Spark notes its phases, planning as the last, in a map without a lock
+    return found.get() if found.isDefined() else None
+
+
+def planned_at(frame: Any, before: float) -> int | None:
+    """When Spark planned the execution that a DataFrame keeps, in milliseconds; None if it had not ``before`` a time in seconds."""
+    planning = phase(frame, "planning")
+    planned = None if planning is None else int(planning.endTimeMs())
     return planned if planned is not None and planned < before * 1000 else None
 
 

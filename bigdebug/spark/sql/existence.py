@@ -1,4 +1,5 @@
-"""Existence: EXISTS asks whether there is a row, and neither their order nor how many of them are taken makes a difference to that."""
+"""Existence: EXISTS asks whether there is a row, and neither their order nor how many are taken makes a difference to that, unless some
+are skipped, or none taken."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyspark.sql import Column, functions
+from pyspark.sql import Column, Window, functions
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.kinds import has_floating
@@ -24,6 +24,16 @@ def fingerprint(catalyst: Catalyst, plan: Node, values: Sequence[Expr], bits: bo
     parts = [part for value in values for part in _told(catalyst, value, bits)]
     hashes = [functions.xxhash64(functions.lit(seed), *parts) for seed in (0, 1)]
     return catalyst.items(catalyst.plan(catalyst.frame(plan).select(*hashes)).expressions())
+
+
+def numbered(catalyst: Catalyst, plan: Node, told: Sequence[Expr]) -> tuple[Node, Expr]:
+    """A plan with a column that numbers rows which are equal in all that is ``told`` of them."""
+    mark = catalyst.alias(catalyst.struct(told), "__bigdebug_told")
+    plan = catalyst.extended(plan, [mark])
+    equal = catalyst.column(mark.toAttribute())
+    number = functions.row_number().over(Window.partitionBy(equal).orderBy(equal)).alias("__bigdebug_number")
+    plan = catalyst.plan(catalyst.frame(plan).select(*map(catalyst.column, catalyst.items(plan.output())), number))
+    return plan, catalyst.items(plan.output())[-1]
 
 
 def is_written(value: Expr) -> bool:

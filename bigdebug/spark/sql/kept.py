@@ -24,7 +24,7 @@ from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_s
 from bigdebug.spark.sql.reading import Kept, PlanOperator
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 
-KEEPABLE = {"Project", "Filter", "Sample", "Limit", "Aggregate", "Generate"}
+KEEPABLE = {"Project", "Filter", "Sample", "Limit", "Aggregate", "Window", "Generate"}
 """Operators whose rows can be kept: what they draw decides nothing about the rows that each of theirs was made of."""
 
 _STILL = {"Project", "Filter", "Sample", "Generate", "Union", "Expand", "Limit"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED
@@ -16,14 +17,38 @@ BOUNDARIES = {"Aggregate", "Limit", "Window", DOMAIN, *OPAQUE}
 """Operators whose records are named by themselves: what they do depends on how many rows they get, or hides which."""
 
 
-def levels_of(root: PlanOperator, sources: Iterable[int], others: Iterable[int] = ()) -> frozenset[int]:
-    """Sources, boundaries, the result, the results of subqueries, and others."""
-    found = {root.id, *sources, *others}
+_COUNTING = {"Limit", "Window"}
+"""Boundaries that give rows as they take them, each for itself, and name them by those that they take."""
+
+_MULTIPLYING = {"Generate", "Expand", *OPAQUE}
+"""Operators that make several rows of the same records."""
+
+
+class Levels(NamedTuple):
+    """The operators at which records are named; at the ``numbered`` ones equal records that were made of the same have a number besides."""
+
+    every: frozenset[int]
+    numbered: frozenset[int]
+
+
+def levels_of(root: PlanOperator, sources: Iterable[int], others: Iterable[int] = ()) -> Levels:
+    """Sources, boundaries, the result, the results of subqueries, what makes many rows of one below a boundary that counts, and others."""
+    found = {root.id, *sources}
     for operator in root:
         found.update(s.id for s in operator.subqueries)
         if operator.name in BOUNDARIES or operator.kept is not None:
             found.add(operator.id)
-    return frozenset(found)
+    numbered = frozenset(n for o in root if o.name in _COUNTING for n in _many_of_one(o.inputs, found))
+    return Levels(numbered.union(found, others), numbered)
+
+
+def _many_of_one(operators: Iterable[PlanOperator], levels: Collection[int]) -> Iterator[int]:
+    """The topmost operators of a segment that give several rows made of the same."""
+    for operator in operators:
+        if operator.name in _MULTIPLYING or (operator.name == "Union" and _ends(operator, levels)[1] > 1):
+            yield operator.id
+        elif operator.id not in levels:
+            yield from _many_of_one(operator.inputs, levels)
 
 
 def level_above(root: PlanOperator, operator: int, levels: Collection[int]) -> int | None:
@@ -39,10 +64,8 @@ def level_above(root: PlanOperator, operator: int, levels: Collection[int]) -> i
 
 def is_crowded(operator: PlanOperator, levels: Collection[int]) -> bool:
     """Whether several records of a level that is no source are made of the same: their names say besides what is in them."""
-    if operator.name in OPAQUE:
-        return True
     if operator.name in BOUNDARIES:
-        return False
+        return operator.name in OPAQUE
     named, constant = _ends(operator, levels)
     return not named or constant > 1 or _multiplies(operator, levels)
 
@@ -54,7 +77,7 @@ def _ends(operator: PlanOperator, levels: Collection[int]) -> tuple[int, int]:
 
 
 def _multiplies(operator: PlanOperator, levels: Collection[int]) -> bool:
-    """Whether an operator, or one below it up to the next levels, makes several rows of one."""
-    return operator.name in ("Generate", "Expand") or any(
-        _multiplies(child, levels) for child in operator.inputs if child.id not in levels
-    )
+    """Whether an operator, or one below it up to and with the next levels, makes several rows of the same."""
+    if operator.name in _MULTIPLYING:
+        return True
+    return any(_multiplies(child, levels) for child in operator.inputs if child.id not in levels or child.name in _MULTIPLYING)

@@ -13,25 +13,26 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.extended import Association, Extended, Name, parts_of_name
-from bigdebug.spark.sql.fingerprints import fingerprint, is_written
+from bigdebug.spark.sql.fingerprints import fingerprint, is_written, numbered
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes
 from bigdebug.spark.sql.leaves import Leaf
-from bigdebug.spark.sql.levels import OPAQUE, is_crowded
+from bigdebug.spark.sql.levels import OPAQUE, Levels, is_crowded
 from bigdebug.spark.sql.partitions import PARTITIONED, with_partition
 from bigdebug.spark.sql.procedures import PROCEDURES, Below, matched
 from bigdebug.spark.sql.reading import PlanOperator
 
 
 class Naming:
-    """The names in one query, at ``levels``. ``unsettled`` gives the ids of columns that another job may give otherwise."""
+    """The names in one query, at its levels. ``unsettled`` gives the ids of columns that another job may give otherwise."""
 
     def __init__(
-        self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Collection[int],
+        self, catalyst: Catalyst, leaves: Mapping[int, Leaf], levels: Levels,
         unsettled: Callable[[], Collection[int]] = frozenset,
     ) -> None:
         self._catalyst = catalyst
         self._leaves = leaves
-        self._levels = levels
+        self._known = levels
+        self._levels = levels.every
         self._unsettled = unsettled
         self._given: Mapping[int, Extended] = {}
         self._matched: int | None = None
@@ -45,7 +46,7 @@ class Naming:
         return self._other(self._given, join)
 
     def _other(self, given: Mapping[int, Extended], join: int | None) -> Naming:
-        other = Naming(self._catalyst, self._leaves, self._levels, self._unsettled)
+        other = Naming(self._catalyst, self._leaves, self._known, self._unsettled)
         other._given, other._matched = given, join
         return other
 
@@ -63,26 +64,31 @@ class Naming:
             return self._leaves[operator.id].named(c)
         if operator.name in OPAQUE:
             plan, together = exposed_groups(c, operator) if operator.name not in PARTITIONED else with_partition(c, operator.node)
-            name = self._told_apart(operator, plan, together)
+            plan, name = self._told_apart(operator, plan, together)
             return c.project([*c.items(operator.node.output()), name], plan), name.toAttribute()
         if operator.name in ("Aggregate", DOMAIN):
             name = c.alias(c.struct(group_of(c, operator)), f"__bigdebug_{operator.id}")
             return c.changed(operator.node, {1: operator.node.aggregateExpressions().appended(name)}), name.toAttribute()
         whole = operator.name == "Limit" and not limited
         extended = self.extend(operator.inputs[0], witnesses=False) if whole else self._within(operator, witnesses=False)
-        made_of = [n.column for n in extended.names]
+        plan, made_of = extended.plan, [n.column for n in extended.names]
         if self.crowded(operator):
-            name = self._told_apart(operator, extended.plan, made_of)
+            plan, name = self._told_apart(operator, plan, made_of)
         else:
             name = c.alias(c.struct(parts_of_name(c, made_of)), f"__bigdebug_{operator.id}")
-        return c.extended(extended.plan, [name]), name.toAttribute()
+        return c.extended(plan, [name]), name.toAttribute()
 
     def crowded(self, operator: PlanOperator) -> bool:
         """Whether several records of a level are made of the same; rows that are equal besides have one name."""
         return operator.id not in self._leaves and is_crowded(operator, self._levels)
 
-    def _told_apart(self, operator: PlanOperator, plan: Node, made_of: Sequence[Expr]) -> Expr:
-        return self._catalyst.alias(self._catalyst.struct([*made_of, *self.content(operator, plan)]), f"__bigdebug_{operator.id}")
+    def _told_apart(self, operator: PlanOperator, plan: Node, made_of: Sequence[Expr]) -> tuple[Node, Expr]:
+        """Names of rows of which several were made of the same, and the plan of an operator with all that they are made of."""
+        c, told = self._catalyst, [*made_of, *self.content(operator, plan)]
+        if operator.id in self._known.numbered:
+            plan, number = numbered(c, plan, told)
+            told.append(number)
+        return plan, c.alias(c.struct(told), f"__bigdebug_{operator.id}")
 
     def content(self, operator: PlanOperator, plan: Node) -> list[Expr]:
         """What tells rows of an operator apart that were made of the same; ``plan`` has its columns."""
@@ -127,8 +133,9 @@ class Naming:
         told = [known[level] for level in parts]
         if not self.crowded(operator):
             return Association(extended.plan, tuple(parts_of_name(self._catalyst, told)), extended.names)
-        # Of what was drawn, only the kept rows say what is in them.
-        content = () if operator.draws else self.content(operator, extended.plan)
+        # Of what was drawn, only the kept rows say what is in them, and of equal rows no witness says which it made.
+        made_together = operator.draws or (operator.id in self._known.numbered and told)
+        content = () if made_together else self.content(operator, extended.plan)
         return Association(extended.plan, tuple(told), extended.names, tuple(content))
 
     def _grouped(self, operator: PlanOperator) -> Association:

@@ -38,12 +38,10 @@ class Peers(Protocol):
 
 def peers_of(catalyst: Catalyst, naming: Naming, operator: PlanOperator) -> Peers | None:
     """Those at an operator; None if a row of it depends on no others."""
-    if operator.draws:
-        return None
     if operator.name == "Window":
         rows = naming.extend(operator.inputs[0], witnesses=False)
         return WindowPeers(catalyst, operator, rows, naming.identity(operator.inputs[0], rows.plan))
-    if operator.name == "Limit" and (limit := Limit(catalyst, naming, operator)).cut.skip:
+    if operator.name == "Limit" and not operator.draws and (limit := Limit(catalyst, naming, operator)).cut.skip:
         return limit
     return None
 

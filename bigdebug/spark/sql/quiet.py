@@ -12,8 +12,8 @@ from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
-_CALLS = ("PythonFuncExpression", "PythonUDTF")
-"""Expressions that run Python; their second argument is the function."""
+_CALL = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
+"""What runs Python, table functions included; the second argument is the function."""
 
 
 def quiet(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
@@ -47,7 +47,7 @@ def _whole(catalyst: Catalyst, plan: Node) -> Node:
 def _silenced(catalyst: Catalyst, call: Expr) -> Expr:
     if catalyst.is_subquery(call):
         return call.withNewPlan(_whole(catalyst, call.plan()))
-    if not any(catalyst.is_a(call, f"org.apache.spark.sql.catalyst.expressions.{name}") for name in _CALLS):
+    if not catalyst.is_a(call, _CALL):
         return call
     given = call.func()
     if given.accumulator() is None:

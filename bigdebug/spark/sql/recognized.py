@@ -1,7 +1,7 @@
 """Recognized rows: those of a captured result that a condition holds for, found again in the query by their values.
 
 The rows that an action gave are the user's; a run keeps references to them. So a condition need not be computed again, a limit
-need not be either, and what the query gives now is compared with what it gave then: if it differs, nothing is answered.
+only where it left out what looks the same, and what the query gives now is compared with what it gave then: if it differs, nothing is answered.
 """
 
 from __future__ import annotations
@@ -174,7 +174,8 @@ def _found(
         if known is not None:
             meant[i] = known
     found = Counter(meant.values())
-    if steps.broader(run.subject) and any(found[value] > kept[value] for value in wanted):  # of equal rows, some were left out
+    if steps.broader(run.subject) and any(found[value] > kept[value] for value in wanted):  # a limit left some of them out
+        run.questions.settle()
         kept_names = steps.names(*steps.rows(run.subject, called.take(pa.array(list(meant), pa.int64()))))
         meant = {i: meant[i] for i in places(called, kept_names).tolist() if i in meant}
         found = Counter(meant.values())

@@ -39,9 +39,10 @@ class Records:
         self.catalyst = catalyst
         self.sources = frozenset(leaves)
         self._operators = {operator.id: operator for operator in root}
-        self.levels = levels_of(root, leaves, others)
+        known = levels_of(root, leaves, others)
+        self.levels = known.every
         self.subqueries = frozenset(s.id for operator in root for s in operator.subqueries)
-        self.naming = Naming(catalyst, leaves, self.levels, unsettled)
+        self.naming = Naming(catalyst, leaves, known, unsettled)
         self._associations: dict[int, Association] = {}
         self.indexes: dict[int, Indexed] = {}
         self.root = root

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
@@ -72,7 +73,10 @@ def _borders(catalyst: Catalyst, columns: Sequence[Expr], deciding: Deciding, ro
             inner = catalyst.children(condition)
             if not asked <= numbers or condition.nodeName() not in _CUTS or inner[0].nodeName() != "AttributeReference" or not inner[1].foldable():
                 return None
-            at = inner[1].eval(None)
+            try:
+                at = inner[1].eval(None)
+            except Py4JJavaError:  # it overflows, where the run had no row to ask it of
+                return None
             if not isinstance(at, int):
                 return None
             borders.update(at + offset for offset in _CUTS[condition.nodeName()])
