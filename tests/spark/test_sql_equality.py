@@ -15,6 +15,7 @@ from pyspark.sql import Row, Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError, UnknownColumnError, UnknownRecordError, UntraceableError
+from tests.spark.oracle import check, check_whole, restored
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,31 @@ def test_ties_of_a_limit(dbg: Any, zeros: Any, names: Any) -> None:
     for inner in (zeros.where("id < 3").orderBy("x").limit(1), names.orderBy(F.desc("s")).where("id < 4").limit(1)):
         with pytest.raises(NondeterminismError, match="does not tell apart"):
             dbg.lineage(inner.groupBy().count()).goBackAll().count()
+
+
+@pytest.mark.parametrize("sql", [
+    "select m from (select max(s) m from names where id < 4) where m collate utf8_binary = 'Ann'",
+    "select count(*) n from names group by s having s collate utf8_binary = 'ann'",
+    "select count(*) n from (select distinct s from names) where ascii(s) = 65",
+    "select count(*) n from (select id % 2 k, concat(min(s), '!') m from names group by id % 2) group by m collate utf8_binary",
+])
+def test_which_of_equal_values_stands_for_them_is_nothing_to_decide_by(sql: str, dbg: Any, spark: Any, names: Any) -> None:
+    names.createOrReplaceTempView("names")
+    with pytest.raises(NondeterminismError, match="depends on the order in which rows arrived"):
+        dbg.lineage(spark.sql(sql)).goBackAll().count()
+
+
+@pytest.mark.parametrize("sql", [
+    "select count(*) n from names group by s having s = 'ann' or s is null",
+    "select n from (select max(s) m, count(*) n from names group by id % 2) where m >= 'b'",
+    "select count(*) n, max(b.id) i from (select distinct s from names) a join names b on a.s = b.s group by a.s",
+    "select rank() over (order by s) r from (select distinct s from names)",
+    "select n, count(*) c from (select s, count(*) n from names group by s) group by n order by n limit 1",
+])
+def test_equal_values_decide_alike(sql: str, dbg: Any, spark: Any, names: Any) -> None:
+    restored({"names": names})
+    check(dbg, sql, {"names": names}, spark.sql(sql).collect())
+    check_whole(dbg, sql, {"names": names})
 
 
 def test_a_nested_collation_is_refused(dbg: Any, names: Any) -> None:

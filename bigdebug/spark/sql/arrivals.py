@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.frames import ends_at_rows
-from bigdebug.spark.sql.kinds import equal_by_bits, has_floating
+from bigdebug.spark.sql.kinds import equal_by_bits, has_floating, is_collated
 from bigdebug.spark.sql.reading import PlanOperator
 
 _FIRST = re.compile(r"\b(first|last|any_value|(first|last|nth)_value)\(")
@@ -27,16 +27,28 @@ _COLLECTING = {"CollectList", "CollectSet"}
 _ORDERLESS = {"Size", "ArrayContains", "ArrayMin", "ArrayMax", "SortArray", "Explode", "Inline"}
 """Expressions that give the same, or the same rows, in whatever order the elements of their first argument are."""
 
+_COMPARING = {
+    "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "In", "InSet", "IsNull", "IsNotNull", "SortOrder",
+    "Rank", "DenseRank", "PercentRank",
+}
+"""Expressions that give the same of values that are equal."""
+
+_CHOOSING = {"Min", "Max"}
+"""Functions that give one of several equal values. (Which zero, 0.0 or -0.0, they give of both is not told.)"""
+
 _MADE = {"Aggregate": "aggregateExpressions", "Project": "projectList", "Window": "windowExpressions"}
 """Where operators have the expressions of their new columns."""
 
 
 @dataclass
 class Unsettled:
-    """Columns, by id, that another execution may give otherwise; of those in ``orders`` only the order of the elements."""
+    """Columns, by id, that another execution may give otherwise; of those in ``orders`` only the order of the elements, and of those
+    in ``alike`` only which of several values that are equal: 'a' or 'A', where a collation says so.
+    """
 
     columns: set[int] = field(default_factory=set)
     orders: set[int] = field(default_factory=set)
+    alike: set[int] = field(default_factory=set)
 
     def taken(self, catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> Iterator[Expr]:
         """The columns of these that the value of an expression of an operator hangs on; those of its subqueries if it asks one."""
@@ -45,14 +57,20 @@ class Unsettled:
             yield from (a for a in outputs if a.exprId().id() in self.columns)
         yield from self._within(catalyst, expression)
 
+    def deciding(self, catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> Iterator[Expr]:
+        """As ``taken``, of what only decides by a value, as grouping does: values that are equal decide the same."""
+        return iter(()) if _is_one_of(expression, self.alike) else self.taken(catalyst, operator, expression)
+
     def _within(self, catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
         found = [a for a in catalyst.items(expression.references().toSeq()) if a.exprId().id() in self.columns]
-        if not found or self.orders.isdisjoint(a.exprId().id() for a in found):
+        if not found or (self.orders | self.alike).isdisjoint(a.exprId().id() for a in found):
             yield from found
             return
         inner = catalyst.children(expression)
-        if expression.nodeName() in _ORDERLESS and inner[0].nodeName() == "AttributeReference" and inner[0].exprId().id() in self.orders:
+        if expression.nodeName() in _ORDERLESS and _is_one_of(inner[0], self.orders):
             inner = inner[1:]
+        elif expression.nodeName() in _COMPARING:
+            inner = [part for part in inner if not _is_one_of(part, self.alike)]
         elif not inner:
             yield from found
         for part in inner:
@@ -68,10 +86,11 @@ class Unsettled:
 
         node = operator.node
         if operator.name in _MADE:
-            columns = made(catalyst, operator)
-            found = [c for c in columns if depends(c) or (arrival and _shows(catalyst, operator, c))]
-            orders = [c for c in found if self._reorders(catalyst, c, depends)]
-            self.orders.update(column.exprId().id() for column in orders)
+            showing = set(_showing(catalyst, operator)) if arrival else set()
+            columns = list(enumerate(made(catalyst, operator)))
+            found = [c for i, c in columns if i in showing or depends(c)]
+            self.orders.update(c.exprId().id() for c in found if self._reorders(catalyst, c, depends))
+            self.alike.update(c.exprId().id() for c in found if self._stays_equal(catalyst, operator, c, depends))
         elif operator.name in ("Union", "Expand"):  # columns by their places
             rows = [child.node.output() for child in operator.inputs] if operator.name == "Union" else catalyst.items(node.projections())
             found = [
@@ -91,6 +110,35 @@ class Unsettled:
             return value.exprId().id() in self.orders
         return _collects(value) and not depends(value)
 
+    def _stays_equal(self, catalyst: Catalyst, operator: PlanOperator, column: Expr, depends: Callable[[Expr], bool]) -> bool:
+        """Whether a column holds one of several equal values: a key of groups, the least or the greatest of them, or another such column."""
+        value = column.child() if column.nodeName() == "Alias" else column
+        if _is_one_of(value, self.alike):
+            return True
+        if _chooses(value):
+            taken = catalyst.children(value.aggregateFunction())[0]
+            return _is_one_of(taken, self.alike) or not depends(taken)
+        return not depends(value) and any(value.semanticEquals(key) for key in _keys(catalyst, operator))
+
+
+def _is_one_of(expression: Expr, columns: set[int]) -> bool:
+    return expression.nodeName() == "AttributeReference" and expression.exprId().id() in columns
+
+
+def _chooses(expression: Expr) -> bool:
+    """Whether an aggregate gives one of several values that are equal and not the same."""
+    return (
+        expression.nodeName() == "AggregateExpression" and expression.aggregateFunction().nodeName() in _CHOOSING
+        and is_collated(expression.dataType().sql())
+    )
+
+
+def _keys(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
+    """The keys of an aggregate's groups of which a group may have several that are equal and not the same."""
+    if operator.name != "Aggregate":
+        return []
+    return [key for key in catalyst.items(operator.node.groupingExpressions()) if is_collated(key.dataType().sql())]
+
 
 def made(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
     """The expressions of the columns that an aggregate, a window or a projection makes, or leaves as they are."""
@@ -99,11 +147,35 @@ def made(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
 
 def by_arrival(catalyst: Catalyst, operator: PlanOperator) -> bool:
     """Whether an aggregate, or a window, shows the order in which rows arrive; ties of a window's order, ``peers.py`` looks for."""
-    return operator.name in ("Aggregate", "Window") and any(_shows(catalyst, operator, column) for column in made(catalyst, operator))
+    return operator.name in ("Aggregate", "Window") and next(_showing(catalyst, operator), None) is not None
+
+
+def _showing(catalyst: Catalyst, operator: PlanOperator) -> Iterator[int]:
+    """Which columns of such an operator show it, by their places."""
+    columns = made(catalyst, operator)
+    picking = _collates(operator)
+    keys = _keys(catalyst, operator) if picking else []
+    for i, column in enumerate(columns):
+        if _shows(catalyst, operator, column) or (picking and _picks(catalyst, keys, column)):
+            yield i
+
+
+def _collates(operator: PlanOperator) -> bool:
+    """Whether collations may be asked what is equal: so it is written."""
+    node = operator.node
+    return any(is_collated(written.upper()) for written in (node.child().schema().sql(), node.simpleString(10_000)))
+
+
+def _picks(catalyst: Catalyst, keys: Sequence[Expr], expression: Expr) -> bool:
+    """Whether an expression takes one of several values that are equal and not the same, as the least of them or as a group's key."""
+    if _chooses(expression) or any(expression.semanticEquals(key) for key in keys):
+        return True
+    # What a function aggregates are the values of the rows themselves.
+    return expression.nodeName() != "AggregateExpression" and any(_picks(catalyst, keys, part) for part in catalyst.children(expression))
 
 
 def _shows(catalyst: Catalyst, operator: PlanOperator, expression: Expr) -> bool:
-    """Whether the value of an expression of such an operator shows it."""
+    """Whether the value of an expression of such an operator shows it by a function of order."""
     ordered = operator.name == "Window" and not operator.node.orderSpec().isEmpty()
     if expression.nodeName() == "Alias":
         return _shows(catalyst, operator, expression.child())
@@ -139,7 +211,10 @@ def _orders(catalyst: Catalyst, expression: Expr) -> bool:
 
 
 def _collects(expression: Expr) -> bool:
-    return expression.nodeName() == "AggregateExpression" and expression.aggregateFunction().nodeName() in _COLLECTING
+    return (
+        expression.nodeName() == "AggregateExpression" and expression.aggregateFunction().nodeName() in _COLLECTING
+        and not is_collated(expression.dataType().sql())
+    )
 
 
 def inexact(catalyst: Catalyst, operators: Iterable[PlanOperator]) -> frozenset[int]:

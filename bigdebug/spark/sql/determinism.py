@@ -132,7 +132,7 @@ def check_decisions(
     The operator decides by them, or where() does if its rows are ``asked`` for.
     """
     for expression in expressions if unsettled.columns else ():
-        for attribute in unsettled.taken(catalyst, operator, expression):
+        for attribute in unsettled.deciding(catalyst, operator, expression):
             raise NondeterminismError(
                 f"{'where() on ' if asked else ''}{operator} decides by {attribute.name()}, which depends on the order in which rows arrived",
                 remedy=_CHOOSE if asked else _SETTLE,

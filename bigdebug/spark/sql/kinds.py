@@ -53,6 +53,11 @@ def has_floating(kind: str) -> bool:
     return any(part in kind for part in _FLOATING)
 
 
+def is_collated(kind: str) -> bool:
+    """Whether values are, or hold, text of which a collation says what is equal."""
+    return "COLLATE" in kind
+
+
 def equal_by_bits(kind: str) -> bool:
     """Whether equal values have equal bits."""
     return _head(kind) in _BITS

@@ -6,6 +6,7 @@ procedures are then few: those of joins and aggregates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bigdebug.errors import UntraceableError
@@ -15,16 +16,16 @@ from bigdebug.spark.sql.existence import asking_for_any
 from bigdebug.spark.sql.membership import simplified
 from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
-_RULES = (
-    "PullOutGroupingExpressions",
+_PULLING_UP = ("PullOutGroupingExpressions", "OptimizeOneRowRelationSubquery", "PullupCorrelatedPredicates")
+"""Rules that come first, from the outermost subquery in: nothing can be pulled up through the outer join that becomes of an inner one."""
+
+_JOINING = (
     "RewriteExceptAll",
     "RewriteIntersectAll",
     "ReplaceIntersectWithSemiJoin",
     "ReplaceExceptWithAntiJoin",
     "ReplaceDistinctWithAggregate",
     "ReplaceDeduplicateWithAggregate",
-    "OptimizeOneRowRelationSubquery",
-    "PullupCorrelatedPredicates",
     "RewritePredicateSubquery",
     "RewriteCorrelatedScalarSubquery",
     "RewriteLateralSubquery",
@@ -56,7 +57,7 @@ class _Normal:
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
         self.domains: set[int] = set()
-        self._rules = {name: catalyst.rule(name) for name in _RULES}
+        self._rules = {name: catalyst.rule(name) for name in (*_PULLING_UP, *_JOINING)}
 
     def form(self, plan: Node) -> Node:
         if plan.subqueriesAll().isEmpty():
@@ -66,17 +67,20 @@ class _Normal:
     def _joined(self, plan: Node) -> Node:
         for _ in range(_ROUNDS):
             before = plan
-            plan = simplified(self._catalyst, self._inner(plan))
-            for name, rule in self._rules.items():
-                plan = rule.apply(plan)
-                if name == "PullupCorrelatedPredicates":
-                    self.domains |= domains_of(self._catalyst, plan)
-                    plan = self._conditioned(plan) if self._catalyst.exists_has_condition else plan
+            plan = self._applied(_PULLING_UP, simplified(self._catalyst, plan))
+            self.domains |= domains_of(self._catalyst, plan)
+            plan = self._conditioned(plan) if self._catalyst.exists_has_condition else plan
+            plan = self._applied(_JOINING, self._inner(plan))
             if plan.fastEquals(before):
                 return plan
         raise UntraceableError(
             "Subqueries are nested too deeply to be traced", remedy="Write the inner ones as views of their own."
         )
+
+    def _applied(self, names: Sequence[str], plan: Node) -> Node:
+        for name in names:
+            plan = self._rules[name].apply(plan)
+        return plan
 
     def _computing(self, plan: Node) -> Node:
         """With windows that compute columns and no more: those that a condition outside is about, Spark adds, and their input has them."""
