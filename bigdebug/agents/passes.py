@@ -12,6 +12,8 @@ from bigdebug.agents.notes import smallest
 from bigdebug.agents.spool import Spool
 
 _LATER = -1
+NOBODY = -2
+"""The code of a record that goes into no group."""
 
 
 class Passes:
@@ -29,6 +31,7 @@ class Passes:
         self._before = 0
         self._known: dict[Any, int] = {}
         self._left = True
+        self._batch: tuple[int, Any] = (0, slice(None))
 
     def __iter__(self) -> Iterator[dict[Any, int]]:
         while self._left:
@@ -53,11 +56,18 @@ class Passes:
                 mine = np.arange(len(here))[mine][old]
                 records = [records[i] for i in old]
             noted: list[int] = []
+            self._batch = at - len(here), mine
             yield tag.branch, records, noted.append
-            here[mine] = np.array(noted, dtype=np.int64) + self._before
+            codes = np.array(noted, dtype=np.int64)
+            here[mine] = np.where(codes == NOBODY, NOBODY, codes + self._before)
             taken += size * len(records) // max(1, tag.count)
 
+    def position(self, number: int) -> int:
+        """Where the record stands among all that arrived that is the one at ``number`` of the batch given last."""
+        start, mine = self._batch
+        return start + (number if isinstance(mine, slice) else int(mine[number]))
+
     def codes(self) -> npt.NDArray[Any]:
-        """The group of each record; one more than there are, for records whose pass nobody asked for."""
+        """The group of each record; one more than there are, for records that went into none, or whose pass nobody asked for."""
         groups = self._before + len(self._known)
-        return smallest(np.where(self._codes == _LATER, groups, self._codes))
+        return smallest(np.where(self._codes < 0, groups, self._codes))

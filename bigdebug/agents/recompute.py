@@ -132,7 +132,7 @@ class Recompute:
         arriving = iter(incoming)
         for frame in self.stage.frames(split, arriving, notes, emitted, watch):
             digest = checksum(frame, digest)
-        _read_out(arriving)
+        read_out(arriving)
         if not self.quiet:
             yield from ((split, position, pickled) for position, pickled in tap.kept)
         levels = notes.counts(emitted.records)
@@ -212,11 +212,11 @@ class Pick:
                     yield (split, position, None if self.test else record) if self.placed else record
                 following = next(wanted, None)
                 if following is None:
-                    _read_out(records)
+                    read_out(records)
                     return
 
 
-def _read_out(records: Iterable[Any]) -> None:
+def read_out(records: Iterable[Any]) -> None:
     """Read what is left, if it is little: Spark ends a worker that leaves something unread, and a new one takes a second."""
     deque(islice(records, LITTLE), maxlen=0)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from py4j.java_gateway import JavaClass, JavaPackage
+from py4j.java_gateway import JavaClass, JavaMember, JavaPackage
+from py4j.protocol import CALL_COMMAND_NAME, END_COMMAND_PART, Py4JJavaError, get_return_value
 
 
 class Classes:
@@ -33,3 +34,20 @@ class Classes:
 def classes(jvm: Any) -> Classes:
     """All that a JVM knows by name."""
     return Classes(jvm)
+
+
+def raised_by(member: JavaMember, *arguments: Any) -> Any:
+    """The exception, in the JVM, that a call of its raises; None if it raises none.
+
+    PySpark makes an exception of its own of each, which takes some thirty calls.
+    """
+    command, temporary = member._build_args(*arguments)
+    answer = member.gateway_client.send_command(f"{CALL_COMMAND_NAME}{member.command_header}{command}{END_COMMAND_PART}")
+    try:
+        get_return_value(answer, member.gateway_client, member.target_id, member.name)
+    except Py4JJavaError as problem:
+        return problem.java_exception
+    finally:
+        for argument in temporary:
+            argument._detach()
+    return None

@@ -117,6 +117,12 @@ class Lineage:
         known = counts.records(self, hop.operator)
         return {p: first(at, known.get(p, 0)) for p, at in structure.ahead(self, reached, hop, places).items()}
 
+    def sent(self, stage: Stage, partition: int, arrivals: Positions) -> dict[int, dict[int, Positions]]:
+        """The records, by operator, that some of what arrived in a partition of a stage was before its shuffle."""
+        here = {partition: (self._runs(stage, partition), arrivals)}
+        parents = enumerate(self.graph[stage.reads].parents)
+        return {parent: self._departures(stage.reads, branch).back(here) for branch, parent in parents}
+
     def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
         """The block of a partition; without ``tables`` a stub will do, for its counts."""
         found = self.store.block(self.runs, stage.id, partition)

@@ -12,6 +12,7 @@ from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.shown import counted
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.table import Table
@@ -34,7 +35,7 @@ class Run:
     graph: OperatorGraph
     statistics: Statistics = field(default_factory=Statistics)
     incomplete: tuple[str, ...] = ()
-    culprits: tuple[Any, ...] = ()
+    culprits: Culprits = field(default_factory=Culprits, compare=False)
     store: LineageStore | None = field(default=None, repr=False, compare=False)
     earlier: tuple[str, ...] = field(default=(), repr=False)
     sources: Mapping[int, SourceFacts] = field(default_factory=dict, repr=False)

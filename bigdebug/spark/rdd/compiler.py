@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from pyspark import RDD
 from pyspark.core.rdd import portable_hash
@@ -76,6 +76,17 @@ class Compiler:
         """A compiled stage with the functions that it ran, to run it once more."""
         with self.alone:
             return self._recipes[stage].again()
+
+    def rdd_id(self, stage: str) -> int | None:
+        """Spark's id of the RDD that runs a stage; None if Spark runs it as a part of another, or not any more."""
+        jrdd = getattr(self._recipes[stage].piped(), "_jrdd_val", None)
+        return None if jrdd is None else int(jrdd.id())
+
+    def plain_id(self, stage: str) -> int:
+        """Spark's id of the RDD that PySpark's own code reads where a stage begins."""
+        begins = self._recipes[stage].chain.begins
+        shuffled = None if self._recipes[stage].chain.read_back else begins.__dict__.get("_prev_jrdd")
+        return int((begins._plain_jrdd() if shuffled is None else shuffled).id())
 
     def reading(self, rdd: Captured) -> Recipe:
         """A new stage that reads a source and hands its records on; it is there while its recipe is."""
@@ -154,7 +165,9 @@ class Compiler:
             again = self.again(stage_id)
             return arranged.piped(again.base, replace(again.function, identify=nobody()), keeps)
 
-        return Built(arranged.piped(base.rdd, function, keeps), (*base.recipes, recipe), base.adopted, quietly)
+        piped = arranged.piped(base.rdd, function, keeps)
+        recipe.piped = ref(piped)
+        return Built(piped, (*base.recipes, recipe), base.adopted, quietly)
 
     def _beginning(self, chain: Chain) -> tuple[Built, readers.Reader, bool]:
         """What a chain reads, how, and whether a merge comes first."""

@@ -89,7 +89,8 @@ class LineageContext(SparkContext):
         if not isinstance(rdd, Captured):
             return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
         plain: Any = SparkContext.runJob
-        with self._bigdebug.acting("runJob", rdd):
+        partitions = partitions if partitions is None else list(partitions)
+        with self._bigdebug.acting("runJob", rdd), self._bigdebug.asking_for(partitions):
             return plain(self, rdd, partitionFunc, partitions, allowLocal)
 
 

@@ -19,7 +19,7 @@ from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.trace.given import whole, width
-from bigdebug.trace.places import Places
+from bigdebug.trace.places import Places, places_of, rids_of
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
 from bigdebug.trace.table import Table
@@ -103,6 +103,15 @@ class LineageRDD(Trace, RDD[Any]):
         return [
             SourceRecord(record, rid, origin) for (_, rid, record), origin in zip(self._located(num), origins, strict=True)
         ]
+
+    def source_ids(self) -> list[tuple[int, int]]:
+        """The operator and the rid of each traced record."""
+        return [(operator, rid) for operator, places in self.standing.items() for rid in rids_of(places).tolist()]
+
+    def source_record(self, operator: int, rid: int) -> SourceRecord:
+        """One of the records of a source."""
+        (found,) = LineageRDD(self.run, [operator], lambda: {operator: places_of([rid])}, self._recorder).source_records()
+        return found
 
     def toPandas(self) -> Any:
         """A pandas frame of rid, origin (at sources) and record, one column for each field of tuples and dicts."""

@@ -93,6 +93,8 @@ class Recipe:
     emission: Callable[[Mapping[int, Definition]], emit.Emission]
     stage: Stage = field(init=False)
     function: StageFunction = field(init=False)
+    piped: Callable[[], RDD[Any] | None] = field(init=False)
+    """The RDD that runs the stage, while it is there."""
     _again: Again | None = None
 
     def pieces(self, known: Mapping[int, Definition]) -> Pieces:

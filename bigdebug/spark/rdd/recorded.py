@@ -43,7 +43,7 @@ class Recorded:
         """The Java RDD: PySpark's own, or during a captured action the one with agents."""
         action = self._recorder.action
         if action is None:
-            return self._plain_jrdd()
+            return self._recorder.plain_jrdd(self)
         return self._recorder.compiled_for(action, self)
 
     @_jrdd.setter

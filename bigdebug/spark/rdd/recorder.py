@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import logging
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,13 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bigdebug.errors import NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
 from bigdebug.spark.callers import caller
-from bigdebug.spark.captures import Captures
+from bigdebug.spark.rdd.acting import Acting
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering
-from bigdebug.spark.rdd.runs import Action, Runs
 from bigdebug.spark.streams import Streams
 from bigdebug.store.directory import LineageStore
-from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -30,55 +24,24 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.questions import Questions
     from bigdebug.spark.rdd.recorded import Recorded as Captured
 
-log = logging.getLogger("bigdebug")
 
-_BESIDE = 4
-"""Actions whose files are looked at at the same time, each while its job runs."""
-
-RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
-
-
-class _ThreadState(threading.local):
-    depth = 0
-    action: Action | None = None
-    composing: Form | None = None
-
-
-class Recorder:
+class Recorder(Acting):
     """Definitions, actions and runs of one SparkContext. Thread-safe: what is in progress is kept by thread."""
 
     def __init__(self, sc: SparkContext, store: LineageStore) -> None:
-        self.sc = sc
+        super().__init__(sc, store)
         self.store = store
-        self.captures = Captures()
         self.skipping = False
         self.progress = True
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
-        self.runs = Runs(sc, store)
         self.streams = Streams(sc)
-        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
-        self._run_ids = itertools.count(1)
-        self._state = _ThreadState()
         self._questions: dict[str, Questions] = {}
         self.compiler = Compiler(self)
 
     # ---- definitions ------------------------------------------------------------------------------------------
-
-    @property
-    def defining(self) -> bool:
-        return self._state.depth > 0
-
-    @contextmanager
-    def plain(self) -> Iterator[None]:
-        """Within: PySpark's own code runs as if there were no bigdebug."""
-        self._state.depth += 1
-        try:
-            yield
-        finally:
-            self._state.depth -= 1
 
     @property
     def composing(self) -> Form | None:
@@ -128,27 +91,6 @@ class Recorder:
         captured: Captured = into_captured(rdd, self, Definition(operator, tuple(parents), lowering, again, fused))
         return captured
 
-    def compiled_for(self, action: Action, rdd: Captured) -> Any:
-        """The Java RDD with agents for ``rdd``, or PySpark's own if it cannot be compiled: then the run says so."""
-        with self.plain(), self.compiler.alone:
-            try:
-                jrdd = self.compiler.action_jrdd(rdd)
-                if rdd not in action.targets:
-                    action.targets.append(rdd)
-                for recipe, adopted in self.compiler.recipes(rdd):
-                    action.recipes[recipe.stage.id] = recipe
-                    if not adopted:
-                        action.runs.add(recipe.stage.id)
-                return jrdd
-            except Exception as trouble:  # the user's job comes first
-                _log(f"bigdebug runs {action.name} without capture", trouble)
-                action.trouble.append(f"{type(trouble).__name__}: {trouble}")
-                action.uncompiled.add(rdd)
-                return rdd._plain_jrdd()
-
-    def next_run_id(self) -> str:
-        return f"r{next(self._run_ids)}"
-
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"
 
@@ -169,77 +111,6 @@ class Recorder:
         self._questions.pop(run.id, None)
         run.lineage.derive = run.lineage.count = partial(_forgotten, run)
 
-    # ---- actions ----------------------------------------------------------------------------------------------
-
-    @property
-    def action(self) -> Action | None:
-        """The action that is being captured in this thread, if PySpark asks for something to run."""
-        return None if self.defining else self._state.action
-
-    @property
-    def current(self) -> Action | None:
-        """The action in progress in this thread, also while it is being compiled."""
-        return self._state.action
-
-    @contextmanager
-    def acting(self, name: str, subject: Captured) -> Iterator[None]:
-        """The user called action ``name``: if capture is on, all jobs within belong to one run."""
-        action = self.begin(name, subject)
-        status = "failed"
-        try:
-            yield
-            status = "succeeded"
-        finally:
-            if action is not None:
-                self.leave(action)
-                self.finish(action, status)
-
-    def begin(self, name: str, subject: Captured) -> Action | None:
-        """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
-        if self.defining or self._state.action is not None or self.sc._jsc is None:
-            return None
-        capture = self.captures.current()
-        if capture is None:
-            return None
-        # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
-        try:
-            facts = self.beside.submit(self._measure, subject, time.time_ns())
-        except RuntimeError as trouble:  # this process is ending, and begins nothing any more
-            log.info("bigdebug runs %s without capture: %s", name, trouble)
-            return None
-        action = Action(self.next_run_id(), name, subject, capture, facts)
-        self._state.action = action
-        self.sc.setLocalProperty(RUN_PROPERTY, action.run)
-        self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
-        return action
-
-    def leave(self, action: Action) -> None:
-        """This thread's jobs are nobody's again; those of ``action`` may still be running."""
-        self._state.action = None
-        for name in (RUN_PROPERTY, STRATEGY_PROPERTY):
-            self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
-
-    def finish(self, action: Action, status: str) -> None:
-        """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
-        try:
-            with self.plain():
-                self.runs.add(action, status)
-        except Exception as trouble:
-            _log(f"bigdebug could not record the run of {action.name}", trouble)
-
-    def _measure(self, subject: Captured, began: int) -> dict[int, SourceFacts]:
-        from bigdebug.spark.rdd.sources import measured
-
-        with self.plain():
-            return measured(subject, began)
-
 
 def _forgotten(run: Run, *_: Any) -> NoReturn:
     raise NotCapturedError("This run has been forgotten", value=run.name, remedy="Run the job again under capture.")
-
-
-def _log(what: str, trouble: Exception) -> None:
-    """One line; the rest is for those who ask for it."""
-    first = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
-    log.warning("%s: %s", what, first)
-    log.debug("%s", what, exc_info=trouble)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Collection, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,8 @@ from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
-from bigdebug.spark.rdd.recorder import RUN_PROPERTY, Recorder
+from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.spark.rdd.sent import working_for
 from bigdebug.spark.rdd.told import Told
 from bigdebug.store.blocks import Block, write_block
 from bigdebug.trace.agreement import same_lineage
@@ -127,7 +127,7 @@ class Rerun:
         name = stage.id + AGAIN
         function = replace(again.function, stage=name, lazy=False)
         drained = Drained(function, frozenset(partitions), self._told.limits(origin, partitions))
-        with self._as_run():
+        with working_for(running(self._recorder.sc), self._run.id):
             self.job("deriving lineage", self._base(again), drained, dict.fromkeys(partitions, ()))
         trouble = [report.error for report in self._recorder.runs.reports_of(self._run.id) if report.stage == name and report.error]
         store = self._run.lineage.store
@@ -224,16 +224,6 @@ class Rerun:
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, what, self._recorder.progress):
             return answers(sc, base, function, partitions)
-
-    @contextmanager
-    def _as_run(self) -> Any:
-        sc = running(self._recorder.sc)
-        before = sc.getLocalProperty(RUN_PROPERTY)
-        sc.setLocalProperty(RUN_PROPERTY, self._run.id)
-        try:
-            yield
-        finally:
-            sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
 
 
 def _alike(left: Block, right: Block) -> bool:

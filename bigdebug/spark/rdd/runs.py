@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +44,13 @@ class Action:
     runs: set[str] = field(default_factory=set)
     trouble: list[str] = field(default_factory=list)
     uncompiled: set[Captured] = field(default_factory=set)
+    partitions: Collection[int] | None = None
+    asked: dict[str, Collection[int]] = field(default_factory=dict)
+    """The partitions that the job in progress asks for, None for all; and those that each stage was asked for."""
+    problem: BaseException | None = None
+    began: int = field(default_factory=time.time_ns)
+    ran: bool = True
+    """Whether its jobs ran what was compiled; else PySpark's own code ran, and what was compiled is there for questions."""
 
 
 class LatestTask(NamedTuple):
@@ -85,7 +93,7 @@ class Runs:
         """The RDDs that the jobs of a run computed."""
         return self._kept[run.id].targets
 
-    def add(self, action: Action, status: str) -> None:
+    def add(self, action: Action, status: str) -> Run:
         """Make a run of an action whose jobs have ended."""
         with self._alone:
             targets = action.targets or [action.subject]
@@ -97,6 +105,7 @@ class Runs:
             if "internal" in target._definition.operator.detail:
                 target._compiled = Compiled()  # only this action could run it
         action.capture.note(run)
+        return run
 
     def forget(self, run: Run) -> None:
         """Let go of a run, and of the lineage that no other run needs."""
@@ -120,6 +129,15 @@ class Runs:
             if known is None or known.error:
                 latest[report.stage, report.partition] = report
         return list(latest.values())
+
+    def hear(self, run: Run) -> None:
+        """Take what tasks of ``run`` have reported since it was made: stages that a question needed and that had not run."""
+        reports = self.reports_of(run.id)
+        with self._alone:
+            for report in reports:
+                if report.error is None and report.partition not in self._tasks.get(report.stage, {}):
+                    self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(run.id, report.digest)
+        self._store.forget(run.id)
 
     def _made(self, action: Action, status: str, targets: list[Captured]) -> Run:
         subject = action.subject._definition.operator.id

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from pyspark import TaskContext
+from pyspark import SparkContext, TaskContext
 from pyspark.errors import PySparkRuntimeError
 
 from bigdebug.agents.stage import Task
+
+RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
+"""What a job tells its tasks."""
+
+
+@contextmanager
+def working_for(sc: SparkContext, run: str) -> Iterator[None]:
+    """Within: tasks of this thread's jobs work for a run."""
+    before = sc.getLocalProperty(RUN_PROPERTY)
+    sc.setLocalProperty(RUN_PROPERTY, run)
+    try:
+        yield
+    finally:
+        sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
 
 
 def identifying() -> Callable[[], Task]:
@@ -17,8 +32,8 @@ def identifying() -> Callable[[], Task]:
         context = TaskContext.get()
         if context is None:
             return Task(None, 0)
-        lazy = context.getLocalProperty("bigdebug.strategy") == "lazy"
-        return Task(context.getLocalProperty("bigdebug.run"), context.taskAttemptId(), lazy)
+        lazy = context.getLocalProperty(STRATEGY_PROPERTY) == "lazy"
+        return Task(context.getLocalProperty(RUN_PROPERTY), context.taskAttemptId(), lazy)
 
     return identify
 

@@ -28,6 +28,10 @@ _COLUMN: Any = ClassicColumn
 
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 
+_MANY = tuple(f"org.apache.spark.sql.catalyst.expressions.{name}" for name in (
+    "aggregate.AggregateFunction", "WindowFunction", "WindowSpecDefinition", "WindowFrame",
+))
+
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 
 Expr = Any
@@ -89,6 +93,16 @@ class Catalyst:
         else:
             within = [tree.plan()] if self.is_subquery(tree) else self.children(tree)
         return any(map(self.runs_code, within))
+
+    def computes_many(self, expression: Expr) -> bool:
+        """Whether an expression is, or has within it, an aggregate, a window's function or a generator: no row alone has its value."""
+        patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+        many = (patterns.AGGREGATE_EXPRESSION(), patterns.WINDOW_EXPRESSION(), patterns.GENERATOR())
+        return any(map(expression.containsPattern, many)) or any(self.is_a(expression, name) for name in _MANY)
+
+    def is_of(self, expression: Expr, plan: Node) -> bool:
+        """Whether all columns that an expression reads are those of a plan."""
+        return bool(expression.references().subsetOf(plan.outputSet()))
 
     def asks_plan(self, expression: Expr) -> bool:
         """Whether a subquery is somewhere in an expression."""
@@ -196,6 +210,19 @@ class Catalyst:
         hints = getattr(getattr(self._plans, "JoinHint$"), "MODULE$")
         return self.join(left, right, "inner", self.some(reduce(self._expressions.And, conditions)), hints.NONE())
 
+    def local(self, like: Node, rows: Iterable[Any]) -> Node:
+        """A plan of rows that the JVM holds, with the columns of another one."""
+        return self._plans.LocalRelation(like.output(), self.seq(rows), False, self._nothing)
+
+    def bound(self, expression: Expr, plan: Node) -> Expr:
+        """The expression, to be computed on rows of a plan that the JVM holds."""
+        columns = getattr(self._expressions, "package$AttributeSeq")(plan.output())
+        return self._object("BindReferences").bindReference(expression, columns, False)
+
+    def aggregated(self, node: Node, columns: Sequence[Expr]) -> Node:
+        """An aggregate with other columns of the same groups."""
+        return self.changed(node, {1: self.seq(columns)})
+
     def union(self, plans: Sequence[Node]) -> Node:
         """All rows of all plans; columns by position, with the ids of the first plan's."""
         return self.plan(reduce(lambda one, other: one.unionAll(other), [self.frame(plan) for plan in plans]))
@@ -246,6 +273,21 @@ class Catalyst:
             made = self.jvm.org.apache.spark.sql.types.DataType.fromDDL(kind)
             expression = self._expressions.Cast(expression, made, self._nothing, self._expressions.EvalMode.LEGACY())
         return expression
+
+    def is_computed(self, expression: Expr) -> Expr:
+        """Whether computing an expression does not throw, on a row."""
+        # Within a struct, which is not NULL itself: of what cannot be NULL, the optimizer would know whether it is without computing it.
+        return self._expressions.IsNotNull(self.try_eval(self._expressions.CreateNamedStruct(self.seq([self._literals.apply("_"), expression]))))
+
+    def try_eval(self, expression: Expr) -> Expr:
+        """NULL where an expression throws."""
+        return self._expressions.TryEval(expression)
+
+    def all_hold(self, conditions: Sequence[Expr]) -> Expr:
+        return reduce(self._expressions.And, conditions)
+
+    def negated(self, condition: Expr) -> Expr:
+        return self._expressions.Not(condition)
 
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)

@@ -28,12 +28,13 @@ _SKIPPING = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Join", "AsOfJoin"}
 
 def is_users(catalyst: Catalyst, frame: Any, trouble: Exception, whole: bool) -> bool:
     """Whether an action on ``frame`` would have failed of ``trouble`` by itself; ``whole`` says that it computes all rows."""
-    if _is_cancelled(catalyst, trouble):
+    if is_cancelled(catalyst, trouble):
         return True
     return whole and isinstance(trouble, PythonException) and _calls_all(catalyst, Catalyst.plan(frame))
 
 
-def _is_cancelled(catalyst: Catalyst, trouble: Exception) -> bool:
+def is_cancelled(catalyst: Catalyst, trouble: Exception) -> bool:
+    """Whether somebody has cancelled the job."""
     thrown = trouble.java_exception if isinstance(trouble, Py4JJavaError) else getattr(trouble, "_origin", None)
     while thrown is not None:
         if catalyst.is_a(thrown, _THROWABLE) and thrown.getCondition() == _CANCELLED:

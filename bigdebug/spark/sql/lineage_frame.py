@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from pyspark import RDD
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
+from bigdebug.model import SourceRecord
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called
+from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.chosen import ChosenRows
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.comparing import comparable
@@ -220,6 +224,20 @@ class LineageFrame(ChosenRows):
         for source, name in sorted(known[meant]):
             wanted.setdefault(source, set()).add(name)
         return {source: back._occurrence(source)._frame(names) for source, names in wanted.items()}
+
+    def source_records(self) -> list[SourceRecord]:
+        """The traced rows with rids and origins, in their order at each source; for traces that stand at sources."""
+        self._check_sources("source_records()")
+        found = []
+        for operator in self._by_source():
+            one = self.run.questions.one_of(operator)
+            frame, origins = self._part([o for o in self.operators if self.run.questions.one_of(o) == one])._located(None)
+            with bounded():
+                rows = unheard(frame, "collect")
+            places = origins(np.array([row[0] for row in rows], dtype=np.int64))
+            columns = Row(*frame.columns[1:])
+            found += [SourceRecord(columns(*row[1:]), row[0], origin) for row, origin in zip(rows, places, strict=True)]
+        return found
 
     def _occurrence(self, name: str) -> LineageFrame:
         here = [source for source, known in self.run.input_names().items() if known == name]

@@ -18,10 +18,12 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
+from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
+from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.executions import KEPT, planned_at
 from bigdebug.spark.sql.failures import is_users
 from bigdebug.spark.sql.questions import Questions
@@ -49,6 +51,7 @@ class Program(Protocol):
     """What the recorders of a program share, those of RDDs and of DataFrames."""
 
     captures: Captures
+    armed: bool
 
     def next_run_id(self) -> str: ...
 
@@ -64,6 +67,7 @@ class Action:
     status: str = "failed"
     seconds: float = 0.0
     result: Any = None
+    problem: Exception | None = None
 
     def __post_init__(self) -> None:
         self.frame_to_run = self.frame
@@ -99,7 +103,8 @@ class FrameRecorder:
         capture = None if self._state.acting else self.captures.current()
         action = Action(name, frame)
         if capture is None:
-            yield action
+            with self._uncaptured(action):
+                yield action
             return
         try:
             conditions = self.beside.submit(self._conditions, frame, time.time() if name in KEPT else None)
@@ -115,6 +120,9 @@ class FrameRecorder:
             try:
                 yield action
                 action.status = "succeeded"
+            except Exception as problem:
+                action.problem = problem
+                raise
             finally:
                 action.seconds = time.perf_counter() - began
         finally:
@@ -123,6 +131,28 @@ class FrameRecorder:
                 self._note(action, conditions, capture)
             except Exception as trouble:
                 log.warning("bigdebug could not record the run of %s: %s", name, trouble)
+
+    @contextmanager
+    def _uncaptured(self, action: Action) -> Iterator[None]:
+        """An action of which no run is made, unless it crashes."""
+        if self._state.acting or not self._program.armed:
+            yield
+            return
+        self._state.acting = True
+        try:
+            yield
+        except Exception as problem:
+            action.problem = problem
+            if crashed(problem):
+                try:
+                    conditions: Future[Conditions] = Future()
+                    conditions.set_result(self._conditions(action.frame))
+                    self._note(action, conditions, OpenCapture())
+                except Exception as trouble:  # the user's exception comes first
+                    log.debug("bigdebug could not find out what %s crashed on", action.name, exc_info=trouble)
+            raise
+        finally:
+            self._state.acting = False
 
     def asked(self, frame: Any) -> FrameRun:
         """The latest run of a DataFrame; a new one, of no action, if there is none."""
@@ -198,6 +228,9 @@ class FrameRecorder:
         )
         self._add(run)
         capture.note(run)
+        if action.problem is not None and crashed(action.problem):
+            run.culprits.find_by(FrameDiagnosis(self, run).more)
+            tell(self.spark.sparkContext, run.culprits, action.problem)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
             try:
                 index(run)

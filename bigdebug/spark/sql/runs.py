@@ -9,6 +9,7 @@ from typing import Any
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.spark.sql.questions import Questions
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 
 
@@ -26,7 +27,7 @@ class FrameRun(Run):
         # A frozen dataclass takes no assignment, and graph and subject wait.
         vars(self).update(
             id=number, name=name, action=action, status=status, statistics=statistics, incomplete=tuple(incomplete),
-            culprits=(), store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows, crossing=crossing,
+            culprits=Culprits(), store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows, crossing=crossing,
         )
 
     frame: Any

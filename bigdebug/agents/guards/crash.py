@@ -1,0 +1,98 @@
+"""A crash: what a function raised on a record, as the task that saw it tells it.
+
+Everything in it is plain data: the exception itself may be of a class that the driver does not have, and what its frames
+refer to may be large, or impossible to pickle.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import traceback
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from bigdebug.shown import shown
+
+DEEPEST = 20
+"""Lines of a traceback that are kept, the innermost ones."""
+
+MOST_LOCALS = 50
+
+_HERE = os.path.join(Path(__file__).absolute().parents[2], "")
+_LIBRARIES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+class Line(NamedTuple):
+    """A line of a traceback. ``code`` is empty where the file is not on the machine that ran it: in a notebook, say."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Crash:
+    """What ``operator`` raised in a task of its stage.
+
+    The record that was on its way is the one at ``position`` of the records before segment ``segment``, None if none was.
+    ``record`` is what the function was given, as a pickle, or None if it cannot be pickled; ``shown`` is its text, ``met`` that of
+    what it was to be combined with, if it was. ``lines`` are those
+    of the traceback that are neither PySpark's nor ours, outermost first; ``locals`` belong to the line ``at`` among them, the
+    innermost one of the user's own.
+    """
+
+    operator: int
+    segment: int
+    position: int | None
+    record: bytes | None
+    shown: str
+    met: str | None
+    exception: str
+    message: str
+    lines: tuple[Line, ...]
+    at: int | None
+    locals: tuple[tuple[str, str], ...]
+
+
+def name_of(problem: BaseException) -> str:
+    """The name of the exception's class, as a traceback has it."""
+    kind = type(problem)
+    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def message_of(problem: BaseException) -> str:
+    """What the exception says, in as many characters as a reader needs, whatever its ``__str__`` does."""
+    try:
+        text = str(problem)
+    except Exception as worse:  # it is the user's code that runs here
+        return f"<{name_of(problem)} whose str raised {name_of(worse)}>"
+    return text if len(text) <= 2_000 else f"{text[:1_997]}..."
+
+
+class Place(NamedTuple):
+    """Where an exception was raised, as ``Crash`` has it."""
+
+    lines: tuple[Line, ...]
+    at: int | None
+    locals: tuple[tuple[str, str], ...]
+
+
+def place_of(problem: BaseException) -> Place:
+    """Where it was raised, without the frames of whoever called the user's function."""
+    trace = problem.__traceback__
+    while trace is not None and _calls(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    frames = [frame for frame, _ in traceback.walk_tb(trace)][-DEEPEST:]
+    lines = tuple(Line(s.filename, s.lineno or 0, s.name, s.line or "") for s in traceback.extract_tb(trace)[-DEEPEST:])
+    own = [i for i, line in enumerate(lines) if not any(map(line.file.startswith, (*_LIBRARIES, "<frozen")))]
+    at = own[-1] if own else None
+    names = () if at is None else islice(frames[at].f_locals.items(), MOST_LOCALS)
+    return Place(lines, at, tuple((name, shown(value)) for name, value in names))
+
+
+def _calls(file: str) -> bool:
+    return file.startswith(_HERE) or f"{os.sep}pyspark{os.sep}" in file or f"pyspark.zip{os.sep}" in file

@@ -1,0 +1,66 @@
+"""Diagnosing: a partition of a failed stage run once more under guard, for its culprits alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bigdebug.agents.emit import Emitted
+from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.crash import Crash
+from bigdebug.agents.guards.guard import Enough, Guard
+from bigdebug.agents.guards.stage import guarded_stage
+from bigdebug.agents.notes import Notes
+from bigdebug.agents.recompute import read_out
+from bigdebug.agents.stage import StageFunction
+from bigdebug.store.blocks import Block, write_block
+
+GUARDED = 1 << 62
+"""The attempt that blocks of guarded partitions bear: none of Spark's has it."""
+
+
+class Diagnosed(NamedTuple):
+    """The crashes of a partition: the first ones in full, and how many there are. ``whole`` says that all of it was read."""
+
+    partition: int
+    crashes: tuple[Crash, ...]
+    total: int
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Diagnose:
+    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full; it ends with the first if ``first``.
+
+    A partition with culprits leaves a block, so that a trace leads from its records to those that they were made of.
+    """
+
+    stage: StageFunction
+    operators: tuple[tuple[int, ...], ...]
+    ends: int
+    run: str
+    most: int
+    dumps: Dumps
+    first: bool = False
+
+    def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
+        guard = Guard(self.dumps, self.most, 1 if self.first else None)
+        stage = guarded_stage(self.stage, self.operators, self.ends, guard)
+        notes, emitted = Notes(), Emitted()
+        arriving = iter(incoming)
+        try:
+            for _ in stage.frames(split, arriving, notes, emitted):
+                pass
+            whole = True
+        except Enough:
+            whole = False
+        read_out(arriving)
+        if whole and guard.total:
+            self._write(split, notes, emitted.records)
+        yield Diagnosed(split, tuple(guard.crashes), guard.total, whole)
+
+    def _write(self, split: int, notes: Notes, emitted: int) -> None:
+        columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
+        levels = notes.counts(emitted)
+        write_block(self.stage.store, self.run, Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished))

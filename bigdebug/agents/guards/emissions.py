@@ -1,0 +1,135 @@
+"""Guarded emissions: records leave a stage without those that cannot be pickled, combined, or told a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
+from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Note
+from bigdebug.agents.notes import Notes
+from bigdebug.agents.segments import Leaked, Tally
+
+
+def _at(note: Note | None, base: Callable[[], int]) -> Note:
+    """``note`` for positions that count from ``base``."""
+    assert note is not None
+
+    def noted(position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None:
+        note(base() + (position or 0), given, problem, met)
+
+    return noted
+
+
+def nowhere(note: Note) -> Note:
+    """``note`` for records that are not where they came from any more."""
+    return lambda _, given, problem, met=NO_RECORD: note(None, given, problem, met)
+
+
+@dataclass(frozen=True)
+class GuardedShuffled(Shuffled):
+    """Leaves out what is no pair, and keys that ``partition`` crashes on. What it notes counts, and says no more."""
+
+    crashed: Note | None = None
+
+    def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
+        tally = Tally(records)
+        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1))
+        return super(GuardedShuffled, inner).frames(split, tally.records, notes, emitted, leaked)
+
+    def _pairs(self, records: Iterable[Any]) -> Iterator[Any]:
+        return iter(records)
+
+    def _dealt(self, records: Iterable[Any], split: int, note: Callable[[int], None]) -> list[list[Any]]:
+        assert self.crashed is not None
+        partition, targets = self.partition, self.targets
+        buckets: list[list[Any]] = [[] for _ in range(targets)]
+        for record in records:
+            target = 0
+            try:
+                key, value = (record[0], record[1]) if self.pairs else record
+                target = partition(key) % targets
+                buckets[target].append((key, value))
+            except CRASHES as problem:
+                self.crashed(None, record, problem)
+            note(target)
+        return buckets
+
+
+@dataclass(frozen=True)
+class GuardedCombined(Combined):
+    """Leaves out what is no pair, values that cannot be combined, and keys that have no partition. What it notes counts, and says no more."""
+
+    crashed: Note | None = None
+
+    def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
+        tally = Tally(records)
+        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1))
+        return super(GuardedCombined, inner).frames(split, tally.records, notes, emitted, leaked)
+
+    def _combine(
+        self, records: Iterable[Any], size: int, known: dict[Any, int], values: list[Any],
+        note: Callable[[int], None], leaked: Leaked,
+    ) -> Iterator[tuple[Any, Any]]:
+        part, last = -(-size // SAMPLES), (None, None)
+        for number, record in enumerate(records, 1):
+            if self._takes(record, known, values):
+                last = record
+            note(0)
+            if not number % part:
+                yield last
+        yield last
+
+    def _takes(self, record: Any, known: dict[Any, int], values: list[Any]) -> bool:
+        assert self.crashed is not None
+        met = NO_RECORD
+        try:
+            key, value = record
+            code = known.setdefault(key, len(values))
+            if code == len(values):
+                self.partition(key) % self.targets
+                values.append(self.create(value))
+            else:
+                met = values[code]
+                values[code] = self.merge(met, value)
+        except CRASHES as problem:
+            if len(known) > len(values):
+                known.popitem()
+            self.crashed(None, record, problem, met)
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class GuardedRecords(Records):
+    """Leaves out what cannot be pickled."""
+
+    crashed: Note | None = None
+
+    def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
+        dumps = Picklable(self.dumps, _at(self.crashed, lambda: emitted.records))
+        return Records(dumps, self.batch, self.branch).frames(split, records, notes, emitted, leaked)
+
+
+@dataclass(frozen=True)
+class Picklable:
+    """Pickles batches without the records that cannot be pickled. ``crashed`` counts positions from that of the batch."""
+
+    dumps: Dumps
+    crashed: Note
+
+    def __call__(self, batch: list[Any]) -> bytes:
+        try:
+            return self.dumps(batch)
+        except CRASHES:
+            return self.dumps([record for number, record in enumerate(batch) if self._takes(number, record)])
+
+    def _takes(self, number: int, record: Any) -> bool:
+        try:
+            self.dumps([record])
+        except CRASHES as problem:
+            self.crashed(number, record, problem)
+            return False
+        return True

@@ -1,0 +1,144 @@
+"""Guards: what runs functions of the user on records some of which they may crash on.
+
+A guard notes the record that was in flight, leaves it out, and goes on with the rest: so a single pass over a partition
+finds every culprit in it (BigDebug 4.3). PySpark pulls records one at a time, so the record in flight is the one pulled last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.crash import Crash, message_of, name_of, place_of
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, GuardedPartition, Note
+from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
+from bigdebug.shown import shown
+
+HELD = 10_000
+"""Outputs of one record that are held back until it is known that it does not crash on its way to the next."""
+
+
+class Enough(BaseException):
+    """Nobody asks for more crashes. No Exception, for a guard takes those for crashes, and a user's function may catch them."""
+
+
+class Guard:
+    """The crashes of one task, in the order in which they came; the first ``most`` in full, all in ``total``.
+
+    After ``enough`` of them it raises Enough.
+    """
+
+    def __init__(self, dumps: Dumps, most: int, enough: int | None = None) -> None:
+        self.crashes: list[Crash] = []
+        self.total = 0
+        self.dumps = dumps
+        self._most = most
+        self._enough = enough
+
+    def note(self, operator: int, segment: int) -> Note:
+        """What notes the crashes of an operator in a segment."""
+        return partial(self._crashed, operator, segment)
+
+    def _crashed(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None:
+        self.total += 1
+        if self.total <= self._most:
+            self._keep(operator, segment, position, given, problem, met)
+        if self.total == self._enough:
+            raise Enough from problem
+
+    def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any) -> None:
+        lines, at, names = place_of(problem)
+        known = given is not NO_RECORD
+        self.crashes.append(Crash(
+            operator, segment, position, self._pickled(given) if known else None, shown(given) if known else "",
+            None if met is NO_RECORD else shown(met), name_of(problem), message_of(problem), lines, at, names,
+        ))
+
+    def _pickled(self, record: Any) -> bytes | None:
+        try:
+            return self.dumps(record)
+        except Exception:  # a record that lives inside a stage need not be picklable
+            return None
+
+
+@dataclass(frozen=True)
+class GuardedMap:
+    function: Callable[[Any], Any]
+    crashed: Callable[[Any, BaseException], None]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
+        function = self.function
+        for record in records:
+            try:
+                given = function(record)
+            except CRASHES as problem:
+                self.crashed(record, problem)
+            else:
+                yield given
+
+
+@dataclass(frozen=True)
+class GuardedFilter:
+    function: Callable[[Any], Any]
+    crashed: Callable[[Any, BaseException], None]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
+        function = self.function
+        for record in records:
+            try:
+                kept = bool(function(record))
+            except CRASHES as problem:
+                self.crashed(record, problem)
+            else:
+                if kept:
+                    yield record
+
+
+@dataclass(frozen=True)
+class GuardedFlatMap:
+    """A record that crashes half way gives nothing, unless it has given more than is held back."""
+
+    function: Callable[[Any], Iterable[Any]]
+    crashed: Callable[[Any, BaseException], None]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
+        function = self.function
+        for record in records:
+            try:
+                outputs = iter(function(record))
+                given = list(islice(outputs, HELD))
+            except CRASHES as problem:
+                self.crashed(record, problem)
+                continue
+            yield from given
+            while len(given) == HELD:
+                try:
+                    given = list(islice(outputs, HELD))
+                except CRASHES as problem:
+                    self.crashed(record, problem)
+                    break
+                yield from given
+
+
+def guarded(step: Step, note: Note, at: Callable[[], int], dumps: Dumps) -> Any:
+    """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment."""
+
+    def crashed(record: Any, problem: BaseException) -> None:
+        note(at(), record, problem)
+
+    match step:
+        case Map(function):
+            return GuardedMap(function, crashed)
+        case Filter(function):
+            return GuardedFilter(function, crashed)
+        case FlatMap(function):
+            return GuardedFlatMap(function, crashed)
+        case Partitionwise(function):
+            def within(position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None:
+                crashed(given, problem)
+
+            return Partitionwise(GuardedPartition(function, within, dumps))

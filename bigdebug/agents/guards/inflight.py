@@ -1,0 +1,153 @@
+"""In flight: which record a function over an iterator was at when it crashed, and how it goes on behind that one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol
+
+from bigdebug.agents.frames import Dumps
+
+CRASHES = (Exception, SystemExit)
+"""What a crash is. A KeyboardInterrupt is Spark's, or the user's, wish to end."""
+
+KEPT_BYTES = 64 << 20
+"""Records that are kept to find the culprit of a function that had read further when it crashed."""
+
+NO_RECORD: Any = object()
+
+
+Crashing = Callable[[list[Any]], BaseException | None]
+"""What a function raises on records alone, if that is what it raised on all of them."""
+
+
+class Note(Protocol):
+    """Notes a crash: the position of the record in flight (None: there was none), what the function was given, what it raised, and what the record met."""
+
+    def __call__(self, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None: ...
+
+
+class InFlight:
+    """Records as a function over an iterator pulls them; the one at ``position`` is in flight.
+
+    ``pulled`` are the last ones that the present call has pulled, as many as ``KEPT_BYTES`` hold.
+    """
+
+    def __init__(self, records: Iterable[Any], dumps: Dumps) -> None:
+        self._source = iter(records)
+        self._dumps = dumps
+        self._waiting: deque[Any] = deque()
+        self._heaviest = 1
+        self.position = -1
+        self.pulled: deque[Any] = deque()
+        self.failed = False
+
+    def has_more(self) -> bool:
+        """Whether there are records for another call."""
+        self.pulled.clear()
+        self._waiting.extend(islice(self._source, 1 - len(self._waiting)))
+        return bool(self._waiting)
+
+    def __iter__(self) -> InFlight:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            record = self._waiting.popleft() if self._waiting else next(self._source)
+        except StopIteration:
+            raise
+        except BaseException:
+            self.failed = True
+            raise
+        self.position += 1
+        self.pulled.append(record)
+        if not self.position & 63:
+            self._heaviest = max(self._heaviest, self._weight(record))
+        while len(self.pulled) * self._heaviest > KEPT_BYTES:
+            self.pulled.popleft()
+        return record
+
+    def _weight(self, record: Any) -> int:
+        try:
+            return len(self._dumps(record))
+        except Exception:  # it need not be picklable
+            return 1024
+
+
+@dataclass(frozen=True)
+class GuardedPartition:
+    """A function over an iterator. When it crashes it is called anew for the records behind the one in flight.
+
+    That one is the culprit if the function crashes on it alone. Else those are that it crashes on alone of all that the call had
+    read, found by halving; or it is the last of the fewest in a row that the function crashes on, which it met.
+    """
+
+    function: Callable[[int, Iterable[Any]], Iterable[Any]]
+    crashed: Note
+    dumps: Dumps
+
+    def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
+        source = InFlight(records, self.dumps)
+        while True:
+            try:
+                yield from self.function(split, source)
+                return
+            except CRASHES as problem:
+                if source.failed:
+                    raise
+                self._note(split, source, problem)
+                if not source.pulled:
+                    return  # it crashes whatever it is given
+            if not source.has_more():
+                return
+
+    def _note(self, split: int, source: InFlight, problem: BaseException) -> None:
+        crash = partial(self._crash, split, type(problem))
+        pulled = list(source.pulled)
+        first = source.position + 1 - len(pulled)
+        if not pulled:
+            self.crashed(None, NO_RECORD, problem)
+        elif (own := crash(pulled[-1:])) is not None:
+            self.crashed(source.position, pulled[-1], own)
+        elif alone := list(_alone(crash, first, pulled)):
+            for position, record, own in alone:
+                self.crashed(position, record, own)
+        elif (fewest := _fewest(crash, pulled)) is not None:
+            self.crashed(source.position, pulled[-1], problem, fewest[0] if len(fewest) == 2 else fewest[:-1])
+        else:
+            self.crashed(None, NO_RECORD, problem)
+
+    def _crash(self, split: int, kind: type[BaseException], records: list[Any]) -> BaseException | None:
+        """What the function raises on these records alone, if that is of this kind."""
+        try:
+            deque(self.function(split, iter(records)), maxlen=0)
+        except CRASHES as own:
+            return own if type(own) is kind else None
+        return None
+
+
+def _alone(crash: Crashing, first: int, pulled: list[Any]) -> Iterator[tuple[int, Any, BaseException]]:
+    """The records, counted from ``first``, that a function crashes on by themselves."""
+    todo = [(first, pulled)]
+    while todo:
+        at, records = todo.pop()
+        own = crash(records)
+        if own is not None and len(records) == 1:
+            yield at, records[0], own
+        elif own is not None:
+            middle = len(records) // 2
+            todo += [(at + middle, records[middle:]), (at, records[:middle])]
+
+
+def _fewest(crash: Crashing, pulled: list[Any]) -> list[Any] | None:
+    """The fewest of the last records that a function crashes on; None if it does not crash on all of them."""
+    if crash(pulled) is None:
+        return None
+    too_few, enough = 1, len(pulled)
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if crash(pulled[-middle:]) is not None else (middle, enough)
+    return pulled[-enough:]

@@ -1,0 +1,77 @@
+"""Guarded stages: a stage with guards around all that it calls of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bigdebug.agents.emit import Combined, Emission, Records, Shuffled
+from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
+from bigdebug.agents.guards.guard import Guard, guarded
+from bigdebug.agents.guards.inflight import GuardedPartition
+from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
+from bigdebug.agents.merge import Combine, Sort
+from bigdebug.agents.notes import Notes
+from bigdebug.agents.segments import Kept, Leaked, Offsets, OneToOne, Paired, Step, Whole
+from bigdebug.agents.stage import StageFunction
+
+
+@dataclass(frozen=True)
+class GuardedSteps:
+    """Record-wise steps of which some give nothing for a record: outputs are noted at each pull, whatever the steps are."""
+
+    steps: tuple[Step, ...]
+    operators: tuple[int, ...]
+    number: int
+    guard: Guard
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        def position() -> int:
+            return len(notes.known(f"{name}.offsets")) - 1
+
+        steps = tuple(
+            guarded(step, self.guard.note(operator, self.number), position, self.guard.dumps)
+            for operator, step in zip(self.operators, self.steps, strict=True)
+        )
+        return Offsets(steps).run(split, records, notes, name, leaked)
+
+
+def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard) -> Any:
+    """What runs segment ``number`` of a stage, the one with these operators, and goes on where one of them crashes."""
+    note = guard.note(operators[-1], number)
+    match run:
+        case OneToOne(steps) | Offsets(steps):
+            return GuardedSteps(steps, operators, number, guard)
+        case Kept(step):
+            return GuardedSteps((step,), operators, number, guard)
+        case Paired(function):
+            return Paired(GuardedPartition(function, note, guard.dumps))
+        case Whole(function):
+            return Whole(GuardedPartition(function, note, guard.dumps))
+        case Combine(merge, memory, finish):
+            return GuardedCombine(merge, memory, finish, note)
+        case Sort(order):
+            return GuardedSort(order, note)
+        case _:
+            return run
+
+
+def guarded_emission(emission: Emission, operator: int, number: int, guard: Guard) -> Emission:
+    """What emits a stage's records, which are those before segment ``number``, for ``operator``, and leaves out where that crashes."""
+    note = guard.note(operator, number)
+    match emission:
+        case Records(dumps, batch, branch):
+            return GuardedRecords(dumps, batch, branch, note)
+        case Shuffled(dumps, partition, targets, branch, stays, pairs):
+            return GuardedShuffled(Picklable(dumps, nowhere(note)), partition, targets, branch, stays, pairs, note)
+        case Combined(dumps, create, merge, partition, targets, memory, branch, stays):
+            return GuardedCombined(Picklable(dumps, nowhere(note)), create, merge, partition, targets, memory, branch, stays, note)
+        case _:
+            return emission
+
+
+def guarded_stage(function: StageFunction, operators: Sequence[tuple[int, ...]], ends: int, guard: Guard) -> StageFunction:
+    """A stage that goes on behind what crashes in it. ``operators`` are those of its segments, ``ends`` the one it emits for."""
+    segments = tuple(guarded_segment(run, known, n, guard) for n, (run, known) in enumerate(zip(function.segments, operators, strict=True)))
+    return replace(function, segments=segments, emission=guarded_emission(function.emission, ends, len(segments), guard))

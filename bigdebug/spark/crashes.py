@@ -1,0 +1,59 @@
+"""Crashes: what the user's exception says of its culprits."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from threading import Timer
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from bigdebug.trace.culprits import Culprits
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+log = logging.getLogger("bigdebug")
+
+PATIENCE = 2.0
+"""Seconds that an exception waits for its culprits."""
+
+
+LATER = "bigdebug: run.culprits, or dbg.runs[-1].culprits, runs what crashed again to find the records"
+
+
+def crashed(problem: BaseException) -> bool:
+    """Whether an exception is one of a job that ran: Spark raises others before it runs anything."""
+    if isinstance(problem, AnalysisException | ParseException):
+        return False
+    return isinstance(problem, PySparkException | Py4JError)
+
+
+def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: bool = True) -> None:
+    """Add the culprits that are found at once to what the exception says; the others are found when they are asked for.
+
+    So are all of them without ``wait``, where the functions that run again are there for what they do, not for what they give.
+    """
+    if not hasattr(problem, "add_note") or sc._jsc is None:
+        return
+    if not wait:
+        problem.add_note(LATER)
+        return
+    tag = f"bigdebug-{uuid.uuid4()}"
+    until = time.monotonic() + PATIENCE
+    timer = Timer(PATIENCE, sc.cancelJobsWithTag, [tag])
+    sc.addJobTag(tag)
+    timer.start()
+    try:
+        while time.monotonic() < until and culprits.more():
+            pass
+    except Exception as trouble:  # the exception is the user's, and passes whatever becomes of this
+        log.debug("bigdebug has not found what crashed yet", exc_info=trouble)
+    finally:
+        timer.cancel()
+        sc.removeJobTag(tag)
+    if culprits.known or not culprits.complete:
+        problem.add_note(culprits.summary() or LATER)

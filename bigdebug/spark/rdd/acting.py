@@ -1,0 +1,245 @@
+"""Acting: the actions in progress, by thread, and the runs that become of them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.graph import Form
+from bigdebug.spark.captures import Captures, OpenCapture
+from bigdebug.spark.crashes import crashed, tell
+from bigdebug.spark.rdd.compiler import Compiler
+from bigdebug.spark.rdd.runs import Action, Runs
+from bigdebug.spark.rdd.sent import RUN_PROPERTY, STRATEGY_PROPERTY
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from bigdebug.spark.rdd.recorded import Recorded as Captured
+
+log = logging.getLogger("bigdebug")
+
+_BESIDE = 4
+"""Actions whose files are looked at at the same time, each while its job runs."""
+
+_FOR_EFFECT = ("foreach", "foreachPartition")
+"""Actions whose functions are there for what they do, not for what they give."""
+
+
+@dataclass
+class Uncaptured:
+    """An action in progress of which no run is made, unless it fails: when it began, and what its last job computes."""
+
+    began: int
+    target: Captured | None = None
+    partitions: Collection[int] | None = None
+
+
+class ThreadState(threading.local):
+    depth = 0
+    action: Action | None = None
+    uncaptured: Uncaptured | None = None
+    composing: Form | None = None
+
+
+class Acting:
+    """What happens around an action: it is compiled, and a run is made of it, if it is captured or fails."""
+
+    compiler: Compiler
+
+    def __init__(self, sc: SparkContext, store: LineageStore) -> None:
+        self.sc = sc
+        self.captures = Captures()
+        self.runs = Runs(sc, store)
+        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
+        self.armed = True
+        """Whether actions that fail are diagnosed also if they were not captured."""
+        self._run_ids = itertools.count(1)
+        self._state = ThreadState()
+
+    @property
+    def defining(self) -> bool:
+        return self._state.depth > 0
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        """Within: PySpark's own code runs as if there were no bigdebug."""
+        self._state.depth += 1
+        try:
+            yield
+        finally:
+            self._state.depth -= 1
+
+    def next_run_id(self) -> str:
+        return f"r{next(self._run_ids)}"
+
+    # ---- actions ----------------------------------------------------------------------------------------------
+
+    @property
+    def action(self) -> Action | None:
+        """The action that is being captured in this thread, if PySpark asks for something to run."""
+        return None if self.defining else self._state.action
+
+    @property
+    def current(self) -> Action | None:
+        """The action in progress in this thread, also while it is being compiled."""
+        return self._state.action
+
+    @contextmanager
+    def acting(self, name: str, subject: Captured) -> Iterator[None]:
+        """The user called action ``name``: if capture is on, or the action fails, all jobs within belong to one run."""
+        action = self.begin(name, subject)
+        if action is None:
+            with self._uncaptured(name, subject):
+                yield
+            return
+        status = "failed"
+        try:
+            yield
+            status = "succeeded"
+        except BaseException as problem:
+            action.problem = problem
+            raise
+        finally:
+            self.leave(action)
+            self.finish(action, status)
+
+    @contextmanager
+    def _uncaptured(self, name: str, subject: Captured) -> Iterator[None]:
+        state = self._state
+        if self.defining or state.action is not None or state.uncaptured is not None or not self.armed:
+            yield
+            return
+        state.uncaptured = Uncaptured(time.time_ns())
+        try:
+            yield
+        except Exception as problem:
+            if crashed(problem) and self.sc._jsc is not None:
+                self._crashed(name, subject, state.uncaptured, problem)
+            raise
+        finally:
+            state.uncaptured = None
+
+    def _crashed(self, name: str, subject: Captured, uncaptured: Uncaptured, problem: Exception) -> None:
+        """Make a run of an action that was not captured and has failed, so that its culprits can be found."""
+        try:
+            facts: Future[dict[int, SourceFacts]] = Future()
+            facts.set_result(self._measure(subject, uncaptured.began))
+            action = Action(
+                self.next_run_id(), name, subject, OpenCapture(), facts, partitions=uncaptured.partitions,
+                problem=problem, began=uncaptured.began, ran=False,
+            )
+            self.compiled_for(action, uncaptured.target or subject)
+            self.finish(action, "failed")
+        except Exception as trouble:
+            _log(f"bigdebug could not find out what {name} crashed on", trouble)
+
+    def plain_jrdd(self, rdd: Captured) -> Any:
+        """PySpark's own Java RDD of ``rdd``, for a job of an action that is not captured, or for an RDD that is made of this one."""
+        uncaptured = self._state.uncaptured
+        if uncaptured is None or self.defining:
+            return rdd._plain_jrdd()
+        uncaptured.target = rdd
+        with self.plain():  # it may ask for those of others
+            return rdd._plain_jrdd()
+
+    def begin(self, name: str, subject: Captured) -> Action | None:
+        """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
+        if self.defining or self._state.action is not None or self.sc._jsc is None:
+            return None
+        capture = self.captures.current()
+        if capture is None:
+            return None
+        # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
+        try:
+            facts = self.beside.submit(self._measure, subject, time.time_ns())
+        except RuntimeError as trouble:  # this process is ending, and begins nothing any more
+            log.info("bigdebug runs %s without capture: %s", name, trouble)
+            return None
+        action = Action(self.next_run_id(), name, subject, capture, facts)
+        self._state.action = action
+        self.sc.setLocalProperty(RUN_PROPERTY, action.run)
+        self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
+        return action
+
+    def leave(self, action: Action) -> None:
+        """This thread's jobs are nobody's again; those of ``action`` may still be running."""
+        self._state.action = None
+        for name in (RUN_PROPERTY, STRATEGY_PROPERTY):
+            self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
+
+    def finish(self, action: Action, status: str) -> None:
+        """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
+        try:
+            with self.plain():
+                run = self.runs.add(action, status)
+                if action.problem is not None and crashed(action.problem):
+                    self._diagnose(run, action)
+        except Exception as trouble:
+            _log(f"bigdebug could not record the run of {action.name}", trouble)
+
+    @contextmanager
+    def asking_for(self, partitions: Collection[int] | None) -> Iterator[None]:
+        """Within: jobs of the action in progress compute some partitions only."""
+        action = self._state.action or self._state.uncaptured
+        if action is None:
+            yield
+            return
+        before, action.partitions = action.partitions, partitions
+        try:
+            yield
+        finally:
+            action.partitions = before
+
+    def _diagnose(self, run: Run, action: Action) -> None:
+        """Let the culprits of a failed run be found, and the exception tell of those that are found at once."""
+        from bigdebug.spark.rdd.diagnosis import Diagnosis
+
+        recorder: Any = self
+        assert action.problem is not None
+        run.culprits.find_by(Diagnosis(recorder, run, action).more)
+        tell(self.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
+
+    def _measure(self, subject: Captured, began: int) -> dict[int, SourceFacts]:
+        from bigdebug.spark.rdd.sources import measured
+
+        with self.plain():
+            return measured(subject, began)
+
+
+    def compiled_for(self, action: Action, rdd: Captured) -> Any:
+        """The Java RDD with agents for ``rdd``, or PySpark's own if it cannot be compiled: then the run says so."""
+        with self.plain(), self.compiler.alone:
+            try:
+                jrdd = self.compiler.action_jrdd(rdd)
+                if rdd not in action.targets:
+                    action.targets.append(rdd)
+                for recipe, adopted in self.compiler.recipes(rdd):
+                    action.recipes[recipe.stage.id] = recipe
+                    if not adopted:
+                        action.runs.add(recipe.stage.id)
+                if action.partitions is not None and recipe.stage.ends == rdd._definition.operator.id:
+                    action.asked[recipe.stage.id] = action.partitions
+                return jrdd
+            except Exception as trouble:  # the user's job comes first
+                _log(f"bigdebug runs {action.name} without capture", trouble)
+                action.trouble.append(f"{type(trouble).__name__}: {trouble}")
+                action.uncompiled.add(rdd)
+                return rdd._plain_jrdd()
+
+
+def _log(what: str, trouble: Exception) -> None:
+    """One line; the rest is for those who ask for it."""
+    first = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
+    log.warning("%s: %s", what, first)
+    log.debug("%s", what, exc_info=trouble)

@@ -1,0 +1,116 @@
+"""Diagnosis: which records the functions of a failed run crash on, by running what had not finished of it under guard.
+
+Nothing guards a run. PySpark stops at the first crash, so of the stage that failed those partitions are run once more that did not
+finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3).
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from traceback import FrameSummary, StackSummary
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyspark.cloudpickle import dumps
+
+from bigdebug.agents.guards.crash import Crash
+from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
+from bigdebug.graph import CallSite, Stage
+from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.failing import NOTHING, failed_stages
+from bigdebug.spark.jobs import running
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.rdd.sent import working_for
+from bigdebug.trace.culprits import CrashCulprit, Described
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorder import Recorder
+    from bigdebug.spark.rdd.runs import Action
+
+MOST = 10_000
+"""Culprits of one partition that are kept in full."""
+
+
+class Diagnosis:
+    """Finds the culprits of a run of which an action was made that failed, some partitions at a time."""
+
+    def __init__(self, recorder: Recorder, run: Run, action: Action) -> None:
+        self._recorder = recorder
+        self._run = run
+        self._todo = self._unfinished(action)
+        self._at_once = max(1, recorder.sc.defaultParallelism)
+        self._found = False
+
+    def more(self) -> list[CrashCulprit] | None:
+        """The culprits of the partitions that come next; None if there are none left."""
+        if not self._todo:
+            return None
+        stage, partitions = self._todo[0]
+        seen = self._diagnosed(stage, partitions[: self._at_once])
+        del partitions[: self._at_once]
+        self._at_once *= 2
+        self._found = self._found or any(each.total for each in seen)
+        if not partitions:
+            # What reads of a stage that has culprits, has not run.
+            self._todo = [] if self._found else self._todo[1:]
+        return [self._culprit(stage, each.partition, crash) for each in seen for crash in each.crashes]
+
+    def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:
+        """The stages that may have failed, with the partitions that did not finish: those first that Spark names."""
+        stages = [stage for stage in self._run.graph.stages if not stage.adopted or not action.ran]
+        compiler = self._recorder.compiler
+        rdd_of = compiler.rdd_id if action.ran else compiler.plain_id
+        known = {stage.id: rdd_of(stage.id) for stage in stages}
+        failed = next((f for f in failed_stages(self._recorder.sc, action.began) if f.rdds.intersection(known.values())), NOTHING)
+        certain = [stage for stage in stages if known[stage.id] in failed.rdds]
+        found = []
+        for stage in certain or stages:
+            wanted = action.asked.get(stage.id, range(self._run.graph[stage.ends].partitions))
+            done = {*self._run.computed.get(stage.id, ()), *(failed.finished if len(certain) == 1 else ())}
+            found.append((stage, sorted(set(wanted) - done, key=lambda p: (p != failed.first, p))))
+        return [(stage, left) for stage, left in found if left]
+
+    def _diagnosed(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
+        again = self._recorder.compiler.again(stage.id)
+        operators = tuple(segment.operators for segment, _ in again.pieces)
+        ends = stage.ends if stage.feeds is None else stage.feeds
+        diagnose = Diagnose(again.function, operators, ends, self._run.id, MOST, dumps)
+        sc = running(self._recorder.sc)
+        with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
+            found: list[Diagnosed] = answers(sc, again.base, diagnose, partitions)
+        self._recorder.runs.hear(self._run)
+        return found
+
+    def _culprit(self, stage: Stage, partition: int, crash: Crash) -> CrashCulprit:
+        operator = self._run.graph[crash.operator]
+        at = None if crash.at is None else crash.lines[crash.at]
+        lines = StackSummary.from_list([FrameSummary(known.file, known.line, known.function, line=known.code or None) for known in crash.lines])
+        finding = cache(partial(self._trace, stage, partition, crash.segment, crash.position))
+
+        def naming() -> Iterable[tuple[int, int]]:
+            trace = finding()
+            return () if trace is None else trace.source_ids()
+
+        return CrashCulprit(
+            record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record),
+            operator=operator, partition=partition, exception_type=crash.exception, message=crash.message,
+            user_line=operator.call_site if at is None else CallSite(at.file, at.line, at.code),
+            locals=dict(crash.locals), traceback="".join(lines.format()), met=crash.met,
+            finding=finding, naming=naming,
+        )
+
+    def _trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
+        """The trace over what the record at ``position`` of those before a segment was made of."""
+        if position is None:
+            return None
+        at, run = np.array([position], dtype=np.int64), self._run
+        self._recorder.questions(run)
+        if segment == 0 and stage.fetches and run.graph[stage.reads].form.merges:
+            standing = run.lineage.sent(stage, partition, at)
+        else:
+            standing = {stage.segments[segment - 1].operators[-1] if segment else stage.reads: {partition: at}}
+        trace: LineageRDD = LineageRDD(run, standing, lambda: standing, self._recorder).goBackAll()
+        return trace

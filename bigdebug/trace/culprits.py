@@ -1,0 +1,206 @@
+"""Crash culprits: the records that a run's functions crashed on (BigDebug 4.3). Found when they are asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import Any, overload
+
+from bigdebug.graph import CallSite, Operator
+from bigdebug.model import SourceRecord
+from bigdebug.shown import counted, plain, shown
+from bigdebug.trace.table import Table
+
+SHOWN = 20
+"""Causes that a table of culprits lists."""
+
+LOOKED_AT = 1_000
+"""Culprits whose sources are compared."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """Stands for a record that cannot leave the task it was in: its text is all there is of it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, repr=False)
+class CrashCulprit:
+    """A record that ``operator`` crashed on.
+
+    ``record`` is what its function was given (None, if it had been given nothing), ``met`` the text of what the record was to be combined
+    with, if it was. ``user_line`` is the innermost line of the user's own that was running, ``locals`` the texts of its variables;
+    ``traceback`` goes from there outwards to what Spark called. ``sources`` are the records of the job's input that it was made of,
+    ``trace`` is the trace over them: both are found when they are first asked for.
+    """
+
+    record: Any
+    operator: Operator
+    partition: int | None
+    exception_type: str
+    message: str
+    user_line: CallSite | None
+    locals: Mapping[str, str]
+    traceback: str
+    met: str | None = None
+    finding: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
+
+    naming: Callable[[], Iterable[tuple[int, int]]] = field(default=tuple, repr=False, compare=False)
+    """Operators and rids of the sources, where they are known without a job."""
+
+    @cached_property
+    def trace(self) -> Any:
+        """The trace over the records of the job's input that the record was made of; None if they cannot be told."""
+        return self.finding()
+
+    @cached_property
+    def sources(self) -> tuple[SourceRecord, ...]:
+        """The records of the job's input that the record was made of. May cost a job, once."""
+        return () if self.trace is None else tuple(self.trace.source_records())
+
+    @property
+    def cause(self) -> tuple[str, int, str]:
+        """What culprits of one cause have in common: exception, operator, and line."""
+        return self.exception_type, self.operator.id, str(self.user_line)
+
+    def text(self) -> str:
+        """As a traceback that ends with the record."""
+        lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
+        lines.append(f"  on {shown(self.record)}" + ("" if self.met is None else f", which met {self.met}"))
+        lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
+        if len(self.sources) > 3:
+            lines.append(f"  and {counted(len(self.sources) - 3)} more")
+        lines += ["", *self.traceback.splitlines()]
+        lines += [f"      {name} = {value}" for name, value in self.locals.items()]
+        return "\n".join(map(plain, lines))
+
+    def __repr__(self) -> str:
+        return f"<culprit of {self.operator}: {shown(self.record)}: {plain(self.exception_type)}: {plain(self.message)}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        text = self.text()
+        return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+
+
+Finding = Callable[[], Sequence[CrashCulprit] | None]
+"""Gives the culprits that are found next, None when there can be no more. A call that was interrupted may be made again."""
+
+
+class Culprits(Sequence[CrashCulprit]):
+    """The crash culprits of a run. Those that are known cost nothing; who asks for all of them waits until they are found.
+
+    Interrupting that loses nothing: what was found stays, and the next question goes on from there. Thread-safe.
+    """
+
+    def __init__(self, finding: Finding | None = None) -> None:
+        self._finding = finding
+        self._alone = threading.RLock()
+        self.known: list[CrashCulprit] = []
+        self.unknown: list[str] = []
+        """What was not looked at, and why: there may be more culprits in it."""
+
+    def find_by(self, finding: Finding) -> None:
+        """Look for culprits with ``finding`` when they are asked for."""
+        self._finding = finding
+
+    @property
+    def complete(self) -> bool:
+        """Whether all are known."""
+        return self._finding is None
+
+    def more(self) -> bool:
+        """Look further; False if all are known."""
+        with self._alone:
+            found = None if self._finding is None else self._finding()
+            if found is None:
+                self._finding = None
+                return False
+            self.known += found
+            return True
+
+    def __iter__(self) -> Iterator[CrashCulprit]:
+        """The culprits as they are found."""
+        at = 0
+        while at < len(self.known) or self.more():
+            if at < len(self.known):
+                yield self.known[at]
+                at += 1
+
+    def __len__(self) -> int:
+        while self.more():
+            pass
+        return len(self.known)
+
+    def __bool__(self) -> bool:
+        return next(iter(self), None) is not None
+
+    @overload
+    def __getitem__(self, index: int) -> CrashCulprit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[CrashCulprit]: ...
+
+    def __getitem__(self, index: int | slice) -> CrashCulprit | list[CrashCulprit]:
+        while (isinstance(index, slice) or index < 0 or index >= len(self.known)) and self.more():
+            pass
+        return self.known[index]
+
+    def summary(self) -> str:
+        """The most frequent cause in a few lines, and how many culprits are known."""
+        if not self.known:
+            return ""
+        (cause, most), *others = Counter(culprit.cause for culprit in self.known).most_common()
+        first = next(culprit for culprit in self.known if culprit.cause == cause)
+        what = f"{counted(len(self.known))} crashed{'' if self.complete else ' so far'}"
+        more = f", {most:,} of them" if others else ""
+        return "\n".join(map(plain, [
+            f"bigdebug: {what}{more} with {first.exception_type}: {first.message}", f"  in {first.operator}",
+            f"  the first is {shown(first.record)}", "  run.culprits, or dbg.runs[-1].culprits, has them with where they came from",
+        ]))
+
+    def common(self, most: int = 3) -> list[tuple[SourceRecord, int]]:
+        """Source records behind several of the known culprits, and behind how many: the first may be what is wrong with all of them.
+
+        Looks at the first 1,000 culprits; costs a job for each of the ``most`` records that it gives, at most. Of DataFrames, it gives
+        none: to name the sources of a row takes a job.
+        """
+        behind: Counter[tuple[int, int]] = Counter()
+        traces: dict[tuple[int, int], Any] = {}
+        for culprit in self.known[:LOOKED_AT]:
+            for at in culprit.naming():
+                behind[at] += 1
+                traces.setdefault(at, culprit.trace)
+        shared = [(at, count) for at, count in behind.most_common(most) if count > 1]
+        return [(traces[at].source_record(*at), count) for at, count in shared]
+
+    def table(self) -> Table:
+        """The known culprits by cause, the most frequent first, with the first record of each."""
+        causes = Counter(culprit.cause for culprit in self.known)
+        first = {culprit.cause: culprit for culprit in reversed(self.known)}
+        rows = [
+            (f"{count:,}", f"{c.exception_type}: {c.message}", str(c.operator), str(c.user_line or ""), shown(c.record))
+            for count, c in ((count, first[cause]) for cause, count in causes.most_common(SHOWN))
+        ]
+        notes = [] if self.complete else ["These are the first ones; len(run.culprits) finds all of them."]
+        notes += self.unknown
+        notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self.common()]
+        if len(causes) > SHOWN:
+            notes.append(f"{len(causes) - SHOWN:,} more causes are not shown.")
+        return Table(("culprits", "exception", "operator", "line", "first record"), rows, tuple(notes))
+
+    def __repr__(self) -> str:
+        if self.known:
+            return self.table().text()
+        return f"<no culprits{'' if self.complete else ' known yet'}{': ' if self.unknown else ''}{' '.join(self.unknown)}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return self.table()._repr_mimebundle_() if self.known else {"text/plain": repr(self)}
+

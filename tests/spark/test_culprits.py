@@ -1,0 +1,318 @@
+"""Crash culprits of RDD programs: every record that crashed, where it came from, and what was running (FEATURES B1)."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bigdebug
+from bigdebug.trace.culprits import CrashCulprit, Culprits
+
+
+def culprits_of(dbg: Any, job: Callable[[], Any]) -> Culprits:
+    """The culprits of a job, which must fail with Spark's own exception."""
+    with pytest.raises(Exception, match="Error") as raised, dbg.capture("crash") as run:
+        job()
+    assert type(raised.value).__module__.startswith(("pyspark.", "py4j."))
+    assert run.status == "failed"
+    found: Culprits = run.culprits
+    return found
+
+
+def culprits_of_uncaptured(dbg: Any, job: Callable[[], Any]) -> Culprits:
+    """The culprits of a job that ran without capture."""
+    before = len(dbg.runs)
+    with pytest.raises(Exception, match="Error"):
+        job()
+    (run,) = dbg.runs[before:]
+    assert run.status == "failed"
+    found: Culprits = run.culprits
+    return found
+
+
+def told(culprits: Iterable[CrashCulprit]) -> list[tuple[Any, str, list[Any]]]:
+    """What crashed, with what, and the source records behind it."""
+    return sorted(((c.record, c.exception_type, [s.record for s in c.sources]) for c in culprits), key=repr)
+
+
+def parse(line: str) -> tuple[str, int]:
+    columns = line.split(",")
+    return columns[1], int(columns[3]) // int(columns[4])
+
+
+PARSE_LINE = parse.__code__.co_firstlineno + 2
+
+
+def commute() -> list[str]:
+    lines = [f"sr,900{i:02d},900{i + 1:02d},{30 * (1 + i % 4)},{1 + i % 4}" for i in range(60)]
+    for at, line in ((5, "sr,90011,90012,50,0"), (25, "sr,90013,90014,,3"), (40, "sr,90015,90016,70"), (59, "")):
+        lines.insert(at, line)
+    return lines
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_four_crashes_of_three_kinds(partitions: int, dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "commute.txt"
+    path.write_text("".join(f"{line}\n" for line in commute()))
+    program = dbg.context.textFile(str(path), partitions).map(parse)
+    found = culprits_of(dbg, program.collect)
+    assert [(c.exception_type, c.record, [s.origin.line for s in c.sources]) for c in sorted(found, key=lambda c: c.sources[0].origin.line)] == [
+        ("ZeroDivisionError", "sr,90011,90012,50,0", [6]), ("ValueError", "sr,90013,90014,,3", [26]),
+        ("IndexError", "sr,90015,90016,70", [41]), ("IndexError", "", [60]),
+    ]
+    for culprit in found:
+        assert culprit.operator.id == program._definition.operator.id
+        assert culprit.user_line is not None
+        assert (Path(culprit.user_line.file), culprit.user_line.line) == (Path(__file__), PARSE_LINE)
+        assert culprit.user_line.code.startswith("return columns[1]")
+        assert culprit.locals["columns"] == repr(culprit.record.split(","))
+        assert culprit.traceback.count("File ") == 1
+
+
+def income(line: str) -> int:
+    return int(line[:2] if line.startswith("$") else line)  # the fault: the wrong side of the $
+
+
+def test_a_code_fault_makes_every_record_of_a_kind_a_culprit(dbg: Any) -> None:
+    lines = [f"${50 + i}" if i % 17 == 0 else f"{50 + 3 * i}" for i in range(100)]
+    found = culprits_of(dbg, dbg.context.parallelize(lines, 4).map(income).filter(lambda n: n < 300).sum)
+    assert told(found) == [(line, "ValueError", [line]) for line in sorted(lines) if line.startswith("$")]
+
+
+def halves(text: str) -> Iterator[float]:
+    for part in text.split():
+        yield 1 / int(part)
+
+
+def streamed(numbers: Iterable[int]) -> Iterator[int]:
+    for number in numbers:
+        yield 10 // number
+
+
+def eager(numbers: Iterable[int]) -> list[int]:
+    return [10 // number for number in numbers]
+
+
+def by_tens(numbers: Iterable[int]) -> Iterator[int]:
+    """Reads ahead."""
+    batch: list[int] = []
+    for number in numbers:
+        batch.append(number)
+        if len(batch) == 10:
+            yield from eager(batch)
+            batch.clear()
+    yield from eager(batch)
+
+
+def second_part(pair: tuple[Any, Any]) -> Any:
+    return pair[0] + pair[1]
+
+
+PROGRAMS: dict[str, tuple[Callable[[Any], Any], list[tuple[Any, str, list[Any]]]]] = {
+    "filter": (lambda sc: sc.parallelize([1, 0, 2], 2).filter(lambda n: 1 // n).collect(), [(0, "ZeroDivisionError", [0])]),
+    "flatMap, half way": (
+        lambda sc: sc.parallelize(["1 2", "3 0 4", "5"], 2).flatMap(halves).map(lambda f: (f, 1)).count(),
+        [("3 0 4", "ZeroDivisionError", ["3 0 4"])],
+    ),
+    "flatMap of nothing": (lambda sc: sc.parallelize(["a", ""], 1).flatMap(lambda s: s or None).count(), [("", "TypeError", [""])]),
+    "mapValues": (
+        lambda sc: sc.parallelize([("a", 1), ("b", None)], 2).mapValues(lambda n: n + 1).count(), [(("b", None), "TypeError", [("b", None)])],
+    ),
+    "two operators of one stage": (
+        lambda sc: sc.parallelize([1, 0, 5, 7], 1).map(lambda n: 10 // n).filter(lambda n: 1 // (n - 2)).map(str).collect(),
+        [(0, "ZeroDivisionError", [0]), (2, "ZeroDivisionError", [5])],
+    ),
+    "mapPartitions, a record at a time": (
+        lambda sc: sc.parallelize([1, 0, 2, 0, 3], 2).mapPartitions(streamed).collect(), [(0, "ZeroDivisionError", [0])] * 2,
+    ),
+    "mapPartitions, all at once": (
+        lambda sc: sc.parallelize([1, 0, 2, 0, 3], 2).mapPartitions(eager).collect(), [(0, "ZeroDivisionError", [0])] * 2,
+    ),
+    "mapPartitions, reading ahead": (
+        lambda sc: sc.parallelize([*range(1, 15), 0, *range(1, 30)], 2).mapPartitions(by_tens).count(), [(0, "ZeroDivisionError", [0])],
+    ),
+    "glom": (lambda sc: sc.parallelize([1, 0], 1).glom().map(eager).collect(), [([1, 0], "ZeroDivisionError", [1, 0])]),
+    "the last record of a partition": (
+        lambda sc: sc.parallelize(range(10, -1, -1), 3).map(lambda n: 1 // n).collect(), [(0, "ZeroDivisionError", [0])],
+    ),
+    "every record of a partition": (
+        lambda sc: sc.parallelize([1, 2, 0, 0], 2).map(lambda n: 1 // n).collect(), [(0, "ZeroDivisionError", [0])] * 2,
+    ),
+    "a key that has no hash": (
+        lambda sc: sc.parallelize([([1], 2), ((1,), 3)], 2).reduceByKey(operator.add).collect(), [(([1], 2), "TypeError", [([1], 2)])],
+    ),
+    "no pair": (lambda sc: sc.parallelize([(1, 2), 3], 1).groupByKey().count(), [(3, "TypeError", [3])]),
+    "a partitioner": (
+        lambda sc: sc.parallelize([(1, "a"), (0, "b")], 1).partitionBy(2, lambda n: 6 // n).count(), [((0, "b"), "ZeroDivisionError", [(0, "b")])],
+    ),
+    "a combiner, before the shuffle": (
+        lambda sc: sc.parallelize([("a", 1), ("a", "2"), ("a", 3)], 1).reduceByKey(operator.add).collect(),
+        [(("a", "2"), "TypeError", [("a", "2")])],
+    ),
+    "a combiner's first value": (
+        lambda sc: sc.parallelize([("a", 1), ("b", 0)], 1).combineByKey(lambda n: 1 // n, operator.add, operator.add).collect(),
+        [(("b", 0), "ZeroDivisionError", [("b", 0)])],
+    ),
+    "a reducer, on the second pair": (
+        lambda sc: sc.parallelize([("a", 1), ("a", 2), ("a", "3")], 3).reduceByKey(operator.add, 2).collect(), [(("a", "3"), "TypeError", [("a", "3")])],
+    ),
+    "after an outer join": (
+        lambda sc: sc.parallelize([(1, 1), (2, 2)], 2).leftOuterJoin(sc.parallelize([(1, 5)], 1)).mapValues(second_part).collect(),
+        [((2, (2, None)), "TypeError", [(2, 2)])],
+    ),
+    "two joins deep": (
+        lambda sc: sc.parallelize([(1, 1), (2, 0)], 2).join(sc.parallelize([(1, 3), (2, 4)], 1)).mapValues(second_part)
+        .join(sc.parallelize([(1, 4), (2, 9)], 2)).mapValues(lambda pair: 1 // (pair[0] - pair[1])).collect(),
+        [((1, (4, 4)), "ZeroDivisionError", [(1, 1), (1, 3), (1, 4)])],
+    ),
+    "after a sort": (
+        lambda sc: sc.parallelize([(3, 1), (1, 0), (2, 1)], 2).sortByKey().map(lambda pair: 1 // pair[1]).collect(),
+        [((1, 0), "ZeroDivisionError", [(1, 0)])],
+    ),
+    "after a union": (
+        lambda sc: sc.parallelize([1, 2], 2).union(sc.parallelize([0, 3], 2)).map(lambda n: 1 // n).collect(), [(0, "ZeroDivisionError", [0])],
+    ),
+    "below a zip": (
+        lambda sc: sc.parallelize([1, 2], 2).zip(sc.parallelize([0, 3], 2).map(lambda n: 1 // n)).collect(), [(0, "ZeroDivisionError", [0])],
+    ),
+    "a product": (
+        lambda sc: sc.parallelize([1, 2], 2).cartesian(sc.parallelize([1, 3], 2)).map(lambda pair: 1 // (pair[0] - pair[1])).count(),
+        [((1, 1), "ZeroDivisionError", [1, 1])],
+    ),
+    "a sort key": (
+        lambda sc: sc.parallelize([(1, "a"), (0, "b"), (2, "c")], 1).repartitionAndSortWithinPartitions(1, keyfunc=lambda n: 1 // n).collect(),
+        [((0, "b"), "ZeroDivisionError", [(0, "b")])],
+    ),
+    "keys that do not compare": (
+        lambda sc: sc.parallelize([(1, "a"), ("x", "b"), (2, "c")], 2).repartitionAndSortWithinPartitions(1).collect(),
+        [(("x", "b"), "TypeError", [("x", "b")])],
+    ),
+    "take": (lambda sc: sc.parallelize([1, 2, 0, 0, 5], 5).map(lambda n: 1 // n).take(4), [(0, "ZeroDivisionError", [0])] * 2),
+    "foreach": (lambda sc: sc.parallelize([1, 0], 2).foreach(lambda n: 1 // n), [(0, "ZeroDivisionError", [0])]),
+    "sum": (lambda sc: sc.parallelize([1, "2"], 2).sum(), [("2", "TypeError", ["2"])]),
+}
+
+
+@pytest.mark.parametrize("found", [culprits_of, culprits_of_uncaptured], ids=["captured", "not captured"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_culprit_of(name: str, found: Callable[[Any, Callable[[], Any]], Culprits], dbg: Any) -> None:
+    job, expected = PROGRAMS[name]
+    assert told(found(dbg, lambda: job(dbg.context))) == sorted(expected, key=repr)
+
+
+def test_a_pair_of_which_none_crashes_alone(dbg: Any) -> None:
+    numbers = dbg.context.parallelize([1, 2, "x", 3, 4], 2)
+    (culprit,) = culprits_of(dbg, lambda: numbers.reduce(lambda a, b: a + b))
+    assert (culprit.record, culprit.met) == (3, "'x'")
+    found = culprits_of(dbg, lambda: numbers.map(lambda n: (1, n)).reduceByKey(operator.add, 1).collect())
+    assert [(c.record, c.met) for c in found] == [((1, 3), "'x'"), ((1, 4), "'x'")]
+
+
+def test_a_record_behind_several_culprits_is_told(dbg: Any) -> None:
+    facts = dbg.context.parallelize([(key % 3, key) for key in range(18)], 3)
+    names = dbg.context.parallelize([(0, "a"), (1, None), (2, "c")], 2)
+    found = culprits_of(dbg, facts.join(names).mapValues(lambda pair: pair[1].upper()).collect)
+    assert len(found) == 6
+    assert [(source.record, count) for source, count in found.common()] == [((1, None), 6)]
+    assert "behind 6 of them: parallelize[1]: (1, None)" in repr(found).splitlines()
+
+
+def test_what_cannot_be_pickled_is_described(dbg: Any) -> None:
+    (culprit,) = culprits_of(dbg, dbg.context.parallelize([1, 2, 3], 2).map(lambda n: (n, (m for m in ())) if n == 2 else n).collect)
+    assert "generator object" in repr(culprit.record)
+    assert [s.record for s in culprit.sources] == [2]
+
+
+def test_two_thousand_culprits(dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(range(20_000), 5).map(lambda n: 1 // (n % 10)).count)
+    assert [c.record for c in found] == list(range(0, 20_000, 10))
+    assert len(found.table().rows) == 1
+    assert found.table().rows[0][0] == "2,000"
+
+
+@pytest.mark.parametrize("found", [culprits_of, culprits_of_uncaptured], ids=["captured", "not captured"])
+def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tmp_path: Path) -> None:
+    def noted(split: int, records: Iterable[int]) -> Iterator[int]:
+        with (tmp_path / str(split)).open("a") as file:
+            file.write("x")
+        time.sleep(split == 3)  # until the others have finished
+        return (1 // record for record in records)
+
+    assert [c.record for c in found(dbg, dbg.context.parallelize([1, 2, 3, 0], 4).mapPartitionsWithIndex(noted).collect)] == [0]
+    assert (tmp_path / "0").read_text() == "x"
+    assert len((tmp_path / "3").read_text()) > 1
+
+
+def test_the_exception_tells_of_its_culprits(dbg: Any) -> None:
+    with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture():
+        dbg.context.parallelize([1, 0], 2).map(lambda n: 1 // n).collect()
+    (note,) = raised.value.__notes__
+    assert "1 record crashed with ZeroDivisionError: integer division or modulo by zero" in note
+    assert "the first is 0" in note
+
+
+def test_a_culprit_reads_like_a_traceback(dbg: Any) -> None:
+    (culprit,) = culprits_of(dbg, dbg.context.parallelize(["<b>1</b>"], 1).map(int).collect)
+    shown = culprit._repr_mimebundle_()
+    assert shown["text/plain"].splitlines()[0] == "ValueError: invalid literal for int() with base 10: '<b>1</b>'"
+    assert "  from parallelize[0]: '<b>1</b>'" in shown["text/plain"].splitlines()
+    assert "<b>" not in shown["text/html"]
+    assert culprit.user_line == culprit.operator.call_site
+    assert "<b>" not in culprits_of(dbg, dbg.context.parallelize(["<b>1</b>"], 1).map(int).collect)._repr_mimebundle_()["text/html"]
+
+
+class Secretive:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+def test_values_that_are_hard_to_show(dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize([1, 2], 2).map(lambda n: Secretive() if n == 1 else "x" * 10**7).map(lambda v: v + 1).collect)
+    texts = [c.text() for c in found]
+    assert any("whose repr raised" in text for text in texts)
+    assert max(map(len, texts)) < 20_000
+
+
+def test_what_the_driver_raises_makes_no_run(dbg: Any) -> None:
+    before = dbg.runs
+    with pytest.raises(ValueError, match="empty"):
+        dbg.context.parallelize([], 1).first()
+    assert dbg.runs == before
+
+
+def test_a_session_that_was_detached_diagnoses_nothing(dbg: Any) -> None:
+    program = dbg.context.parallelize([0], 1).map(lambda n: 1 // n)
+    dbg.detach()
+    before = dbg.runs
+    try:
+        with pytest.raises(Exception, match="ZeroDivisionError") as raised:
+            program.collect()
+        assert not hasattr(raised.value, "__notes__")
+        assert dbg.runs == before
+    finally:
+        bigdebug.attach(dbg.spark)
+
+
+def test_functions_that_run_for_their_effect_run_again_only_when_asked(dbg: Any, tmp_path: Path) -> None:
+    def noted(number: int) -> None:
+        with (tmp_path / "seen").open("a") as file:
+            file.write(f"{1 // number}")
+
+    with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture() as run:
+        dbg.context.parallelize([1, 0, 1], 1).foreach(noted)
+    assert (tmp_path / "seen").read_text() == "1"
+    assert "run.culprits" in raised.value.__notes__[0]
+    assert [c.record for c in run.culprits] == [0]
+
+
+def test_a_run_that_succeeds_has_none(dbg: Any) -> None:
+    with dbg.capture() as run:
+        dbg.context.parallelize([1]).count()
+    assert not run.culprits
+    assert run.culprits.complete
+    assert repr(run.culprits) == "<no culprits>"
