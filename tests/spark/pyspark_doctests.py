@@ -52,7 +52,8 @@ def outcome(capture: bool) -> dict[str, Any]:
     runs = sc._bigdebug.runs
     sc.stop()
     incomplete = [f"{run.action}: {run.incomplete}" for run in runs if run.incomplete]
-    return {"tried": tried, "failed": failed, "runs": len(runs), "incomplete": incomplete}
+    crashed = sum(run.status == "failed" for run in runs)
+    return {"tried": tried, "failed": failed, "runs": len(runs), "crashed": crashed, "incomplete": incomplete}
 
 
 if __name__ == "__main__":
