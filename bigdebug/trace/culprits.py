@@ -10,6 +10,7 @@ from functools import cached_property
 from html import escape
 from typing import Any, overload
 
+from bigdebug.errors import NondeterminismError, UntraceableError
 from bigdebug.graph import CallSite, Operator
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, plain, shown
@@ -75,9 +76,11 @@ class CrashCulprit:
         """As a traceback that ends with the record."""
         lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
         lines.append(f"  on {shown(self.record)}" + ("" if self.met is None else f", which met {self.met}"))
-        lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
-        if len(self.sources) > 3:
-            lines.append(f"  and {counted(len(self.sources) - 3)} more")
+        try:
+            lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
+            lines += [f"  and {counted(len(self.sources) - 3)} more"] if len(self.sources) > 3 else []
+        except (NondeterminismError, UntraceableError) as why:
+            lines.append(f"  from where is not known: {why}")
         lines += ["", *self.traceback.splitlines()]
         lines += [f"      {name} = {value}" for name, value in self.locals.items()]
         return "\n".join(map(plain, lines))

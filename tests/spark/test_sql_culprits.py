@@ -1,4 +1,4 @@
-"""Crash culprits of DataFrames: every row that an expression of Spark's throws on, and where it came from (FEATURES U1)."""
+"""Crash culprits of DataFrames: every row that an expression of Spark's or a Python function crashes on, and where it came from (FEATURES B1, U1)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from bigdebug.trace.culprits import Culprits
+from tests.spark.code_that_crashes import CRASHING
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +103,63 @@ def test_a_query_that_spark_does_not_run_has_no_run(dbg: Any, spark: Any, flight
     assert dbg.runs == before
 
 
-def test_python_code_is_not_run_again(dbg: Any, flights: Any, tmp_path: Path) -> None:
-    @F.udf("int")
-    def noted(text):  # type: ignore[no-untyped-def]  # by hints, PySpark would take it for one of pandas
-        with (tmp_path / "seen").open("a") as file:
-            file.write("x")
-        return int(text)
+@pytest.mark.parametrize("way", CRASHING)
+def test_every_culprit_of_python_code(way: str, dbg: Any, flights: Any) -> None:
+    frame, expected = CRASHING[way]
+    found = culprits_of(dbg, frame(flights))
+    assert told(found) == expected
+    assert found.unknown == []
 
-    found = culprits_of(dbg, flights.limit(2).select(noted("dep")))
-    seen = (tmp_path / "seen").read_text()
+
+def test_a_culprit_of_python_code_tells_the_line_of_its_function_and_its_variables(dbg: Any, flights: Any) -> None:
+    culprit = culprits_of(dbg, CRASHING["arrow"][0](flights), captured=False)[0]
+    assert culprit.message == "invalid literal for int() with base 10: 'NA'"
+    assert culprit.user_line is not None
+    assert Path(culprit.user_line.file).name == "code_that_crashes.py"
+    assert culprit.user_line.code == "return int(text)"
+    assert culprit.locals == {"text": "'NA'"}
+    assert culprit.record.asDict() == {"id": "2", "dep": "NA"}
+
+
+def test_rows_that_crash_only_together_are_told_as_such(dbg: Any, flights: Any) -> None:
+    culprit = culprits_of(dbg, CRASHING["only together"][0](flights))[0]
+    assert culprit.record.id == "4"
+    assert culprit.met is not None
+    assert "id='2'" in culprit.met
+
+
+def test_the_accumulators_of_the_user_count_once(dbg: Any, spark: Any, flights: Any) -> None:
+    seen = spark.sparkContext.accumulator(0)
+
+    @F.udf("int")
+    def counted(text):  # type: ignore[no-untyped-def]
+        seen.add(1)
+        return int(text) if text != "7" else 1 // 0
+
+    frame = flights.coalesce(1).filter("id = 3").select(counted("dep"))
+    assert len(culprits_of(dbg, frame)) == 1
+    assert seen.value == 0  # Spark drops what tasks counted that fail
+
+
+def test_functions_with_broadcasts_are_run_again(dbg: Any, spark: Any, flights: Any) -> None:
+    table = spark.sparkContext.broadcast({"10": 1, "0": 2})
+    assert told(culprits_of(dbg, flights.filter("id in (1, 3, 5)").select(F.udf(lambda x: table.value[x], "int")("dep")))) == [("Project", "KeyError", [4])]
+
+
+def test_twin_rows_are_a_culprit_each(dbg: Any, spark: Any) -> None:
+    twins = spark.createDataFrame([("a", "NA"), ("a", "NA"), ("b", "1")], "k string, dep string")
+    assert len(culprits_of(dbg, twins.groupBy("k").applyInPandas(lambda g: g.astype({"dep": int}), "k string, dep int"))) == 2
+
+
+def test_where_nothing_crashes_again_it_says_so(dbg: Any, flights: Any, tmp_path: Path) -> None:
+    @F.udf("int")
+    def once(text):  # type: ignore[no-untyped-def]
+        mark = tmp_path / "been here"
+        if not mark.exists():
+            mark.touch()
+            raise OSError("the first time")
+        return 1
+
+    found = culprits_of(dbg, flights.coalesce(1).select(once("dep")))
     assert len(found) == 0
-    assert "runs Python code" in repr(found)
-    assert (tmp_path / "seen").read_text() == seen
+    assert "No row crashed by itself" in repr(found)

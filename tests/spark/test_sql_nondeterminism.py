@@ -283,7 +283,7 @@ def test_a_cancelled_job_is_not_run_again(strategy: str, dbg: Any, spark: Any, t
     assert [run.status for run in capture.runs] == ["failed"]
 
 
-def test_a_function_that_raises_does_so_once(dbg: Any, spark: Any, tmp_path: Path) -> None:
+def test_a_function_that_raises_does_so_once_and_again_for_its_culprit(dbg: Any, spark: Any, tmp_path: Path) -> None:
     def bad(x: int) -> float:
         with (tmp_path / "calls").open("a") as calls:
             calls.write(".")
@@ -300,7 +300,7 @@ def test_a_function_that_raises_does_so_once(dbg: Any, spark: Any, tmp_path: Pat
         (tmp_path / "calls").unlink()
     assert said[0] == said[1]
     assert "no nine" in said[0][1]
-    assert len(said[0][2]) == 10
+    assert len(said[0][2]) == 20
     with dbg.capture():
         assert len(frame.select("id").collect()) == 10  # nobody needs what the function gives
 

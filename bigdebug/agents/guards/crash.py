@@ -12,6 +12,7 @@ import traceback
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from traceback import FrameSummary, StackSummary
 from typing import NamedTuple
 
 from bigdebug.shown import shown
@@ -34,15 +35,35 @@ class Line(NamedTuple):
     code: str
 
 
+class Raised(NamedTuple):
+    """What was raised. ``lines`` are those of the traceback that are neither PySpark's nor ours, outermost first; ``locals`` belong to
+    the line ``at`` among them, the innermost one of the user's own.
+    """
+
+    exception: str
+    message: str
+    lines: tuple[Line, ...]
+    at: int | None
+    locals: tuple[tuple[str, str], ...]
+
+    @property
+    def line(self) -> Line | None:
+        """The innermost line of the user's own."""
+        return None if self.at is None else self.lines[self.at]
+
+    @property
+    def traceback(self) -> str:
+        """As Python prints it."""
+        return "".join(StackSummary.from_list([FrameSummary(*line[:3], line=line.code or None) for line in self.lines]).format())
+
+
 @dataclass(frozen=True)
 class Crash:
     """What ``operator`` raised in a task of its stage.
 
     The record that was on its way is the one at ``position`` of the records before segment ``segment``, None if none was.
     ``record`` is what the function was given, as a pickle, or None if it cannot be pickled; ``shown`` is its text, ``met`` that of
-    what it was to be combined with, if it was. ``lines`` are those
-    of the traceback that are neither PySpark's nor ours, outermost first; ``locals`` belong to the line ``at`` among them, the
-    innermost one of the user's own.
+    what it was to be combined with, if it was.
     """
 
     operator: int
@@ -51,11 +72,7 @@ class Crash:
     record: bytes | None
     shown: str
     met: str | None
-    exception: str
-    message: str
-    lines: tuple[Line, ...]
-    at: int | None
-    locals: tuple[tuple[str, str], ...]
+    raised: Raised
 
 
 def name_of(problem: BaseException) -> str:
@@ -73,16 +90,8 @@ def message_of(problem: BaseException) -> str:
     return text if len(text) <= 2_000 else f"{text[:1_997]}..."
 
 
-class Place(NamedTuple):
-    """Where an exception was raised, as ``Crash`` has it."""
-
-    lines: tuple[Line, ...]
-    at: int | None
-    locals: tuple[tuple[str, str], ...]
-
-
-def place_of(problem: BaseException) -> Place:
-    """Where it was raised, without the frames of whoever called the user's function."""
+def raised_as(problem: BaseException) -> Raised:
+    """What was raised, without the frames of whoever called the user's function."""
     trace = problem.__traceback__
     while trace is not None and _calls(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
@@ -91,7 +100,7 @@ def place_of(problem: BaseException) -> Place:
     own = [i for i, line in enumerate(lines) if not any(map(line.file.startswith, (*_LIBRARIES, "<frozen")))]
     at = own[-1] if own else None
     names = () if at is None else islice(frames[at].f_locals.items(), MOST_LOCALS)
-    return Place(lines, at, tuple((name, shown(value)) for name, value in names))
+    return Raised(name_of(problem), message_of(problem), lines, at, tuple((name, shown(value)) for name, value in names))
 
 
 def _calls(file: str) -> bool:

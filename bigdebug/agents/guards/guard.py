@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.crash import Crash, message_of, name_of, place_of
+from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, GuardedPartition, Note
 from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -51,11 +51,10 @@ class Guard:
             raise Enough from problem
 
     def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any) -> None:
-        lines, at, names = place_of(problem)
         known = given is not NO_RECORD
         self.crashes.append(Crash(
             operator, segment, position, self._pickled(given) if known else None, shown(given) if known else "",
-            None if met is NO_RECORD else shown(met), name_of(problem), message_of(problem), lines, at, names,
+            None if met is NO_RECORD else shown(met), raised_as(problem),
         ))
 
     def _pickled(self, record: Any) -> bytes | None:

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.halving import alone, fewest
 
 CRASHES = (Exception, SystemExit)
 """What a crash is. A KeyboardInterrupt is Spark's, or the user's, wish to end."""
@@ -18,10 +19,6 @@ KEPT_BYTES = 64 << 20
 """Records that are kept to find the culprit of a function that had read further when it crashed."""
 
 NO_RECORD: Any = object()
-
-
-Crashing = Callable[[list[Any]], BaseException | None]
-"""What a function raises on records alone, if that is what it raised on all of them."""
 
 
 class Note(Protocol):
@@ -105,49 +102,26 @@ class GuardedPartition:
                 return
 
     def _note(self, split: int, source: InFlight, problem: BaseException) -> None:
-        crash = partial(self._crash, split, type(problem))
         pulled = list(source.pulled)
-        first = source.position + 1 - len(pulled)
+        crash = partial(self._crash, split, type(problem), pulled)
+        first, last = source.position + 1 - len(pulled), len(pulled) - 1
         if not pulled:
             self.crashed(None, NO_RECORD, problem)
-        elif (own := crash(pulled[-1:])) is not None:
-            self.crashed(source.position, pulled[-1], own)
-        elif alone := list(_alone(crash, first, pulled)):
-            for position, record, own in alone:
-                self.crashed(position, record, own)
-        elif (fewest := _fewest(crash, pulled)) is not None:
-            self.crashed(source.position, pulled[-1], problem, fewest[0] if len(fewest) == 2 else fewest[:-1])
+        elif (own := crash(last, last + 1)) is not None:
+            self.crashed(source.position, pulled[last], own)
+        elif found := list(alone(crash, len(pulled))):
+            for at, own in found:
+                self.crashed(first + at, pulled[at], own)
+        elif (number := fewest(crash, len(pulled))) is not None:
+            met = pulled[-number:last]
+            self.crashed(source.position, pulled[last], problem, met[0] if len(met) == 1 else met)
         else:
             self.crashed(None, NO_RECORD, problem)
 
-    def _crash(self, split: int, kind: type[BaseException], records: list[Any]) -> BaseException | None:
-        """What the function raises on these records alone, if that is of this kind."""
+    def _crash(self, split: int, kind: type[BaseException], pulled: list[Any], start: int, stop: int) -> BaseException | None:
+        """What the function raises on some of these records alone, if that is of this kind."""
         try:
-            deque(self.function(split, iter(records)), maxlen=0)
+            deque(self.function(split, iter(pulled[start:stop])), maxlen=0)
         except CRASHES as own:
             return own if type(own) is kind else None
         return None
-
-
-def _alone(crash: Crashing, first: int, pulled: list[Any]) -> Iterator[tuple[int, Any, BaseException]]:
-    """The records, counted from ``first``, that a function crashes on by themselves."""
-    todo = [(first, pulled)]
-    while todo:
-        at, records = todo.pop()
-        own = crash(records)
-        if own is not None and len(records) == 1:
-            yield at, records[0], own
-        elif own is not None:
-            middle = len(records) // 2
-            todo += [(at + middle, records[middle:]), (at, records[:middle])]
-
-
-def _fewest(crash: Crashing, pulled: list[Any]) -> list[Any] | None:
-    """The fewest of the last records that a function crashes on; None if it does not crash on all of them."""
-    if crash(pulled) is None:
-        return None
-    too_few, enough = 1, len(pulled)
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if crash(pulled[-middle:]) is not None else (middle, enough)
-    return pulled[-enough:]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
-from traceback import FrameSummary, StackSummary
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +16,11 @@ from pyspark.cloudpickle import dumps
 
 from bigdebug.agents.guards.crash import Crash
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
-from bigdebug.graph import CallSite, Stage
+from bigdebug.graph import Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import running
+from bigdebug.spark.raised import told
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Described
@@ -86,8 +86,6 @@ class Diagnosis:
 
     def _culprit(self, stage: Stage, partition: int, crash: Crash) -> CrashCulprit:
         operator = self._run.graph[crash.operator]
-        at = None if crash.at is None else crash.lines[crash.at]
-        lines = StackSummary.from_list([FrameSummary(known.file, known.line, known.function, line=known.code or None) for known in crash.lines])
         finding = cache(partial(self._trace, stage, partition, crash.segment, crash.position))
 
         def naming() -> Iterable[tuple[int, int]]:
@@ -95,11 +93,8 @@ class Diagnosis:
             return () if trace is None else trace.source_ids()
 
         return CrashCulprit(
-            record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record),
-            operator=operator, partition=partition, exception_type=crash.exception, message=crash.message,
-            user_line=operator.call_site if at is None else CallSite(at.file, at.line, at.code),
-            locals=dict(crash.locals), traceback="".join(lines.format()), met=crash.met,
-            finding=finding, naming=naming,
+            record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record), operator=operator, partition=partition,
+            met=crash.met, finding=finding, naming=naming, **told(crash.raised, operator),
         )
 
     def _trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:

@@ -15,6 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.classic.dataframe import DataFrame
 from pyspark.sql.pandas.conversion import PandasConversionMixin
+from pyspark.sql.types import DataType
 
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.gateway import classes
@@ -186,6 +187,11 @@ class Catalyst:
             array[i] = arguments[i] if i in arguments else node.productElement(i)
         return node.makeCopy(array)
 
+    def with_arguments(self, tree: Node | Expr, arguments: Mapping[str, Any]) -> Any:
+        """As ``changed``, of arguments by their names."""
+        names = [tree.productElementName(i) for i in range(tree.productArity())]
+        return self.changed(tree, {names.index(name): value for name, value in arguments.items()})
+
     def project(self, columns: Iterable[Expr], child: Node) -> Node:
         return self._plans.Project(self.seq(columns), child)
 
@@ -196,6 +202,10 @@ class Catalyst:
     def carrying(self, projection: Node, child: Node, column: Expr) -> Node:
         """A projection over another plan with the same columns and one more, which goes along."""
         return self._plans.Project(projection.projectList().appended(column), child)
+
+    def generated(self, generator: Expr, columns: Sequence[Expr], child: Node) -> Node:
+        """All columns of ``child``, with those that a generator gives."""
+        return self._plans.Generate(generator, self.seq([]), False, self._nothing, self.seq(columns), child)
 
     def filter(self, condition: Expr, child: Node) -> Node:
         return self._plans.Filter(condition, child)
@@ -289,6 +299,17 @@ class Catalyst:
     def negated(self, condition: Expr) -> Expr:
         return self._expressions.Not(condition)
 
+    def kind(self, told: DataType) -> Any:
+        """A type, in the JVM."""
+        return self.jvm.org.apache.spark.sql.types.DataType.fromJson(told.json())
+
+    def anew(self, function: Expr) -> Expr:
+        """A function of many rows with a value of its own."""
+        return self.with_arguments(function, {"resultId": self._object("NamedExpression").newExprId()})
+
+    def is_null(self, expression: Expr) -> Expr:
+        return self._expressions.IsNull(expression)
+
     def is_not_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNotNull(expression)
 
@@ -324,6 +345,10 @@ class Catalyst:
         fields = [e if e.nullable() else self._expressions.If(true, e, self.null_of(e)) for e in expressions]
         named = [part for i, e in enumerate(fields) for part in (self._literals.apply(f"_{i}"), e)]
         return self._expressions.CreateNamedStruct(self.seq(named))
+
+    def named_struct(self, columns: Sequence[Expr]) -> Expr:
+        """A struct of columns, by their names."""
+        return self._expressions.CreateNamedStruct(self.seq([part for c in columns for part in (self._literals.apply(c.name()), c)]))
 
     # ---- window functions -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.arrivals import Unsettled, by_arrival
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.code import has_guard
 from bigdebug.spark.sql.reading import PlanOperator
 
 _PLACES = {"CurrentTimeZone", "CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}
@@ -109,7 +110,8 @@ def _innermost(catalyst: Catalyst, expressions: Iterable[Expr]) -> Iterator[Expr
             found = list(_innermost(catalyst, inner))
             if found:
                 yield from found
-            elif not expression.deterministic() and not catalyst.is_subquery(expression):  # whose operators are checked by themselves
+            elif not expression.deterministic() and not catalyst.is_subquery(expression) and not has_guard(catalyst, expression):
+                # The operators of a subquery are checked by themselves.
                 yield expression
 
 

@@ -6,35 +6,29 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Sequence
 from functools import cached_property, partial
-from linecache import getline
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.captured import convert_exception
 
-from bigdebug.graph import CallSite, Operator
-from bigdebug.spark.gateway import raised_by
+from bigdebug.graph import Operator
+from bigdebug.shown import shown
+from bigdebug.spark.raised import told
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.crashing import MOST, Crashed, as_written, crashing, functions_of
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.thrown import Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, clean, culpable, of_groups, tamed, trials
 from bigdebug.trace.culprits import CrashCulprit
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
-
-_THROWABLE = "org.apache.spark.SparkThrowable"
-
-MOST = 10_000
-"""Culprits of one operator that are kept in full."""
 
 _AT_ONCE = 200
 """Culprits that are told what they threw before others are asked for; each takes some ms."""
@@ -48,7 +42,7 @@ class Step(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Rows that something throws on, as PySpark has them and as the JVM does, of which it is not known yet what that is."""
+    """Rows that an expression throws on, as PySpark has them and as the JVM does, of which it is not known yet what that is."""
 
     operator: Operator
     trial: Trial
@@ -63,8 +57,10 @@ class FrameDiagnosis:
         self._recorder = recorder
         self._run = run
         self._waiting: deque[Waiting] = deque()
+        self._ready: list[CrashCulprit] = []
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
+        self._strict = False
 
     @cached_property
     def _catalyst(self) -> Catalyst:
@@ -83,6 +79,7 @@ class FrameDiagnosis:
         found: list[Step] = []
 
         def add(node: Node) -> int:
+            node = as_written(self._catalyst, node)
             inputs = tuple(add(child) for child in self._catalyst.children(node))
             found.append(Step(node, inputs))
             return len(found) - 1
@@ -92,20 +89,19 @@ class FrameDiagnosis:
 
     def more(self) -> list[CrashCulprit] | None:
         """Some more culprits, of one operator after the other; None if there are none left."""
-        if self._waiting:
+        if self._waiting or self._ready:
             return self._told()
         if len(self._clean) == len(self._steps):
-            return None
+            return self._once_more()
         step = self._steps[len(self._clean)]
         below = [self._clean[i] for i in step.inputs]
-        if None in below or self._catalyst.runs_code(step.node):
-            if None not in below:
-                self._run.culprits.unknown.append(f"{self._operator(step.node)} runs Python code, and what crashes there or above it is not looked for yet.")
+        if None in below:
             self._clean.append(None)
             return []
         try:
-            node, found = self._looked_at(step.node, below)
+            node, found, crashed = self._looked_at(step.node, below)
             self._waiting += found
+            self._ready += [self._crashed(self._operator(step.node), each) for each in crashed]
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
@@ -114,10 +110,22 @@ class FrameDiagnosis:
         self._clean.append(node)
         return self._told()
 
+    def _once_more(self) -> list[CrashCulprit] | None:
+        """Where no function crashed, what some give may not fit their types: that takes longer to find out."""
+        culprits = self._run.culprits
+        if culprits.known or culprits.unknown:
+            return None
+        if self._strict or not any(functions_of(self._catalyst, step.node) for step in self._steps):
+            culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
+            return None
+        self._strict, self._clean = True, []
+        return []
+
     def _told(self) -> list[CrashCulprit]:
-        """The culprits that come next of those that wait to be told what they threw."""
+        """The culprits that come next: those that are ready, and some of those that wait to be told what they threw."""
+        ready, self._ready = self._ready, []
         if not self._waiting:
-            return []
+            return ready
         operator, trial, rows, inside = self._waiting[0]
         bound = [self._catalyst.bound(expression, trial.rows) for expression in trial.expressions]
         told = [
@@ -126,10 +134,10 @@ class FrameDiagnosis:
         ]
         if not rows:
             self._waiting.popleft()
-        return told
+        return ready + told
 
-    def _looked_at(self, node: Node, below: list[Node]) -> tuple[Node, list[Waiting]]:
-        """A node over inputs on which nothing throws, without the rows that it throws on itself, and these."""
+    def _looked_at(self, node: Node, below: list[Node]) -> tuple[Node | None, list[Waiting], list[Crashed]]:
+        """A node over inputs on which nothing throws, without the rows that it throws on itself, and these: of expressions, and of Python code."""
         c = self._catalyst
         found: list[Waiting] = []
         for trial in trials(c, c.with_children(node, below) if below else node):
@@ -137,11 +145,17 @@ class FrameDiagnosis:
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
         made = with_expressions(c, c.with_children(node, below), partial(tamed, c)) if below else node
+        if functions := functions_of(c, made):
+            code = crashing(c, made, functions, self._strict)
+            if code is None:
+                self._run.culprits.unknown.append(f"{self._operator(node)} runs Python code that cannot be run under guard, nor what is above it.")
+                return None, found, []
+            return code.clean, found, code.found
         groups = of_groups(c, made) if made.nodeName() == "Aggregate" else None
         if groups is not None:
             found += self._throwing(node, groups[0])
             made = groups[1]
-        return made, found
+        return made, found, []
 
     def _throwing(self, node: Node, trial: Trial) -> list[Waiting]:
         c = self._catalyst
@@ -151,6 +165,13 @@ class FrameDiagnosis:
         held = list(inside)
         rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
         return [Waiting(self._operator(node), trial, deque(rows), deque(held))]
+
+    def _crashed(self, operator: Operator, crashed: Crashed) -> CrashCulprit:
+        record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
+        return CrashCulprit(
+            record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
+            finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
+        )
 
     def _culprit(self, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
         return CrashCulprit(
@@ -164,7 +185,11 @@ class FrameDiagnosis:
         return lineage_of(run).where(row).goBackAll()
 
     def _operator(self, node: Node) -> Operator:
-        """The operator of the run that a node of the optimized plan is most of."""
+        """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any."""
+        called = [function.func() for function in functions_of(self._catalyst, node)]
+        for operator in self._run.questions.root if called else ():
+            if any(function.func() in called for function in functions_of(self._catalyst, operator.node)):
+                return self._run.graph[operator.id]
         wanted = {a.exprId().id() for a in self._catalyst.items(node.output())}
         alike = [o for o in self._run.questions.root if o.name == node.nodeName()] or [self._run.questions.root]
 
@@ -176,55 +201,3 @@ class FrameDiagnosis:
 
 def _brief(trouble: Exception) -> str:
     return (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
-
-
-class Thrown(NamedTuple):
-    """What an expression throws: the name of the exception, its message, the user's line, and the piece of the query as Spark shows it."""
-
-    exception: str
-    message: str
-    line: CallSite | None = None
-    place: str = ""
-
-
-UNREPEATED = Thrown("Exception", "it throws in this query, and not by itself")
-
-
-class Exceptions:
-    """Exceptions of the JVM as PySpark names them. To ask PySpark for each would take longer than the query."""
-
-    def __init__(self, catalyst: Catalyst) -> None:
-        self._catalyst = catalyst
-        self._names: dict[str, str] = {}
-        self._lines: dict[str, CallSite] = {}
-
-    def thrown(self, bound: Sequence[Expr], row: Any) -> Thrown:
-        """What the first of the expressions that throws on a row does throw."""
-        for expression in bound:
-            raised = raised_by(expression.eval, row)
-            if raised is not None:
-                return self._told(raised)
-        return UNREPEATED
-
-    def _told(self, raised: Any) -> Thrown:
-        kind = raised.getClass().getName()
-        if kind not in self._names:
-            self._names[kind] = type(convert_exception(raised)).__name__
-        name = kind.rpartition(".")[2] if self._names[kind] == "UnknownException" else self._names[kind]
-        message = str(raised.getMessage()).split("\n== ")[0]
-        contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
-        if not len(contexts):
-            return Thrown(name, message)
-        place = contexts[0].summary()
-        if place not in self._lines:
-            self._lines[place] = _line(contexts[0])
-        return Thrown(name, message, self._lines[place], place.strip())
-
-
-def _line(context: Any) -> CallSite:
-    """Where a part of a query stands: the line of Python that made it, or the line within the SQL."""
-    if context.contextType().toString() == "DataFrame":
-        file, _, line = context.callSite().rpartition(":")
-        return CallSite(file, int(line), getline(file, int(line)).strip())
-    before = re.search(r"\(line (\d+)", context.summary())
-    return CallSite("SQL", int(before[1]) if before else 1, context.fragment())

@@ -209,6 +209,7 @@ class FrameRecorder:
             )
         except Exception as trouble:  # the user's job comes first
             if is_users(self.users, action.frame, trouble, action.name in WHOLE):
+                action.problem = trouble
                 raise
             expected = isinstance(trouble, (Py4JError, PySparkException) if inject else (Py4JError, PySparkException, BigdebugError))
             level = logging.INFO if expected else logging.WARNING

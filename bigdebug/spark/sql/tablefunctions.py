@@ -19,11 +19,16 @@ def check_rowwise(catalyst: Catalyst, operator: PlanOperator) -> None:
         return
     if any(_is_table(catalyst, operator, argument) for argument in catalyst.items(function.children())):
         raise UntraceableError(f"{operator} calls {function.name()} on a table, and it tells of none of its rows what they made", remedy=_REMEDY)
-    if callable(getattr(_handler(catalyst, function), "terminate", None)):
+    if gives_at_end(catalyst, function):
         raise UntraceableError(
             f"{operator} calls {function.name()}, which gives rows when its input has ended (terminate), and they may be made of all of it",
             remedy=_REMEDY,
         )
+
+
+def gives_at_end(catalyst: Catalyst, function: Any) -> bool:
+    """Whether a table function may give rows when its input has ended."""
+    return callable(getattr(_handler(catalyst, function), "terminate", None))
 
 
 def _is_table(catalyst: Catalyst, operator: PlanOperator, argument: Expr) -> bool:

@@ -14,8 +14,8 @@ _ROWWISE = {"Project", "Filter", "Sort", "Expand", "Generate", "RepartitionByExp
 _CERTAIN = {"AttributeReference", "Literal", "OuterReference"}
 """Expressions that give what is there."""
 
-_PARTS = {"Alias", "SortOrder", "EqualTo", "EqualNullSafe"}
-"""Expressions that do not throw themselves."""
+_PARTS = {"Alias", "SortOrder", "EqualTo", "EqualNullSafe", "PythonUDF", "PythonUDAF", "PythonUDTF", "NamedArgumentExpression"}
+"""Expressions that do not throw themselves. What Python raises is not seen here (``crashing.py``)."""
 
 
 class Trial(NamedTuple):

@@ -1,0 +1,82 @@
+"""Code: a function of the user as Spark ships it to workers, and what they tell of its crashes in a column of bytes."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
+
+from bigdebug.agents.guards.crash import Line, Raised, raised_as
+from bigdebug.agents.guards.halving import Crashing, alone, fewest
+from bigdebug.agents.guards.inflight import CRASHES
+
+
+@dataclass(frozen=True)
+class Code:
+    """Pickled functions, each of which is called on what the one before it gives, with the type that the last is to give."""
+
+    pickled: tuple[bytes, ...]
+
+    @cached_property
+    def _unpickled(self) -> list[tuple[Callable[..., Any], Any]]:
+        found = [pickle.loads(each) for each in self.pickled]
+        # PySpark broadcasts what is large.
+        return [each if isinstance(each, tuple) else pickle.loads(each.value) for each in found]
+
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        first, *others = [function for function, _ in self._unpickled]
+        return reduce(_chained, others, first)
+
+    @property
+    def returns(self) -> Any:
+        """Spark's type of what it gives."""
+        return self._unpickled[-1][1]
+
+
+def _chained(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given, **named: outer(inner(*given, **named))
+
+
+class Told(NamedTuple):
+    """What a task tells of a crash: the function crashed on ``together`` rows in a row, the one told of and those before it, and on no
+    fewer; on 0, if it had read none.
+    """
+
+    raised: Raised
+    together: int
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Told:
+        (exception, message, lines, *others), together = pickle.loads(packed)
+        return cls(Raised(exception, message, tuple(Line(*line) for line in lines), *others), together)
+
+
+def told(problem: BaseException, together: int = 1) -> bytes:
+    """A crash as a value of a column, which needs nothing but Python to be read."""
+    exception, message, lines, *others = raised_as(problem)
+    return pickle.dumps(((exception, message, [tuple(line) for line in lines], *others), together))
+
+
+def found(crash: Crashing, count: int, problem: BaseException) -> Iterator[tuple[int, bytes]]:
+    """The places, of the first ``count``, of the rows that a function crashed on with ``problem``, and what is told of them.
+
+    That are those it crashes on alone; else the last of the fewest in a row, or the last of all if it does not crash again.
+    """
+    one = False
+    for at, own in alone(crash, count):
+        one = True
+        yield at, told(own)
+    if not one and count:
+        yield count - 1, told(problem, fewest(crash, count) or count)
+
+
+def crash_of(kind: type[BaseException], call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:
+    """What a call raises, if that is of this kind."""
+    try:
+        call(*given, **named)
+    except CRASHES as own:
+        return own if type(own) is kind else None
+    return None

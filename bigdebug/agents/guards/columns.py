@@ -1,0 +1,176 @@
+"""Guarded functions of columns: in the place of the user's they give, for each row, what is told of its crash, or None.
+
+Rows are Spark's to hand over, one at a time, in columns of pandas or Arrow, or in an iterator of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from bigdebug.agents.guards.code import Code, crash_of, found, told
+from bigdebug.agents.guards.inflight import CRASHES
+
+Column = Any
+"""A Series, a DataFrame, or an Array."""
+
+Making = Callable[[list[bytes | None]], Column]
+"""Makes a column of what is told of rows."""
+
+Fitting = Callable[[Any, Any, int], None]
+"""Raises what Spark would, if what a function gave does not fit its type, or the number of rows."""
+
+
+def anything(given: Any, returns: Any, rows: int) -> None:
+    """Takes what functions give for what Spark wants."""
+
+
+@dataclass(frozen=True)
+class GuardedCall:
+    """A function of a single row."""
+
+    code: Code
+    fits: Fitting = anything
+
+    def __call__(self, *given: Any, **named: Any) -> bytes | None:
+        try:
+            self.fits(self.code.function(*given, **named), self.code.returns, 1)
+        except CRASHES as problem:
+            return told(problem)
+        return None
+
+
+@dataclass(frozen=True)
+class GuardedColumns:
+    """A function of columns."""
+
+    code: Code
+    column: Making
+    fits: Fitting = anything
+
+    def __call__(self, *given: Column, **named: Column) -> Column:
+        rows = len(next(iter((*given, *named.values()))))
+        try:
+            self._called(given, named)
+        except CRASHES as problem:
+            crash = partial(self._crash, type(problem), given, named)
+            known = dict(found(crash, rows, problem))
+            return self.column([known.get(row) for row in range(rows)])
+        return self.column([None] * rows)
+
+    def _crash(self, kind: type[BaseException], given: tuple[Column, ...], named: dict[str, Column], start: int, stop: int) -> BaseException | None:
+        some = tuple(part(column, start, stop) for column in given)
+        return crash_of(kind, self._called, some, {name: part(column, start, stop) for name, column in named.items()})
+
+    def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> None:
+        rows = len(next(iter((*given, *named.values()))))
+        self.fits(self.code.function(*given, **named), self.code.returns, rows)
+
+
+class Batches:
+    """Batches as a function pulls them. Those that it has gone on from are held until they are told of."""
+
+    def __init__(self, batches: Iterable[Any]) -> None:
+        self._source = iter(batches)
+        self._waiting: list[Any] = []
+        self._passed: list[Any] = []
+        self.flying: Any = None
+        self.failed = False
+
+    def has_more(self) -> bool:
+        """Whether there are batches for another call."""
+        if not self._waiting:
+            self._waiting = [*islice(self._source, 1)]
+        return bool(self._waiting)
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            batch = self._waiting.pop() if self._waiting else next(self._source)
+        except StopIteration:
+            raise
+        except BaseException:
+            self.failed = True
+            raise
+        finally:
+            self.land()
+        self.flying = batch
+        return batch
+
+    def land(self) -> None:
+        """The function has gone on from the batch in flight."""
+        if self.flying is not None:
+            self._passed.append(self.flying)
+            self.flying = None
+
+    def passed(self) -> Iterator[tuple[Any, dict[int, bytes]]]:
+        """Nothing to tell, of each batch that the function has gone on from."""
+        batches, self._passed = self._passed, []
+        return ((batch, {}) for batch in batches)
+
+
+@dataclass(frozen=True)
+class GuardedStream:
+    """A function of an iterator of batches, each a column or a tuple of columns. When it crashes it is called anew for the batches behind."""
+
+    code: Code
+    column: Making
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Column]:
+        for batch, known in self.told(batches):
+            yield self.column([known.get(row) for row in range(rows_of(batch))])
+
+    def told(self, batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
+        """Each batch, and what is told of its rows, by their places."""
+        source = Batches(batches)
+        while source.has_more():
+            try:
+                for _ in self.code.function(source):
+                    yield from source.passed()
+                break
+            except CRASHES as problem:
+                if source.failed:
+                    raise
+                yield from source.passed()
+                batch, source.flying = source.flying, None
+                if batch is None:
+                    first = next(source)
+                    source.flying = None
+                    yield first, {0: told(problem, 0)}
+                    break
+                yield batch, dict(found(partial(self._crash, type(problem), batch), rows_of(batch), problem))
+        for _ in source:
+            yield from source.passed()
+        yield from source.passed()
+
+    def _crash(self, kind: type[BaseException], batch: Any, start: int, stop: int) -> BaseException | None:
+        some = tuple(part(column, start, stop) for column in batch) if isinstance(batch, tuple) else part(batch, start, stop)
+        return crash_of(kind, lambda: [None for _ in self.code.function(iter([some]))])
+
+
+@dataclass(frozen=True)
+class GuardedBatches:
+    """A function of an iterator of Arrow's batches. It gives the batches themselves, with a column of what is told."""
+
+    stream: GuardedStream
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        for batch, known in self.stream.told(batches):
+            column = self.stream.column([known.get(row) for row in range(batch.num_rows)])
+            yield batch.from_arrays([*batch.columns, column], [*batch.schema.names, "told"])
+
+
+def part(column: Column, start: int, stop: int) -> Column:
+    """Some rows, as if they were all."""
+    return column.iloc[start:stop].reset_index(drop=True) if hasattr(column, "iloc") else column.slice(start, stop - start)
+
+
+def rows_of(batch: Any) -> int:
+    """How many rows a batch has."""
+    column = batch[0] if isinstance(batch, tuple) else batch
+    return int(column.num_rows if hasattr(column, "num_rows") else len(column))

@@ -1,0 +1,132 @@
+"""Guarded functions of groups: in the place of the user's they give what is told of the rows of a group that crashed.
+
+A row is told by a name of two numbers, which the last two columns of what the function is given hold.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bigdebug.agents.guards.code import Code, crash_of, found, told
+from bigdebug.agents.guards.columns import Column, Making, part, rows_of
+from bigdebug.agents.guards.inflight import CRASHES
+
+Telling = list[tuple[int, list[tuple[int, int]], bytes]]
+"""The number of the group, names of its rows that crashed together, and what is told of that."""
+
+MOST_TOGETHER = 100
+"""Rows that are named of those that crashed only together, the last ones."""
+
+
+@dataclass(frozen=True)
+class GuardedGroup:
+    """A function of all rows of a group, or of two groups of one key."""
+
+    code: Code
+    table: Making
+
+    def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
+        bare = [_without_names(group) for group in groups]
+        call = partial(called, self.code.function, key)
+        try:
+            call(*bare)
+        except CRASHES as problem:
+            return self.table([pickle.dumps(self._told(call, groups, bare, problem))])
+        return self.table([None])
+
+    def _told(self, call: Callable[..., Any], groups: Sequence[Any], bare: Sequence[Any], problem: BaseException) -> Telling:
+        """What is told of the group that is the cause: without the rows of which the function does not crash. If none is alone, of all rows of one."""
+        tellings: Telling = []
+        for side, group in enumerate(groups):
+            def crash(start: int, stop: int, side: int = side) -> BaseException | None:
+                some = [part(each, start, stop) if i == side else each for i, each in enumerate(bare)]
+                return crash_of(type(problem), call, *some)
+
+            if crash(0, 0) is None or len(groups) == 1:
+                tellings += named(side, _names_of(group), dict(found(crash, rows_of(group), problem)))
+        if not tellings:
+            side, names = next((side, names) for side, group in enumerate(groups) if (names := _names_of(group)))
+            tellings = named(side, names, {len(names) - 1: told(problem, len(names))})
+        return tellings
+
+
+@dataclass(frozen=True)
+class GuardedAggregate:
+    """A function that gives one value of columns of many rows; its first two columns are the rows' names."""
+
+    code: Code
+
+    def __call__(self, one: Column, other: Column, *given: Column, **columns: Column) -> bytes | None:
+        try:
+            self.code.function(*given, **columns)
+        except CRASHES as problem:
+            names = list(zip(_numbers(one), _numbers(other), strict=True))
+            crash = partial(self._crash, type(problem), given, columns)
+            return pickle.dumps(named(0, names, dict(found(crash, len(names), problem))))
+        return None
+
+    def _crash(self, kind: type[BaseException], given: Sequence[Column], columns: dict[str, Column], start: int, stop: int) -> BaseException | None:
+        some = {name: part(column, start, stop) for name, column in columns.items()}
+        return crash_of(kind, self.code.function, *[part(column, start, stop) for column in given], **some)
+
+
+def named(side: int, names: Sequence[tuple[int, int]], known: dict[int, bytes]) -> Telling:
+    """What is told of rows at their places, by their names."""
+    return [(side, [*names[max(0, at + 1 - _together(packed)):at + 1]], packed) for at, packed in known.items()]
+
+
+def _together(packed: bytes) -> int:
+    together: int = pickle.loads(packed)[-1]
+    return min(max(1, together), MOST_TOGETHER)
+
+
+def _names_of(group: Any) -> list[tuple[int, int]]:
+    columns = [group.iloc[:, at] for at in (-2, -1)] if hasattr(group, "iloc") else group.columns[-2:]
+    return list(zip(*map(_numbers, columns), strict=True))
+
+
+def _without_names(group: Any) -> Any:
+    if hasattr(group, "iloc"):
+        return group.iloc[:, :-2]
+    return group.remove_column(group.num_columns - 1).remove_column(group.num_columns - 2)
+
+
+def _numbers(column: Column) -> list[int]:
+    return [int(value) for value in (column.tolist() if hasattr(column, "iloc") else column.to_pylist())]
+
+
+@dataclass(frozen=True)
+class LenientGroup:
+    """A function of groups that gives nothing for those on which the user's crashes."""
+
+    code: Code
+    empty: Callable[[Any], Any]
+
+    def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
+        try:
+            return called(self.code.function, key, *groups)
+        except CRASHES:
+            return self.empty(self.code.returns)
+
+
+@dataclass(frozen=True)
+class LenientAggregate:
+    """A function of columns that gives None where the user's crashes."""
+
+    code: Code
+
+    def __call__(self, *given: Column, **columns: Column) -> Any:
+        try:
+            return self.code.function(*given, **columns)
+        except CRASHES:
+            return None
+
+
+def called(function: Callable[..., Any], key: tuple[Any, ...], *groups: Any) -> Any:
+    """What a function gives that takes groups, or a key and those."""
+    return function(key, *groups) if len(inspect.getfullargspec(function).args) > len(groups) else function(*groups)

@@ -1,0 +1,168 @@
+"""Code: the user's Python functions as a plan holds them, and guards of the same kind in their place (DESIGN 4.3).
+
+A guard is shipped as the function itself was, with its broadcasts; but without the user's accumulators, which count a run once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.cloudpickle import dumps
+from pyspark.sql.types import BinaryType, DataType, StructType, _parse_datatype_json_string
+from pyspark.util import PythonEvalType
+
+from bigdebug.agents.guards.code import Code
+from bigdebug.agents.guards.columns import GuardedBatches, GuardedCall, GuardedColumns, GuardedStream, anything
+from bigdebug.agents.guards.groups import GuardedAggregate, GuardedGroup, LenientAggregate, LenientGroup
+from bigdebug.agents.guards.tables import TableCode, guarded_table
+from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.sent import (
+    array,
+    arrow_column,
+    arrow_value,
+    frame,
+    internal,
+    no_frame,
+    no_table,
+    series,
+    table,
+    taking,
+)
+from bigdebug.spark.sql.tablefunctions import gives_at_end
+
+_FUNCTIONS = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
+
+_ROWS = {PythonEvalType.SQL_BATCHED_UDF, PythonEvalType.SQL_ARROW_BATCHED_UDF}
+"""How Spark calls functions of a row; the sets below are of others. Some kinds came after PySpark 4.0."""
+
+_GUARD = "__bigdebug_guard"
+"""The name of guards that stand apart."""
+
+_KINDS: dict[str, int] = {name: value for name, value in vars(PythonEvalType).items() if name.startswith("SQL_")}
+_ARROW = {value for name, value in _KINDS.items() if "ARROW" in name} - _ROWS
+_STREAMS = {value for name, value in _KINDS.items() if name in ("SQL_SCALAR_PANDAS_ITER_UDF", "SQL_SCALAR_ARROW_ITER_UDF")}
+_UNKNOWN = {value for name, value in _KINDS.items() if (name.endswith("_ITER_UDF") and name.startswith("SQL_GROUPED")) or name == "SQL_ARROW_UDTF"}
+
+
+def is_function(catalyst: Catalyst, expression: Expr) -> bool:
+    """Whether an expression is a call of a Python function, plain or aggregating."""
+    return catalyst.is_a(expression, _FUNCTIONS)
+
+
+def is_known(function: Expr) -> bool:
+    """Whether there is a guard for a function."""
+    return int(function.evalType()) not in _UNKNOWN
+
+
+def has_guard(catalyst: Catalyst, expression: Expr) -> bool:
+    """Whether a guard of ours is somewhere in an expression: it gives the same each time, though Spark is told that it does not."""
+    if expression.nodeName() == "PythonUDF" and expression.name() == _GUARD:
+        return True
+    return any(has_guard(catalyst, part) for part in catalyst.children(expression))
+
+
+def guarded(catalyst: Catalyst, function: Expr, strict: bool) -> Expr:
+    """What is told of the crash of a function of a row, on each row; NULL where it does not crash.
+
+    With ``strict`` also where what it gives does not fit its type.
+    """
+    codes, inputs = _chain(catalyst, function)
+    code, kind = Code(codes), function.evalType()
+    column = array() if kind in _ARROW else series()
+    guard: Any
+    if kind == PythonEvalType.SQL_BATCHED_UDF:
+        guard = GuardedCall(code, internal())
+    elif kind in _ROWS:
+        guard = GuardedCall(code, arrow_value() if strict else anything)
+    elif kind in _STREAMS:
+        guard = GuardedStream(code, column)
+    else:
+        guard = GuardedColumns(code, column, arrow_column() if strict else anything)
+    return _apart(catalyst, _changed(catalyst, function, guard, inputs))
+
+
+def guarded_frames(catalyst: Catalyst, function: Expr, columns: Sequence[Expr]) -> Expr:
+    """As ``guarded``, of a function of an iterator of DataFrames with these columns."""
+    guard = GuardedStream(Code((_command(catalyst, function),)), series())
+    changed = _changed(catalyst, function, guard, [catalyst.named_struct(columns)])
+    return _apart(catalyst, catalyst.with_arguments(changed, {"evalType": PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF}))
+
+
+def guarded_batches(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], returns: StructType) -> Expr:
+    """A function of an iterator of Arrow's batches that gives them again, with what is told of each row."""
+    guard = GuardedBatches(GuardedStream(Code((_command(catalyst, function),)), array()))
+    return _changed(catalyst, function, guard, columns, returns)
+
+
+def guarded_groups(catalyst: Catalyst, function: Expr, names: Sequence[Expr], groups: int) -> Expr:
+    """A function that gives what is told of groups, or of pairs of groups, whose last columns are the names of their rows."""
+    made = table() if function.evalType() in _ARROW else frame()
+    guard = taking(GuardedGroup(Code((_command(catalyst, function),)), made), groups)
+    returns = StructType().add("told", BinaryType())
+    return _changed(catalyst, function, guard, [*catalyst.children(function), *names], returns)
+
+
+def lenient_groups(catalyst: Catalyst, function: Expr, groups: int) -> Expr:
+    """The function, which gives nothing for groups that it crashes on."""
+    guard = LenientGroup(Code((_command(catalyst, function),)), no_table() if function.evalType() in _ARROW else no_frame())
+    return _changed(catalyst, function, taking(guard, groups), catalyst.children(function), _returns(catalyst, function))
+
+
+def guarded_aggregate(catalyst: Catalyst, function: Expr, names: Sequence[Expr]) -> Expr:
+    """What is told of the rows that an aggregating function is given, which have these names; NULL where it does not crash."""
+    guard = GuardedAggregate(Code((_command(catalyst, function),)))
+    return _changed(catalyst, function, guard, [*names, *catalyst.children(function)])
+
+
+def lenient_aggregate(catalyst: Catalyst, function: Expr) -> Expr:
+    """The function, which gives NULL where it crashes."""
+    guard = LenientAggregate(Code((_command(catalyst, function),)))
+    return _changed(catalyst, function, guard, catalyst.children(function), _returns(catalyst, function))
+
+
+def table_function(catalyst: Catalyst, function: Expr, telling: bool) -> Expr:
+    """A table function that gives, for each row that one crashes on, what is told of that; or else what that gives of the other rows."""
+    code = TableCode(_command(catalyst, function), function.pickledAnalyzeResult().isDefined())
+    guard = guarded_table(code, telling, gives_at_end(catalyst, function))
+    kind = catalyst.kind(StructType().add("told", BinaryType())) if telling else function.elementSchema()
+    return catalyst.with_arguments(catalyst.anew(function), {"func": _shipped(catalyst, function, guard), "elementSchema": kind})
+
+
+def _chain(catalyst: Catalyst, function: Expr) -> tuple[tuple[bytes, ...], list[Expr]]:
+    """The functions that Spark calls one on another's value, the first one first, and what that is given."""
+    inputs = catalyst.children(function)
+    if len(inputs) == 1 and is_function(catalyst, inputs[0]):
+        codes, given = _chain(catalyst, inputs[0])
+        return (*codes, _command(catalyst, function)), given
+    return (_command(catalyst, function),), inputs
+
+
+def _command(catalyst: Catalyst, function: Expr) -> bytes:
+    return bytes(function.func().command().toArray(catalyst.jvm.scala.reflect.ClassTag.Byte()))
+
+
+def _returns(catalyst: Catalyst, function: Expr) -> DataType:
+    return _parse_datatype_json_string(function.dataType().json())
+
+
+def _apart(catalyst: Catalyst, guard: Expr) -> Expr:
+    """A guard that Spark calls once for a row, before anything that is written above it: it leaves alone what is not deterministic."""
+    return catalyst.with_arguments(guard, {"udfDeterministic": False, "name": _GUARD})
+
+
+def _changed(catalyst: Catalyst, function: Expr, guard: Any, inputs: Sequence[Expr], returns: DataType | None = None) -> Expr:
+    """Another function in the place of one."""
+    returns = BinaryType() if returns is None else returns
+    return catalyst.with_arguments(catalyst.anew(function), {
+        "func": _shipped(catalyst, function, (guard, returns)), "dataType": catalyst.kind(returns), "children": catalyst.seq(inputs),
+    })
+
+
+def _shipped(catalyst: Catalyst, function: Expr, command: Any) -> Any:
+    """What Spark ships to workers, with what else it ships for the function."""
+    func = function.func()
+    return catalyst.jvm.org.apache.spark.api.python.SimplePythonFunction(
+        bytearray(dumps(command)),  # type: ignore[no-untyped-call]
+        func.envVars(), func.pythonIncludes(), func.pythonExec(), func.pythonVer(), func.broadcastVars(), None,
+    )

@@ -1,0 +1,239 @@
+"""Crashing: the rows that the Python functions of a node of a plan crash on, found by guards in their place, and the node without them."""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import islice
+from operator import or_
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as F
+
+from bigdebug.agents.guards.code import Told
+from bigdebug.spark.sql import code
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.fingerprints import fingerprint
+from bigdebug.spark.sql.rewriting import from_below
+
+MOST = 10_000
+"""Culprits of one operator that are kept in full."""
+
+
+class Crashed(NamedTuple):
+    """Rows of a plan that a function crashed on together, the last of them in flight, and what is told of that. ``where`` tells them by value."""
+
+    rows: list[Row]
+    told: Told
+    plan: Node
+    where: Any
+
+
+class Crashing(NamedTuple):
+    """What was found at a node, and the node without it."""
+
+    found: list[Crashed]
+    clean: Node
+
+
+def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], strict: bool) -> Crashing | None:
+    """What the Python functions of a node crash on, and the node without it; None if it is not known how to guard them.
+
+    With ``strict`` also rows for which functions of rows give what does not fit their types.
+    """
+    looking = _LOOKING.get(node.nodeName())
+    if looking is None or not all(map(code.is_known, functions)):
+        return None
+    return _of_rows(catalyst, node, functions, strict) if looking is _of_rows else looking(catalyst, node, functions)
+
+
+def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
+    """The Python functions that a node calls, but for those that others are called on."""
+    return _functions_in(catalyst, catalyst.items(node.expressions()))
+
+
+def _functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]:
+    todo, found = [*expressions], []
+    while todo:
+        expression = todo.pop(0)
+        if code.is_function(catalyst, expression):
+            found.append(expression)
+        else:
+            todo += catalyst.children(expression)
+    return found
+
+
+def _of_rows(catalyst: Catalyst, node: Node, functions: Sequence[Expr], strict: bool = False) -> Crashing:
+    return _beside(catalyst, node, [code.guarded(catalyst, function, strict) for function in functions])
+
+
+def _of_frames(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+    columns = catalyst.items(catalyst.children(node)[0].output())
+    return _beside(catalyst, node, [code.guarded_frames(catalyst, functions[0], columns)])
+
+
+def _beside(catalyst: Catalyst, node: Node, guards: Sequence[Expr]) -> Crashing:
+    """What guards tell of the rows of a node's only input."""
+    c = catalyst
+    (below,) = c.children(node)
+    columns = [c.alias(guard, "told") for guard in guards]
+    found = _told(c, below, c.extended(below, columns), [column.toAttribute() for column in columns])
+    return Crashing(found, c.with_children(node, [c.filter(c.all_hold([c.is_null(guard) for guard in guards]), below)]))
+
+
+def _of_batches(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+    c = catalyst
+    (below,) = c.children(node)
+    columns = c.items(below.output())
+    given = [*(c.alias(column, column.name()).toAttribute() for column in columns), c.alias(c.null("binary"), "told").toAttribute()]
+    frame = c.frame(below)
+    guard = code.guarded_batches(c, functions[0], columns, frame.schema.add("told", "binary"))
+    told = c.with_arguments(node, {"functionExpr": guard, "output": c.seq(given)})
+    told = c.project([*(c.renamed(new, old) for new, old in zip(given, columns)), given[-1]], told)
+    fine = c.project(columns, c.filter(c.is_null(given[-1]), told))
+    return Crashing(_told(c, below, told, given[-1:]), c.with_children(node, [fine]))
+
+
+def _told(catalyst: Catalyst, below: Node, told: Node, marks: Sequence[Expr]) -> list[Crashed]:
+    """The rows of ``below`` that something is told of, in columns besides."""
+    c, found = catalyst, []
+    some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
+    for row in unheard(c.frame(some).limit(MOST), "collect"):
+        known = _part(row, 0, -len(marks))
+        what = Told.unpacked(bytes(next(each for each in row[len(known):] if each is not None)))
+        found.append(Crashed([known] if what.together else [], what, below, known))
+    return found
+
+
+def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+    c = catalyst
+    inputs = [Named.of(c, below, keys) for below, keys in zip(c.children(node), _keys(node), strict=True)]
+    names = [name for each in inputs for name in each.names]
+    mark = c.alias(c.null("binary"), "told").toAttribute()
+    guard = code.guarded_groups(c, functions[0], names, len(inputs))
+    told = c.with_arguments(c.with_children(node, [each.plan for each in inputs]), {"functionExpr": guard, "output": c.seq([mark])})
+    found = _named(c, inputs, told, [mark])
+    return Crashing(found, c.with_arguments(node, {"functionExpr": code.lenient_groups(c, functions[0], len(inputs))}))
+
+
+def _of_tables(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+    """Of table functions: each row of theirs comes with the row that it was made of."""
+    c = catalyst
+    (below,) = c.children(node)
+    mark = c.alias(c.null("binary"), "told").toAttribute()
+    telling = code.table_function(c, functions[0], telling=True)
+    told = c.with_arguments(node, {"generator": telling, "unrequiredChildIndex": c.seq([]), "generatorOutput": c.seq([mark])})
+    return Crashing(_told(c, below, told, [mark]), c.with_arguments(node, {"generator": code.table_function(c, functions[0], telling=False)}))
+
+
+def _keys(node: Node) -> list[int]:
+    """How many of the first columns of each input of a function of groups are their key; what the function is given comes after these."""
+    if node.nodeName().startswith("FlatMapCoGroups"):
+        return [node.leftGroupingLen(), node.rightGroupingLen()]
+    return [node.groupingAttributes().length()]
+
+
+def _of_values(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+    """Of an aggregate, or of a window: of what their functions of many rows are given."""
+    c = catalyst
+    below = Named.of(c, c.children(node)[0])
+    over = c.with_children(node, [below.plan])
+    place = "aggregateExpressions" if node.nodeName() == "Aggregate" else "windowExpressions"
+    columns = c.items(getattr(node, place)())
+
+    def guarded(part: Expr) -> Expr:
+        if part.nodeName() == "AggregateExpression":
+            return c.anew(part)
+        return code.guarded_aggregate(c, part, below.names) if code.is_function(c, part) else part
+
+    def lenient(part: Expr) -> Expr:
+        return code.lenient_aggregate(c, part) if code.is_function(c, part) else part
+
+    marks = [c.alias(from_below(c, value, guarded), "told") for column in columns for value in _values(c, column)]
+    attributes = [mark.toAttribute() for mark in marks]
+    told = c.with_arguments(over, {place: c.seq(marks)})
+    both = c.with_arguments(over, {place: c.seq([*(from_below(c, column, lenient) for column in columns), *marks])})
+    fine = c.filter(c.all_hold([c.is_null(mark) for mark in attributes]), both)
+    return Crashing(_named(c, [below], told, attributes), c.project(c.items(node.output()), fine))
+
+
+def _values(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
+    """The parts of an expression that are values of Python functions of many rows."""
+    if expression.nodeName() in ("AggregateExpression", "WindowExpression") or code.is_function(catalyst, expression):
+        if _functions_in(catalyst, [expression]):
+            yield expression
+    else:
+        for part in catalyst.children(expression):
+            yield from _values(catalyst, part)
+
+
+def as_written(catalyst: Catalyst, node: Node) -> Node:
+    """A node that does nothing but to call functions, as what it was made of; other nodes as they are."""
+    c, name = catalyst, node.nodeName()
+    if name in ("BatchEvalPython", "ArrowEvalPython"):
+        calls = zip(c.items(node.udfs()), c.items(node.resultAttrs()), strict=True)
+        return c.extended(c.children(node)[0], [c.renamed(function, column.withName(str(function.sql())[:80])) for function, column in calls])
+    if name in ("BatchEvalPythonUDTF", "ArrowEvalPythonUDTF"):
+        return c.project(c.items(node.output()), c.generated(node.udtf(), c.items(node.resultAttrs()), c.children(node)[0]))
+    return node
+
+
+class Named(NamedTuple):
+    """A plan whose last two columns are the names of its rows, and its first ones keys."""
+
+    plan: Node
+    names: list[Expr]
+    keys: int
+
+    @classmethod
+    def of(cls, catalyst: Catalyst, plan: Node, keys: int = 0) -> Named:
+        hashes = fingerprint(catalyst, plan, catalyst.items(plan.output()), bits=True)
+        columns = [catalyst.alias(value, f"__bigdebug_{i}") for i, value in enumerate(hashes)]
+        return cls(catalyst.extended(plan, columns), [column.toAttribute() for column in columns], keys)
+
+    def having(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], Row]]:
+        """The rows of these names, with those, and without their keys."""
+        one, other = map(catalyst.column, self.names)
+        wanted = F.broadcast(catalyst.spark.createDataFrame(sorted(names), "one long, other long"))
+        rows = unheard(catalyst.frame(self.plan).join(wanted, (wanted.one == one) & (wanted.other == other), "left_semi"), "collect")
+        return ((row[-2:], _part(row, self.keys, -2)) for row in rows)
+
+    def where(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Column:
+        """Holds for rows of these names."""
+        one, other = map(catalyst.column, self.names)
+        return reduce(or_, [(one == a) & (other == b) for a, b in names])
+
+
+def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Sequence[Expr]) -> list[Crashed]:
+    """What is told of rows of the inputs by their names."""
+    collected = unheard(catalyst.frame(catalyst.project(marks, told)), "collect")
+    said = [telling for row in collected for each in row if each is not None for telling in pickle.loads(bytes(each))]
+    tellings = dict(islice({(side, tuple(names)): Told.unpacked(packed) for side, names, packed in said}.items(), MOST))
+    found = []
+    for side, source in enumerate(inputs):
+        own = {names: what for (at, names), what in tellings.items() if at == side}
+        rows: defaultdict[tuple[int, int], list[Row]] = defaultdict(list)
+        for name, row in source.having(catalyst, {name for names in own for name in names}) if own else ():
+            rows[name].append(row)
+        for names, what in own.items():
+            others = [row for name in names[:-1] for row in rows[name][:1]]
+            last = rows[names[-1]] if len(names) == 1 else rows[names[-1]][:1]
+            found += [Crashed([*others, row], what, source.plan, source.where(catalyst, names)) for row in last]
+    return found
+
+
+def _part(row: Row, start: int, stop: int) -> Row:
+    """Some of the columns of a row."""
+    return Row(*row.__fields__[start:stop])(*row[start:stop])
+
+
+_LOOKING: dict[str, Callable[[Catalyst, Node, Sequence[Expr]], Crashing]] = {
+    "Project": _of_rows, "MapInPandas": _of_frames, "MapInArrow": _of_batches, "PythonMapInArrow": _of_batches,
+    "FlatMapGroupsInPandas": _of_groups, "FlatMapGroupsInArrow": _of_groups,
+    "FlatMapCoGroupsInPandas": _of_groups, "FlatMapCoGroupsInArrow": _of_groups,
+    "Generate": _of_tables, "Aggregate": _of_values, "Window": _of_values,
+}

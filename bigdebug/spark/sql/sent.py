@@ -1,0 +1,142 @@
+"""Sent: what guards need of pandas, Arrow and PySpark. Workers get it by value, for the agents import none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Making = Callable[[list[Any]], Any]
+
+
+def series() -> Making:
+    """Makes a Series of bytes."""
+
+    def made(values: list[Any]) -> Any:
+        import pandas
+
+        return pandas.Series(values, dtype="object")
+
+    return made
+
+
+def array() -> Making:
+    """Makes an Arrow array of bytes."""
+
+    def made(values: list[Any]) -> Any:
+        import pyarrow
+
+        return pyarrow.array(values, pyarrow.binary())
+
+    return made
+
+
+def frame() -> Making:
+    """Makes a DataFrame of pandas with one column, of bytes."""
+
+    def made(values: list[Any]) -> Any:
+        import pandas
+
+        return pandas.DataFrame({"told": pandas.Series(values, dtype="object")})
+
+    return made
+
+
+def table() -> Making:
+    """Makes an Arrow table of one column, of bytes."""
+
+    def made(values: list[Any]) -> Any:
+        import pyarrow
+
+        return pyarrow.table({"told": pyarrow.array(values, pyarrow.binary())})
+
+    return made
+
+
+def no_frame() -> Callable[[Any], Any]:
+    """Makes an empty DataFrame of pandas, of whatever type."""
+
+    def made(returns: Any) -> Any:
+        import pandas
+
+        return pandas.DataFrame()
+
+    return made
+
+
+def no_table() -> Callable[[Any], Any]:
+    """Makes an empty Arrow table of a type of Spark's."""
+
+    def made(returns: Any) -> Any:
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        try:
+            return to_arrow_schema(returns, timezone="UTC").empty_table()
+        except TypeError:  # before PySpark 4.2 zones are not asked for
+            return to_arrow_schema(returns).empty_table()
+
+    return made
+
+
+def internal() -> Callable[[Any, Any, int], None]:
+    """Whether what a function gives fits its type, where it goes to the JVM as a pickle."""
+
+    def fits(given: Any, returns: Any, rows: int) -> None:
+        if returns.needConversion():
+            returns.toInternal(given)
+
+    return fits
+
+
+def arrow_value() -> Callable[[Any, Any, int], None]:
+    """Whether what a function of a row gives fits its type, where it goes to the JVM by Arrow. Costs some µs."""
+    converters: dict[str, Any] = {}
+
+    def fits(given: Any, returns: Any, rows: int) -> None:
+        import pyarrow
+        from pyspark.sql.conversion import LocalDataToArrowConversion
+        from pyspark.sql.pandas.types import to_arrow_type
+
+        name = returns.json()
+        if name not in converters:
+            converters[name] = to_arrow_type(returns), LocalDataToArrowConversion._create_converter(returns, none_on_identity=True)
+        kind, convert = converters[name]
+        value = given if convert is None else convert(given)
+        try:
+            pyarrow.array([value], type=kind)
+        except pyarrow.lib.ArrowInvalid:
+            pyarrow.array([value]).cast(target_type=kind)
+
+    return fits
+
+
+def arrow_column() -> Callable[[Any, Any, int], None]:
+    """Whether what a function of columns gives fits its type and the number of rows."""
+
+    def fits(given: Any, returns: Any, rows: int) -> None:
+        import pandas
+        import pyarrow
+        from pyspark.sql.pandas.types import to_arrow_type
+
+        if len(given) != rows:
+            raise ValueError(f"the function gave {len(given)} values for {rows} rows")
+        if isinstance(given, pandas.Series):
+            try:
+                pyarrow.Array.from_pandas(given, type=to_arrow_type(returns))
+            except pyarrow.lib.ArrowException:
+                pyarrow.Array.from_pandas(given).cast(to_arrow_type(returns))
+        elif isinstance(given, pyarrow.Array):
+            given.cast(to_arrow_type(returns))
+
+    return fits
+
+
+def taking(guard: Callable[..., Any], groups: int) -> Callable[..., Any]:
+    """A function of a key and one group or two: PySpark counts its arguments."""
+
+    def one(key: Any, group: Any) -> Any:
+        return guard(key, group)
+
+    def two(key: Any, left: Any, right: Any) -> Any:
+        return guard(key, left, right)
+
+    return one if groups == 1 else two
