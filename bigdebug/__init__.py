@@ -19,6 +19,7 @@ _HOMES = {
     "Trace": "bigdebug.trace.trace",
     "BigdebugError": "bigdebug.errors",
     "open": "bigdebug.trace.saved",
+    "read_letters": "bigdebug.trace.letters",
 }
 # Names that are something else at home: ``open`` there would hide Python's own.
 _RENAMED = {"open": "open_session"}

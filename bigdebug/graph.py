@@ -108,7 +108,7 @@ class Operator:
     partitions: int
     call_site: CallSite | None = None
     dataset: str | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def boundary(self) -> bool:

@@ -23,6 +23,7 @@ from bigdebug.spark.attachment import (
     uninstall,
 )
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
@@ -185,7 +186,10 @@ class DebugSession:
         return tuple(sorted([*users, *self._frames.runs], key=lambda run: int(run.id[1:])))
 
     @contextmanager
-    def capture(self, name: str | None = None, strategy: str = "auto") -> Iterator[Capture]:
+    def capture(
+        self, name: str | None = None, strategy: str = "auto", on_crash: Any = "fail", most: int = 1_000,
+        letters: str | os.PathLike[str] | None = None,
+    ) -> Iterator[Capture]:
         """Capture the actions of a block. Gives the runs; used as a run, it is the latest of them.
 
         ``strategy`` says where the lineage of RDDs lives: "inject" keeps it beside the tasks, "lazy" keeps counts and
@@ -194,13 +198,20 @@ class DebugSession:
         what they draw (rand, samples) where that changes nothing and is little: collect() and its like, over at most 256 MiB;
         "inject" keeps it for all actions but writes, and limits too, and indexes the rest at once; "defer" builds indexes in
         think time (Smoke 3.2).
+
+        ``on_crash`` says what becomes of records of RDD programs that crash: "fail" (Spark's exception, which tells of them), "skip" (they
+        are left out), a function that gives another record for one that crashed, to go on with, or "decide": left out until
+        ``run.resume(...)`` says otherwise. A dict says it by RDD. ``run.culprits`` has them, ``most`` of each task in full; all of them
+        go into the directory ``letters``, for ``bigdebug.read_letters``. What Spark would reuse of such a run is computed anew by others.
+        Records pass one by one through guards, which takes up to half as long again as without (BigDebug 4.3, 5).
         """
+        policy = policy_of(on_crash, most, letters)
         if not isinstance(name, str | None):
             raise TypeError(f"the name of a capture is text, not {name!r}; dbg.capture('errors'), or none at all")
         if strategy not in STRATEGIES:
             raise ValueError(f"strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
         capture = Capture(name)
-        with self._recorder.captures.opened(name, strategy, capture.runs.append):
+        with self._recorder.captures.opened(name, strategy, capture.runs.append, None if policy is None else policy.packed()):
             yield capture
 
     @contextmanager

@@ -67,6 +67,8 @@ class Notes:
     """Whether an action that takes the records up itself asked for them to the last one."""
     progress: Count | None = None
     """How many records the emission has taken, if it counts them itself."""
+    guard: Any = None
+    """What went on from crashes, if anything did."""
 
     def column(self, name: str) -> Column:
         """A new column of this name."""

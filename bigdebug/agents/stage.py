@@ -25,17 +25,19 @@ Watch = Callable[[int, Iterable[Any]], Iterable[Any]]
 class Task(NamedTuple):
     """Who is running: the run, and the attempt of the task, unique in the application. No run, no lineage.
 
-    With ``lazy`` only counts and a digest are kept; tables are derived when a trace needs them.
+    With ``lazy`` only counts and a digest are kept; tables are derived when a trace needs them. ``policy`` says what becomes of
+    records that crash (``guards/policy.py``); without one, the task fails.
     """
 
     run: str | None
     attempt: int
     lazy: bool = False
+    policy: str | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a task tells the driver about the block it wrote, or why it wrote none (``error``)."""
+    """What a task tells the driver about the block it wrote, or why it wrote none (``error``), and of crashes that it went on from."""
 
     run: str
     stage: str
@@ -46,6 +48,8 @@ class Report:
     bytes: int = 0
     seconds: float = 0.0
     error: str | None = None
+    crashes: tuple[Any, ...] = ()
+    crashed: int = 0
 
 
 ADDING = threading.Lock()
@@ -83,6 +87,9 @@ class StageFunction:
     lazy: bool = False
     internal: int = 0
     """How many of the segments, the last ones, are the action's: it may stop before the records end."""
+    operators: tuple[tuple[int, ...], ...] = ()
+    ends: int = 0
+    """The operators of each segment, and the one that the stage emits for."""
 
     def __call__(self, split: int, incoming: Iterable[Any], watch: Watch | None = None) -> Iterator[bytes]:
         started = time.perf_counter()
@@ -97,6 +104,16 @@ class StageFunction:
         self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None = None
     ) -> Iterator[bytes]:
         """What leaves the stage. ``watch(level, records)`` may look at the records of each level as they pass."""
+        task = self.identify()
+        if task.policy is None:
+            return self._frames(split, incoming, notes, emitted, watch)
+        from bigdebug.agents.guards.policy import Deciding, Policy
+        from bigdebug.agents.guards.stage import guarded_stage
+
+        notes.guard = Deciding(Policy.unpacked(task.policy), self.stage, split, task.attempt)
+        return guarded_stage(self, notes.guard)._frames(split, incoming, notes, emitted, watch)
+
+    def _frames(self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None) -> Iterator[bytes]:
         self.emission.prepare(notes)
         records: Any = self.reader.read(incoming, notes)
         merges = bool(self.segments) and isinstance(self.segments[0], MERGES)
@@ -129,4 +146,5 @@ class StageFunction:
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
-        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error)])
+        crashes, crashed = ((), 0) if notes.guard is None else (tuple(notes.guard.crashes), notes.guard.total)
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed)])

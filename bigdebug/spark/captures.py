@@ -18,6 +18,8 @@ class OpenCapture:
     strategy: str = "auto"
     told: tuple[Callable[[Run], None], ...] = ()
     alone: bool = False
+    policy: str | None = None
+    """What becomes of records that crash (``agents/guards/policy.py``); without one, the action fails."""
     thread: int = field(default_factory=threading.get_ident)
 
     def note(self, run: Run) -> None:
@@ -54,11 +56,11 @@ class Captures:
             self._open = ()
 
     @contextmanager
-    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None]) -> Iterator[None]:
+    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None) -> Iterator[None]:
         """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread."""
         here = threading.get_ident()
         around = next((c.told for c in reversed(self._open) if c.thread == here), ())
-        with self._during(OpenCapture(name, strategy, (*around, tell))):
+        with self._during(OpenCapture(name, strategy, (*around, tell), policy=policy)):
             yield
 
     @contextmanager

@@ -33,14 +33,14 @@ class Described:
         return self.text
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class CrashCulprit:
     """A record that ``operator`` crashed on.
 
     ``record`` is what its function was given (None, if it had been given nothing), ``met`` the text of what the record was to be combined
     with, if it was. ``user_line`` is the innermost line of the user's own that was running, ``locals`` the texts of its variables;
     ``traceback`` goes from there outwards to what Spark called. ``sources`` are the records of the job's input that it was made of,
-    ``trace`` is the trace over them: both are found when they are first asked for.
+    ``trace`` is the trace over them: both are found when they are first asked for. A culprit is equal to itself alone.
     """
 
     record: Any
@@ -56,6 +56,10 @@ class CrashCulprit:
 
     naming: Callable[[], Iterable[tuple[int, int]]] = field(default=tuple, repr=False, compare=False)
     """Operators and rids of the sources, where they are known without a job."""
+    place: Any = None
+    """Which crash of the run it is, for who resumes it."""
+    again: bool = False
+    """Whether the record came in the place of another one that had crashed."""
 
     @cached_property
     def trace(self) -> Any:
@@ -75,7 +79,7 @@ class CrashCulprit:
     def text(self) -> str:
         """As a traceback that ends with the record."""
         lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
-        lines.append(f"  on {shown(self.record)}" + ("" if self.met is None else f", which met {self.met}"))
+        lines.append(f"  on {shown(self.record)}" + (", which came in the place of one that crashed" if self.again else "") + ("" if self.met is None else f", which met {self.met}"))
         try:
             lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
             lines += [f"  and {counted(len(self.sources) - 3)} more"] if len(self.sources) > 3 else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import Any
 
+from bigdebug.errors import ReplayError
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.shown import counted
@@ -15,6 +16,7 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.table import Table
 
 
@@ -40,6 +42,8 @@ class Run:
     earlier: tuple[str, ...] = field(default=(), repr=False)
     sources: Mapping[int, SourceFacts] = field(default_factory=dict, repr=False)
     computed: Mapping[str, Mapping[int, int]] = field(default_factory=dict, repr=False)
+    resuming: list[Callable[[Any, Any, Any], Resumed]] = field(default_factory=list, repr=False, compare=False)
+    """What resumes it, if anything does."""
 
     @cached_property
     def lineage(self) -> Lineage:
@@ -63,6 +67,20 @@ class Run:
             names[source] = name
             taken.add(name)
         return names
+
+    def resume(self, skip: Any = None, repair: Any = None, fix: Any = None) -> Resumed:
+        """The action once more, where a record crashed, with what is to become of it (BigDebug 5).
+
+        ``skip`` are culprits that are left out, True for all that crash. ``repair`` has a record for each of some culprits, or is a function
+        that gives one for each record that crashes: the function that crashed goes on with it. ``fix`` has functions for operators
+        (an RDD, a DataFrame's UDF, or an operator of ``graph``): they are called on the records that crashed. Other records crash as before. Stages
+        that had finished, also in part, do not run again. Raises ReplayError for what cannot be resumed so, SourceChangedError if the
+        input is not what it was.
+        """
+        if not self.resuming:
+            raise ReplayError("This run did not crash in this session, so there is nothing to resume", value=self.name, remedy="Run the job again.")
+        resumed: Resumed = self.resuming[0](skip, repair, fix)
+        return resumed
 
     # ---- display ----------------------------------------------------------------------------------------------
 

@@ -69,23 +69,25 @@ class Arrivals:
 @dataclass(frozen=True)
 class Leaving:
     """Where the records of a map partition went: ``order`` has them target by target, those of ``target`` from
-    ``starts[target]`` on."""
+    ``starts[target]`` on, without those that went nowhere."""
 
     order: npt.NDArray[Any]
     starts: Positions
     counts: Positions
 
     @classmethod
-    def of(cls, targets: npt.NDArray[Any]) -> Leaving:
+    def of(cls, targets: npt.NDArray[Any], none: npt.NDArray[Any]) -> Leaving:
         order = np.argsort(targets, kind="stable").astype(np.min_scalar_type(len(targets)))
+        if len(none):
+            order, targets = order[~np.isin(order, none)], np.delete(targets, none)
         counts = np.bincount(targets) if len(targets) else np.empty(0, dtype=np.int64)
         return cls(order, np.cumsum(counts) - counts, counts)
 
     @cached_property
     def ranks(self) -> npt.NDArray[Any]:
         """The place of each record among those of its target."""
-        ranks = np.empty_like(self.order)
-        ranks[self.order] = np.arange(len(ranks)) - np.repeat(self.starts, self.counts)
+        ranks = np.zeros(int(self.order.max()) + 1 if len(self.order) else 0, dtype=self.order.dtype)
+        ranks[self.order] = np.arange(len(self.order)) - np.repeat(self.starts, self.counts)
         return ranks
 
 
@@ -122,12 +124,14 @@ class Departures:
         mine = np.concatenate([leaving.order[leaving.starts[target] + numbers] for target, numbers in by_target.items()])
         if self.stage.emission is Emission.SHUFFLED:
             return distinct(mine.astype(np.int64, copy=False))
-        return np.flatnonzero(members(block.column("out.codes"), mine, len(leaving.order))).astype(np.int64)
+        taken = np.flatnonzero(members(block.column("out.codes"), mine, len(leaving.order))).astype(np.int64)
+        return np.setdiff1d(taken, _nowhere(block), assume_unique=True)
 
     def _leaving(self, partition: int) -> Leaving:
         block = self.block(partition)
         if "leaving" not in block.made:
-            block.made["leaving"] = Leaving.of(block.column("out.targets"))
+            alone = self.stage.emission is Emission.SHUFFLED
+            block.made["leaving"] = Leaving.of(block.column("out.targets"), _nowhere(block) if alone else np.empty(0, dtype=np.int64))
         found: Leaving = block.made["leaving"]
         return found
 
@@ -138,9 +142,15 @@ class Departures:
                 yield target, positions
             return
         block, leaving = self.block(partition), self._leaving(partition)
+        positions = np.setdiff1d(positions, _nowhere(block), assume_unique=True)
         if self.stage.emission is Emission.COMBINED:
             positions = distinct(block.column("out.codes")[positions])
         wanted = set(targets)
         for target, numbers in grouped(block.column("out.targets")[positions], leaving.ranks[positions].astype(np.int64)):
             if target in wanted:
                 yield target, numbers
+
+
+def _nowhere(block: Block) -> npt.NDArray[Any]:
+    """The positions of records that did not leave a map partition, for they crashed on their way out."""
+    return block.column("out.none") if "out.none" in block.columns else np.empty(0, dtype=np.int64)

@@ -210,16 +210,7 @@ class Trace:
 
     def _operator(self, given: Any) -> int:
         """The id of an operator of this run; an error of ours for one of another run."""
-        definition = getattr(given, "_definition", None)
-        if definition is not None:
-            given = definition.operator
-        try:
-            number = whole(getattr(given, "id", given), "")
-        except TypeError:
-            raise UnknownOperatorError(
-                "This is not an operator", value=given, remedy="Give an RDD or an operator of run.graph."
-            ) from None
-        return self.run.graph[number].id
+        return operator_of(self.run, given).id
 
     def _only(self, what: str) -> int:
         if len(self.operators) != 1:
@@ -290,3 +281,15 @@ def _first_met(graph: Any, starts: Iterable[int], goals: set[int], within: set[i
             else:
                 todo.append(following)
     return sorted(met)
+
+
+def operator_of(run: Run, given: Any) -> Operator:
+    """The operator of a run that is given as such, as an RDD or by its id; an error of ours for one of another run."""
+    definition = getattr(given, "_definition", None)
+    if definition is not None:
+        given = definition.operator
+    try:
+        number = whole(getattr(given, "id", given), "")
+    except TypeError:
+        raise UnknownOperatorError("This is not an operator", value=given, remedy="Give an RDD or an operator of run.graph.") from None
+    return run.graph[number]

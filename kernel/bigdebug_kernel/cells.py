@@ -28,11 +28,12 @@ class CellCapture:
 
     name: str | None
     strategy: str
+    on_crash: Any = "fail"
     captures: list[Any] = field(default_factory=list)
     _open: ExitStack = field(default_factory=ExitStack)
 
     def join(self, session: Any) -> None:
-        self.captures.append(self._open.enter_context(session.capture(self.name, self.strategy)))
+        self.captures.append(self._open.enter_context(session.capture(self.name, self.strategy, self.on_crash)))
 
     def end(self) -> None:
         self._open.close()
@@ -95,18 +96,18 @@ class Cells:
 
     # ---- what the extension calls -----------------------------------------------------------------------------
 
-    def begin(self, name: str | None, strategy: str) -> None:
+    def begin(self, name: str | None, strategy: str, on_crash: Any = "fail") -> None:
         """Capture until the cell that runs in this thread ends."""
         here = threading.get_ident()
         cell = next((cell for cell in reversed(self._running) if cell.thread == here), None)
         if cell is None:
             raise UsageError("%%lineage cannot tell where this cell ends: run it as a cell of its own, not silently")
-        capture = self.opened(name, strategy)
+        capture = self.opened(name, strategy, on_crash)
         cell.captures.append(capture)
 
-    def opened(self, name: str | None, strategy: str) -> CellCapture:
+    def opened(self, name: str | None, strategy: str, on_crash: Any = "fail") -> CellCapture:
         """A capture that has begun; ``close`` ends it."""
-        capture = CellCapture(name, strategy)
+        capture = CellCapture(name, strategy, on_crash)
         session = self._session()
         if session is not None:
             capture.join(session)

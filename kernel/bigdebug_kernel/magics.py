@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
 
 STRATEGIES = ("auto", "lazy", "defer", "inject")
-ON_CRASH = ("fail", "skip", "repair")
+ON_CRASH = ("fail", "skip", "decide", "repair")
 STEPS = ("back", "next", "goBack", "goNext", "goBackAll", "goNextAll")
 COMMANDS = ("trace", "on", "off")
 
@@ -118,7 +118,8 @@ class LineageMagics(Magics):
     @magic_arguments("%lineage")  # the first % is IPython's
     @argument("name", nargs="?", help="a name for the runs; their action's if none is given")
     @argument("--strategy", choices=STRATEGIES, default="auto", help="where lineage lives; see dbg.capture")
-    @argument("--on-crash", choices=ON_CRASH, default="fail", help="what a record does on which the job crashes")
+    @argument("--on-crash", choices=ON_CRASH, default="fail", help="what becomes of records that crash; see dbg.capture")
+    @argument("--with", dest="repair", help="for --on-crash repair: a function that gives another record for one that crashed")
     def lineage_cell(self, line: str, cell: str) -> Any:
         """Run the cell with lineage captured: each action in it becomes a run."""
         # Cells.transform takes such cells before they come here. What does come here is a call of run_cell_magic.
@@ -137,12 +138,17 @@ class LineageMagics(Magics):
         finally:
             self._extension.cells.close(capture)
 
-    def cell_arguments(self, line: str) -> tuple[str | None, str]:
-        """Name and strategy. Raises UsageError for what cannot be done."""
+    def cell_arguments(self, line: str) -> tuple[str | None, str, Any]:
+        """Name, strategy, and what becomes of records that crash. Raises UsageError for what cannot be done."""
         arguments = _parsed(self.lineage_cell, line)
-        if arguments.on_crash != "fail":
-            raise UsageError(f"--on-crash {arguments.on_crash} is not there yet; only fail, which is what Spark does")
-        return (None if arguments.name is None else _unquoted(arguments.name)), arguments.strategy
+        on_crash = arguments.on_crash
+        if (on_crash == "repair") != (arguments.repair is not None):
+            raise UsageError("--on-crash repair and --with FUNCTION go together: the function gives another record for one that crashed")
+        if on_crash == "repair":
+            on_crash = self.shell.user_ns.get(arguments.repair)
+            if not callable(on_crash):
+                raise UsageError(f"{arguments.repair!r} is no function of this notebook")
+        return (None if arguments.name is None else _unquoted(arguments.name)), arguments.strategy, on_crash
 
 
 def _parsed(magic: Any, line: str) -> Any:

@@ -89,10 +89,12 @@ OPAQUE = ("running", "early", "each", "eager")
 STATEFUL = ("sample", "zipWithIndex", "zipWithUniqueId", "running", "early")
 
 
-def build(program: Program, sc: Any, cached: bool = True) -> tuple[Any, list[Any], list[Any]]:
-    """The program on ``sc``: its result, all its RDDs, and its sources."""
+def build(
+    program: Program, sc: Any, cached: bool = True, entering: Callable[[Any], Any] = lambda source: source,
+) -> tuple[Any, list[Any], list[Any]]:
+    """The program on ``sc``: its result, all its RDDs, and its sources, which it reads through ``entering``."""
     sources = [sc.parallelize(list(records), partitions) for records, partitions in program.sources]
-    made: list[Any] = [source.map(lambda x: (x % 3, x)) for source in sources]
+    made: list[Any] = [entering(source).map(lambda x: (x % 3, x)) for source in sources]
     for node in program.nodes:
         made.append(apply(node, [made[p] for p in node.parents], cached))
     return made[-1], made, sources

@@ -63,7 +63,7 @@ class Crash:
 
     The record that was on its way is the one at ``position`` of the records before segment ``segment``, None if none was.
     ``record`` is what the function was given, as a pickle, or None if it cannot be pickled; ``shown`` is its text, ``met`` that of
-    what it was to be combined with, if it was.
+    what it was to be combined with, if it was. ``again`` says that the record came in the place of another one that had crashed.
     """
 
     operator: int
@@ -73,6 +73,7 @@ class Crash:
     shown: str
     met: str | None
     raised: Raised
+    again: bool = False
 
 
 def name_of(problem: BaseException) -> str:

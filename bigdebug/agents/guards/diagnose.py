@@ -37,8 +37,6 @@ class Diagnose:
     """
 
     stage: StageFunction
-    operators: tuple[tuple[int, ...], ...]
-    ends: int
     run: str
     most: int
     dumps: Dumps
@@ -46,7 +44,7 @@ class Diagnose:
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         guard = Guard(self.dumps, self.most, 1 if self.first else None)
-        stage = guarded_stage(self.stage, self.operators, self.ends, guard)
+        stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
         arriving = iter(incoming)
         try:

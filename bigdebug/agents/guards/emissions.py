@@ -8,35 +8,40 @@ from typing import Any
 
 from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Note
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Note
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Leaked, Tally
 
 
-def _at(note: Note | None, base: Callable[[], int]) -> Note:
-    """``note`` for positions that count from ``base``."""
+def _at(note: Note | None, base: Callable[[], int], none: Callable[[int], None] = lambda position: None) -> Note:
+    """``note`` for positions that count from ``base``; those that go nowhere are told to ``none``."""
     assert note is not None
 
-    def noted(position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None:
+    def noted(
+        position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,
+    ) -> Instead:
         note(base() + (position or 0), given, problem, met)
+        none(base() + (position or 0))
+        return ()
 
     return noted
 
 
 def nowhere(note: Note) -> Note:
     """``note`` for records that are not where they came from any more."""
-    return lambda _, given, problem, met=NO_RECORD: note(None, given, problem, met)
+    return lambda _, given, problem, met=NO_RECORD, again=False, replaces=False: note(None, given, problem, met)
 
 
 @dataclass(frozen=True)
 class GuardedShuffled(Shuffled):
-    """Leaves out what is no pair, and keys that ``partition`` crashes on. What it notes counts, and says no more."""
+    """Leaves out what is no pair, and keys that ``partition`` crashes on: the column ``out.none`` has their positions."""
 
     crashed: Note | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         tally = Tally(records)
-        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1))
+        none = notes.column("out.none").append
+        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1, none))
         return super(GuardedShuffled, inner).frames(split, tally.records, notes, emitted, leaked)
 
     def _pairs(self, records: Iterable[Any]) -> Iterator[Any]:
@@ -60,13 +65,14 @@ class GuardedShuffled(Shuffled):
 
 @dataclass(frozen=True)
 class GuardedCombined(Combined):
-    """Leaves out what is no pair, values that cannot be combined, and keys that have no partition. What it notes counts, and says no more."""
+    """Leaves out what is no pair, values that cannot be combined, and keys that have no partition: ``out.none`` has their positions."""
 
     crashed: Note | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         tally = Tally(records)
-        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1))
+        none = notes.column("out.none").append
+        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1, none))
         return super(GuardedCombined, inner).frames(split, tally.records, notes, emitted, leaked)
 
     def _combine(
@@ -75,14 +81,16 @@ class GuardedCombined(Combined):
     ) -> Iterator[tuple[Any, Any]]:
         part, last = -(-size // SAMPLES), (None, None)
         for number, record in enumerate(records, 1):
-            if self._takes(record, known, values):
+            code = self._code(record, known, values)
+            if code is not None:
                 last = record
-            note(0)
+            note(code or 0)
             if not number % part:
                 yield last
         yield last
 
-    def _takes(self, record: Any, known: dict[Any, int], values: list[Any]) -> bool:
+    def _code(self, record: Any, known: dict[Any, int], values: list[Any]) -> int | None:
+        """The number of the combiner that has taken a record; None if it cannot be combined."""
         assert self.crashed is not None
         met = NO_RECORD
         try:
@@ -98,8 +106,8 @@ class GuardedCombined(Combined):
             if len(known) > len(values):
                 known.popitem()
             self.crashed(None, record, problem, met)
-            return False
-        return True
+            return None
+        return code
 
 
 @dataclass(frozen=True)

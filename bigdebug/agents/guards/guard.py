@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, GuardedPartition, Note
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, GuardedPartition, Instead, Note
 from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
 
@@ -32,6 +32,9 @@ class Guard:
     After ``enough`` of them it raises Enough.
     """
 
+    decides = False
+    """Whether what it gives is what the job is to give."""
+
     def __init__(self, dumps: Dumps, most: int, enough: int | None = None) -> None:
         self.crashes: list[Crash] = []
         self.total = 0
@@ -43,18 +46,22 @@ class Guard:
         """What notes the crashes of an operator in a segment."""
         return partial(self._crashed, operator, segment)
 
-    def _crashed(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None:
+    def _crashed(
+        self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
+        again: bool = False, replaces: bool = False,
+    ) -> Instead:
         self.total += 1
         if self.total <= self._most:
-            self._keep(operator, segment, position, given, problem, met)
+            self._keep(operator, segment, position, given, problem, met, again)
         if self.total == self._enough:
             raise Enough from problem
+        return ()
 
-    def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any) -> None:
+    def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any, again: bool) -> None:
         known = given is not NO_RECORD
         self.crashes.append(Crash(
             operator, segment, position, self._pickled(given) if known else None, shown(given) if known else "",
-            None if met is NO_RECORD else shown(met), raised_as(problem),
+            None if met is NO_RECORD else shown(met), raised_as(problem), again,
         ))
 
     def _pickled(self, record: Any) -> bytes | None:
@@ -64,10 +71,29 @@ class Guard:
             return None
 
 
+class Crashed(Protocol):
+    """As ``Note``, of the record that is in flight."""
+
+    def __call__(self, record: Any, problem: BaseException, again: bool = False) -> Instead: ...
+
+
+def given_instead(
+    function: Callable[[Any], Any], crashed: Crashed, record: Any, problem: BaseException, whole: Callable[[Any], Any] = lambda given: given,
+) -> Iterator[tuple[Any, Any]]:
+    """What comes in the place of a record that crashed, and the whole of what the function gives of it, if anything does."""
+    for other, new in crashed(record, problem):
+        try:
+            given = whole((other or function)(new))
+        except CRASHES as worse:
+            crashed(new, worse, again=True)
+        else:
+            yield new, given
+
+
 @dataclass(frozen=True)
 class GuardedMap:
     function: Callable[[Any], Any]
-    crashed: Callable[[Any, BaseException], None]
+    crashed: Crashed
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
         function = self.function
@@ -75,7 +101,8 @@ class GuardedMap:
             try:
                 given = function(record)
             except CRASHES as problem:
-                self.crashed(record, problem)
+                for _, given in given_instead(function, self.crashed, record, problem):
+                    yield given
             else:
                 yield given
 
@@ -83,7 +110,7 @@ class GuardedMap:
 @dataclass(frozen=True)
 class GuardedFilter:
     function: Callable[[Any], Any]
-    crashed: Callable[[Any, BaseException], None]
+    crashed: Crashed
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
         function = self.function
@@ -91,7 +118,9 @@ class GuardedFilter:
             try:
                 kept = bool(function(record))
             except CRASHES as problem:
-                self.crashed(record, problem)
+                for new, kept in given_instead(function, self.crashed, record, problem):
+                    if kept:
+                        yield new
             else:
                 if kept:
                     yield record
@@ -102,16 +131,16 @@ class GuardedFlatMap:
     """A record that crashes half way gives nothing, unless it has given more than is held back."""
 
     function: Callable[[Any], Iterable[Any]]
-    crashed: Callable[[Any, BaseException], None]
+    crashed: Crashed
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        function = self.function
         for record in records:
             try:
-                outputs = iter(function(record))
+                outputs = iter(self.function(record))
                 given = list(islice(outputs, HELD))
             except CRASHES as problem:
-                self.crashed(record, problem)
+                for _, all_of_it in given_instead(self.function, self.crashed, record, problem, list):
+                    yield from all_of_it
                 continue
             yield from given
             while len(given) == HELD:
@@ -126,8 +155,8 @@ class GuardedFlatMap:
 def guarded(step: Step, note: Note, at: Callable[[], int], dumps: Dumps) -> Any:
     """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment."""
 
-    def crashed(record: Any, problem: BaseException) -> None:
-        note(at(), record, problem)
+    def crashed(record: Any, problem: BaseException, again: bool = False) -> Instead:
+        return note(at(), record, problem, again=again, replaces=True)
 
     match step:
         case Map(function):
@@ -137,7 +166,9 @@ def guarded(step: Step, note: Note, at: Callable[[], int], dumps: Dumps) -> Any:
         case FlatMap(function):
             return GuardedFlatMap(function, crashed)
         case Partitionwise(function):
-            def within(position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None:
-                crashed(given, problem)
+            def within(
+                position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,
+            ) -> Instead:
+                return note(at(), given, problem, again=again, replaces=replaces)
 
             return Partitionwise(GuardedPartition(function, within, dumps))

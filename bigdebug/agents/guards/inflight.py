@@ -21,10 +21,19 @@ KEPT_BYTES = 64 << 20
 NO_RECORD: Any = object()
 
 
-class Note(Protocol):
-    """Notes a crash: the position of the record in flight (None: there was none), what the function was given, what it raised, and what the record met."""
+Instead = tuple[tuple[Callable[[Any], Any] | None, Any], ...]
+"""What comes in the place of a record that crashed: nothing, or a record, and the function to call on it if not the same one."""
 
-    def __call__(self, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD) -> None: ...
+
+class Note(Protocol):
+    """Notes a crash: the position of the record in flight (None: there was none), what the function was given, what it raised, and what the record met.
+
+    ``again`` says that it is what came instead of another that crashed; ``replaces``, that the guard knows how to go on with something else.
+    """
+
+    def __call__(
+        self, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,
+    ) -> Instead: ...
 
 
 class InFlight:
@@ -39,6 +48,8 @@ class InFlight:
         self._waiting: deque[Any] = deque()
         self._heaviest = 1
         self.position = -1
+        self.replaced = -1
+        """The position of the record that came last in the place of another."""
         self.pulled: deque[Any] = deque()
         self.failed = False
 
@@ -66,6 +77,12 @@ class InFlight:
         while len(self.pulled) * self._heaviest > KEPT_BYTES:
             self.pulled.popleft()
         return record
+
+    def go_on_with(self, record: Any) -> None:
+        """The next record is this one, in the place of the one in flight."""
+        self._waiting.appendleft(record)
+        self.replaced = self.position
+        self.position -= 1
 
     def _weight(self, record: Any) -> int:
         try:
@@ -108,7 +125,9 @@ class GuardedPartition:
         if not pulled:
             self.crashed(None, NO_RECORD, problem)
         elif (own := crash(last, last + 1)) is not None:
-            self.crashed(source.position, pulled[last], own)
+            again = source.replaced == source.position
+            for _, record in self.crashed(source.position, pulled[last], own, again=again, replaces=True):
+                source.go_on_with(record)
         elif found := list(alone(crash, len(pulled))):
             for at, own in found:
                 self.crashed(first + at, pulled[at], own)

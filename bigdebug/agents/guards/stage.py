@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bigdebug.agents.emit import Combined, Emission, Records, Shuffled
+from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard, guarded
 from bigdebug.agents.guards.inflight import GuardedPartition
@@ -60,18 +61,24 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
 def guarded_emission(emission: Emission, operator: int, number: int, guard: Guard) -> Emission:
     """What emits a stage's records, which are those before segment ``number``, for ``operator``, and leaves out where that crashes."""
     note = guard.note(operator, number)
+
+    def sending(dumps: Dumps) -> Dumps:
+        # Records are counted where they are read: what a job gives has no gaps.
+        return dumps if guard.decides else Picklable(dumps, nowhere(note))
+
     match emission:
-        case Records(dumps, batch, branch):
+        case Records(dumps, batch, branch) if not guard.decides:
             return GuardedRecords(dumps, batch, branch, note)
         case Shuffled(dumps, partition, targets, branch, stays, pairs):
-            return GuardedShuffled(Picklable(dumps, nowhere(note)), partition, targets, branch, stays, pairs, note)
+            return GuardedShuffled(sending(dumps), partition, targets, branch, stays, pairs, note)
         case Combined(dumps, create, merge, partition, targets, memory, branch, stays):
-            return GuardedCombined(Picklable(dumps, nowhere(note)), create, merge, partition, targets, memory, branch, stays, note)
+            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note)
         case _:
             return emission
 
 
-def guarded_stage(function: StageFunction, operators: Sequence[tuple[int, ...]], ends: int, guard: Guard) -> StageFunction:
-    """A stage that goes on behind what crashes in it. ``operators`` are those of its segments, ``ends`` the one it emits for."""
-    segments = tuple(guarded_segment(run, known, n, guard) for n, (run, known) in enumerate(zip(function.segments, operators, strict=True)))
-    return replace(function, segments=segments, emission=guarded_emission(function.emission, ends, len(segments), guard))
+def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
+    """A stage that goes on behind what crashes in it."""
+    pairs = zip(function.segments, function.operators, strict=True)
+    segments = tuple(guarded_segment(run, known, n, guard) for n, (run, known) in enumerate(pairs))
+    return replace(function, segments=segments, emission=guarded_emission(function.emission, function.ends, len(segments), guard))

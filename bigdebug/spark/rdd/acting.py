@@ -6,7 +6,7 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.runs import Action, Runs
-from bigdebug.spark.rdd.sent import RUN_PROPERTY, STRATEGY_PROPERTY
+from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
@@ -63,6 +63,7 @@ class Acting:
         self.runs = Runs(sc, store)
         self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
         self.armed = True
+        self.policies: dict[str, str | None] = {}
         """Whether actions that fail are diagnosed also if they were not captured."""
         self._run_ids = itertools.count(1)
         self._state = ThreadState()
@@ -96,11 +97,11 @@ class Acting:
         return self._state.action
 
     @contextmanager
-    def acting(self, name: str, subject: Captured) -> Iterator[None]:
+    def acting(self, name: str, subject: Captured, again: Callable[[], Any]) -> Iterator[None]:
         """The user called action ``name``: if capture is on, or the action fails, all jobs within belong to one run."""
-        action = self.begin(name, subject)
+        action = self.begin(name, subject, again)
         if action is None:
-            with self._uncaptured(name, subject):
+            with self._uncaptured(name, subject, again):
                 yield
             return
         status = "failed"
@@ -115,7 +116,7 @@ class Acting:
             self.finish(action, status)
 
     @contextmanager
-    def _uncaptured(self, name: str, subject: Captured) -> Iterator[None]:
+    def _uncaptured(self, name: str, subject: Captured, again: Callable[[], Any]) -> Iterator[None]:
         state = self._state
         if self.defining or state.action is not None or state.uncaptured is not None or not self.armed:
             yield
@@ -125,19 +126,19 @@ class Acting:
             yield
         except Exception as problem:
             if crashed(problem) and self.sc._jsc is not None:
-                self._crashed(name, subject, state.uncaptured, problem)
+                self._crashed(name, subject, state.uncaptured, problem, again)
             raise
         finally:
             state.uncaptured = None
 
-    def _crashed(self, name: str, subject: Captured, uncaptured: Uncaptured, problem: Exception) -> None:
+    def _crashed(self, name: str, subject: Captured, uncaptured: Uncaptured, problem: Exception, again: Callable[[], Any]) -> None:
         """Make a run of an action that was not captured and has failed, so that its culprits can be found."""
         try:
             facts: Future[dict[int, SourceFacts]] = Future()
             facts.set_result(self._measure(subject, uncaptured.began))
             action = Action(
                 self.next_run_id(), name, subject, OpenCapture(), facts, partitions=uncaptured.partitions,
-                problem=problem, began=uncaptured.began, ran=False,
+                problem=problem, began=uncaptured.began, again=again, ran=False,
             )
             self.compiled_for(action, uncaptured.target or subject)
             self.finish(action, "failed")
@@ -153,7 +154,7 @@ class Acting:
         with self.plain():  # it may ask for those of others
             return rdd._plain_jrdd()
 
-    def begin(self, name: str, subject: Captured) -> Action | None:
+    def begin(self, name: str, subject: Captured, again: Callable[[], Any] | None = None) -> Action | None:
         """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
         if self.defining or self._state.action is not None or self.sc._jsc is None:
             return None
@@ -166,23 +167,31 @@ class Acting:
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             return None
-        action = Action(self.next_run_id(), name, subject, capture, facts)
+        action = Action(self.next_run_id(), name, subject, capture, facts, again=again)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
         self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
+        if capture.policy is not None:
+            self.sc.setLocalProperty(POLICY_PROPERTY, capture.policy)
         return action
 
     def leave(self, action: Action) -> None:
         """This thread's jobs are nobody's again; those of ``action`` may still be running."""
         self._state.action = None
-        for name in (RUN_PROPERTY, STRATEGY_PROPERTY):
+        for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY):
             self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def finish(self, action: Action, status: str) -> None:
         """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
+        from bigdebug.spark.rdd.resume import Resume
+
+        recorder: Any = self
         try:
             with self.plain():
                 run = self.runs.add(action, status)
+                if action.capture.policy is not None:
+                    self._went_on(run, action)
+                    run.resuming.append(Resume(recorder, run, action))
                 if action.problem is not None and crashed(action.problem):
                     self._diagnose(run, action)
         except Exception as trouble:
@@ -204,11 +213,32 @@ class Acting:
     def _diagnose(self, run: Run, action: Action) -> None:
         """Let the culprits of a failed run be found, and the exception tell of those that are found at once."""
         from bigdebug.spark.rdd.diagnosis import Diagnosis
+        from bigdebug.spark.rdd.resume import Resume
 
         recorder: Any = self
         assert action.problem is not None
         run.culprits.find_by(Diagnosis(recorder, run, action).more)
+        run.resuming.append(Resume(recorder, run, action))
         tell(self.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
+
+    def _went_on(self, run: Run, action: Action) -> None:
+        """Note the crashes that tasks of a run went on from, and let Spark hold nothing of what they gave: it is not all."""
+        from bigdebug.spark.rdd.blamed import Blamed
+        from bigdebug.spark.rdd.outputs import let_go
+
+        recorder: Any = self
+        blamed = Blamed(recorder, run)
+        reports = self.runs.crashes_of(run)
+        stages = {stage.id: stage for stage in run.graph.stages}
+        self.policies[run.id] = action.capture.policy
+        run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes)]
+        hidden = sum(report.crashed - len(report.crashes) for report in reports)
+        if hidden:
+            run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
+        made_by = {number for report in reports if (number := self.compiler.rdd_id(report.stage)) is not None}
+        if made_by:
+            gone = let_go(self.sc, action.jrdds, made_by)
+            self.runs.let_go([stage for stage in action.recipes if self.compiler.rdd_id(stage) in gone])
 
     def _measure(self, subject: Captured, began: int) -> dict[int, SourceFacts]:
         from bigdebug.spark.rdd.sources import measured
@@ -224,6 +254,7 @@ class Acting:
                 jrdd = self.compiler.action_jrdd(rdd)
                 if rdd not in action.targets:
                     action.targets.append(rdd)
+                action.jrdds.append(jrdd)
                 for recipe, adopted in self.compiler.recipes(rdd):
                     action.recipes[recipe.stage.id] = recipe
                     if not adopted:

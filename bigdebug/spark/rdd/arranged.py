@@ -17,9 +17,25 @@ serializers: Any = _serializers
 Arrange = Callable[[list[RDD[Any]]], RDD[Any]]
 
 
-def piped(base: RDD[Any], function: StageFunction, keeps: bool) -> RDD[Any]:
+class Piped(PipelinedRDD[Any, Any]):
+    """Tells ``made`` the id that it has for Spark, as soon as it has one."""
+
+    made: Callable[[int], None] = staticmethod(lambda rdd_id: None)
+
+    @property
+    def _jrdd(self) -> Any:
+        fresh = self._jrdd_val is None
+        jrdd: Any = PipelinedRDD._jrdd.fget(self)  # type: ignore[attr-defined]
+        if fresh:
+            self.made(jrdd.id())
+        return jrdd
+
+
+def piped(base: RDD[Any], function: StageFunction, keeps: bool, told: Callable[[int], None] | None = None) -> RDD[Any]:
     """The frames that a stage makes of ``base``; ``keeps`` says that records stay in their partitions."""
-    made: PipelinedRDD[Any, Any] = PipelinedRDD(base, function, preservesPartitioning=keeps)
+    made = Piped(base, function, preservesPartitioning=keeps)
+    if told is not None:
+        made.made = told
     made._bypass_serializer = True  # they leave as they are
     return made
 

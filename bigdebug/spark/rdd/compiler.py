@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary, ref
+from weakref import WeakValueDictionary
 
 from pyspark import RDD
 from pyspark.core.rdd import portable_hash
@@ -78,9 +78,8 @@ class Compiler:
             return self._recipes[stage].again()
 
     def rdd_id(self, stage: str) -> int | None:
-        """Spark's id of the RDD that runs a stage; None if Spark runs it as a part of another, or not any more."""
-        jrdd = getattr(self._recipes[stage].piped(), "_jrdd_val", None)
-        return None if jrdd is None else int(jrdd.id())
+        """Spark's id of the RDD that runs a stage; None if Spark runs it as a part of another, or not yet."""
+        return self._recipes[stage].rdd_id
 
     def plain_id(self, stage: str) -> int:
         """Spark's id of the RDD that PySpark's own code reads where a stage begins."""
@@ -165,8 +164,7 @@ class Compiler:
             again = self.again(stage_id)
             return arranged.piped(again.base, replace(again.function, identify=nobody()), keeps)
 
-        piped = arranged.piped(base.rdd, function, keeps)
-        recipe.piped = ref(piped)
+        piped = arranged.piped(base.rdd, function, keeps, recipe.runs_as)
         return Built(piped, (*base.recipes, recipe), base.adopted, quietly)
 
     def _beginning(self, chain: Chain) -> tuple[Built, readers.Reader, bool]:

@@ -90,7 +90,8 @@ class LineageContext(SparkContext):
             return SparkContext.runJob(self, rdd, partitionFunc, partitions, allowLocal)
         plain: Any = SparkContext.runJob
         partitions = partitions if partitions is None else list(partitions)
-        with self._bigdebug.acting("runJob", rdd), self._bigdebug.asking_for(partitions):
+        again = functools.partial(self.runJob, rdd, partitionFunc, partitions, allowLocal)
+        with self._bigdebug.acting("runJob", rdd, again), self._bigdebug.asking_for(partitions):
             return plain(self, rdd, partitionFunc, partitions, allowLocal)
 
 

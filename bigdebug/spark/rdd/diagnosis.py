@@ -6,24 +6,19 @@ finish, first the one that Spark names, and every crash in them is noted (DESIGN
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from pyspark.cloudpickle import dumps
 
-from bigdebug.agents.guards.crash import Crash
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.graph import Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import running
-from bigdebug.spark.raised import told
-from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.rdd.blamed import Blamed
 from bigdebug.spark.rdd.sent import working_for
-from bigdebug.trace.culprits import CrashCulprit, Described
+from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -40,6 +35,7 @@ class Diagnosis:
     def __init__(self, recorder: Recorder, run: Run, action: Action) -> None:
         self._recorder = recorder
         self._run = run
+        self._blamed = Blamed(recorder, run)
         self._todo = self._unfinished(action)
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._found = False
@@ -56,7 +52,7 @@ class Diagnosis:
         if not partitions:
             # What reads of a stage that has culprits, has not run.
             self._todo = [] if self._found else self._todo[1:]
-        return [self._culprit(stage, each.partition, crash) for each in seen for crash in each.crashes]
+        return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
 
     def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:
         """The stages that may have failed, with the partitions that did not finish: those first that Spark names."""
@@ -75,37 +71,9 @@ class Diagnosis:
 
     def _diagnosed(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        operators = tuple(segment.operators for segment, _ in again.pieces)
-        ends = stage.ends if stage.feeds is None else stage.feeds
-        diagnose = Diagnose(again.function, operators, ends, self._run.id, MOST, dumps)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
             found: list[Diagnosed] = answers(sc, again.base, diagnose, partitions)
         self._recorder.runs.hear(self._run)
         return found
-
-    def _culprit(self, stage: Stage, partition: int, crash: Crash) -> CrashCulprit:
-        operator = self._run.graph[crash.operator]
-        finding = cache(partial(self._trace, stage, partition, crash.segment, crash.position))
-
-        def naming() -> Iterable[tuple[int, int]]:
-            trace = finding()
-            return () if trace is None else trace.source_ids()
-
-        return CrashCulprit(
-            record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record), operator=operator, partition=partition,
-            met=crash.met, finding=finding, naming=naming, **told(crash.raised, operator),
-        )
-
-    def _trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
-        """The trace over what the record at ``position`` of those before a segment was made of."""
-        if position is None:
-            return None
-        at, run = np.array([position], dtype=np.int64), self._run
-        self._recorder.questions(run)
-        if segment == 0 and stage.fetches and run.graph[stage.reads].form.merges:
-            standing = run.lineage.sent(stage, partition, at)
-        else:
-            standing = {stage.segments[segment - 1].operators[-1] if segment else stage.reads: {partition: at}}
-        trace: LineageRDD = LineageRDD(run, standing, lambda: standing, self._recorder).goBackAll()
-        return trace

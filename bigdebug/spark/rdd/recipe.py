@@ -77,8 +77,8 @@ class Again:
         return replace(cut, function=replace(cut.function, emission=emit.Nothing(), internal=0))
 
     def _of(self, pieces: Pieces, stage: str) -> Again:
-        segments = tuple(run for _, run in pieces)
-        return replace(self, pieces=pieces, function=replace(self.function, stage=stage, segments=segments))
+        segments, operators = tuple(run for _, run in pieces), tuple(segment.operators for segment, _ in pieces)
+        return replace(self, pieces=pieces, function=replace(self.function, stage=stage, segments=segments, operators=operators))
 
 
 @dataclass(eq=False)
@@ -93,9 +93,13 @@ class Recipe:
     emission: Callable[[Mapping[int, Definition]], emit.Emission]
     stage: Stage = field(init=False)
     function: StageFunction = field(init=False)
-    piped: Callable[[], RDD[Any] | None] = field(init=False)
-    """The RDD that runs the stage, while it is there."""
+    rdd_id: int | None = None
+    """Spark's id of the RDD that runs the stage."""
     _again: Again | None = None
+
+    def runs_as(self, rdd_id: int) -> None:
+        """Spark has made an RDD of the stage."""
+        self.rdd_id = rdd_id
 
     def pieces(self, known: Mapping[int, Definition]) -> Pieces:
         """The segments, with the functions that ``known`` has for the operators."""
@@ -119,7 +123,11 @@ class Recipe:
         """The function of the stage with ``pieces`` in it."""
         action = {rdd._definition.operator.id for rdd in self.chain.steps if "internal" in rdd._definition.operator.detail}
         internal = sum(1 for segment, _ in pieces if action.intersection(segment.operators))
-        return replace(self.function, segments=tuple(run for _, run in pieces), emission=emission, internal=internal)
+        ends = self.stage.ends if self.stage.feeds is None else self.stage.feeds
+        return replace(
+            self.function, segments=tuple(run for _, run in pieces), emission=emission, internal=internal,
+            operators=tuple(segment.operators for segment, _ in pieces), ends=ends,
+        )
 
     def again(self) -> Again:
         """The stage with copies of the functions that it ran; nobody hears of what they add to accumulators."""

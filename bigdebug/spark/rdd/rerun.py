@@ -26,7 +26,7 @@ from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import Recorder
-from bigdebug.spark.rdd.sent import working_for
+from bigdebug.spark.rdd.sent import under, working_for
 from bigdebug.spark.rdd.told import Told
 from bigdebug.store.blocks import Block, write_block
 from bigdebug.trace.agreement import same_lineage
@@ -222,7 +222,8 @@ class Rerun:
     def job(self, what: str, base: Any, function: Any, partitions: Mapping[int, Any]) -> list[Any]:
         """Run ``function`` over partitions of a plain RDD, with a bar if it takes long."""
         sc = running(self._recorder.sc)
-        with self._recorder.plain(), asking(sc, what, self._recorder.progress):
+        policy = self._recorder.policies.get(self._run.id)
+        with self._recorder.plain(), asking(sc, what, self._recorder.progress), under(sc, policy):
             return answers(sc, base, function, partitions)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,11 +44,15 @@ class Action:
     runs: set[str] = field(default_factory=set)
     trouble: list[str] = field(default_factory=list)
     uncompiled: set[Captured] = field(default_factory=set)
+    jrdds: list[Any] = field(default_factory=list)
+    """What its jobs ran, in the JVM."""
     partitions: Collection[int] | None = None
     asked: dict[str, Collection[int]] = field(default_factory=dict)
     """The partitions that the job in progress asks for, None for all; and those that each stage was asked for."""
     problem: BaseException | None = None
     began: int = field(default_factory=time.time_ns)
+    again: Callable[[], Any] | None = None
+    """Calls the action once more, as the user did."""
     ran: bool = True
     """Whether its jobs ran what was compiled; else PySpark's own code ran, and what was compiled is there for questions."""
 
@@ -78,6 +82,8 @@ class Runs:
         self._tasks: dict[str, dict[int, LatestTask]] = {}
         self._sources: dict[str, Mapping[int, SourceFacts]] = {}
         self._stored: set[str] = set()
+        self._crashes: dict[str, list[Report]] = {}
+        self._counts: dict[str, int] = {}
         self._alone = threading.RLock()
 
     def __iter__(self) -> Iterator[Run]:
@@ -139,9 +145,26 @@ class Runs:
                     self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(run.id, report.digest)
         self._store.forget(run.id)
 
+    def crashes_of(self, run: Run) -> list[Report]:
+        """The reports of tasks of a run that went on from crashes, in the order of their stages and partitions; told once."""
+        order = [stage.id for stage in run.graph.stages]
+        return sorted(self._crashes.pop(run.id, []), key=lambda report: (order.index(report.stage), report.partition))
+
+    def let_go(self, stages: Collection[str]) -> None:
+        """Nothing is there any more of what tasks of these stages gave; runs that were made keep their lineage."""
+        with self._alone:
+            for stage in stages:
+                self._tasks.pop(stage, None)
+
+    def computed_by(self, run: Run) -> int:
+        """How many partitions of stages the tasks of a run itself computed."""
+        return self._counts[run.id]
+
     def _made(self, action: Action, status: str, targets: list[Captured]) -> Run:
         subject = action.subject._definition.operator.id
         reports = self.reports_of(action.run)
+        self._counts[action.run] = len(reports)
+        self._crashes[action.run] = [report for report in reports if report.crashes]
         self._store.forget(action.run)
         for report in reports:
             self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(action.run, report.digest)

@@ -10,19 +10,32 @@ from pyspark.errors import PySparkRuntimeError
 
 from bigdebug.agents.stage import Task
 
-RUN_PROPERTY, STRATEGY_PROPERTY = "bigdebug.run", "bigdebug.strategy"
+RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY = "bigdebug.run", "bigdebug.strategy", "bigdebug.policy"
 """What a job tells its tasks."""
 
 
 @contextmanager
 def working_for(sc: SparkContext, run: str) -> Iterator[None]:
     """Within: tasks of this thread's jobs work for a run."""
-    before = sc.getLocalProperty(RUN_PROPERTY)
-    sc.setLocalProperty(RUN_PROPERTY, run)
+    with _told(sc, RUN_PROPERTY, run):
+        yield
+
+
+@contextmanager
+def under(sc: SparkContext, policy: str | None) -> Iterator[None]:
+    """Within: tasks of this thread's jobs do with crashes what a policy says."""
+    with _told(sc, POLICY_PROPERTY, policy):
+        yield
+
+
+@contextmanager
+def _told(sc: SparkContext, name: str, value: str | None) -> Iterator[None]:
+    before = sc.getLocalProperty(name)
+    sc.setLocalProperty(name, value)  # type: ignore[arg-type]
     try:
         yield
     finally:
-        sc.setLocalProperty(RUN_PROPERTY, before)  # type: ignore[arg-type]
+        sc.setLocalProperty(name, before)  # type: ignore[arg-type]
 
 
 def identifying() -> Callable[[], Task]:
@@ -33,14 +46,19 @@ def identifying() -> Callable[[], Task]:
         if context is None:
             return Task(None, 0)
         lazy = context.getLocalProperty(STRATEGY_PROPERTY) == "lazy"
-        return Task(context.getLocalProperty(RUN_PROPERTY), context.taskAttemptId(), lazy)
+        return Task(context.getLocalProperty(RUN_PROPERTY), context.taskAttemptId(), lazy, context.getLocalProperty(POLICY_PROPERTY))
 
     return identify
 
 
 def nobody() -> Callable[[], Task]:
     """Says that a task works for no run."""
-    return lambda: Task(None, 0)
+
+    def identify() -> Task:
+        context = TaskContext.get()
+        return Task(None, 0, policy=None if context is None else context.getLocalProperty(POLICY_PROPERTY))
+
+    return identify
 
 
 def stopping() -> Callable[[str], Exception]:

@@ -1,0 +1,134 @@
+"""Policies: what a task does with a record that a function crashes on, instead of failing (BigDebug 4.3 and 5)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bigdebug.agents.guards.guard import Guard
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead
+from bigdebug.shown import shown
+
+
+class Place(NamedTuple):
+    """Which crash of a run: the ``nth`` of an operator in a partition while the record at a position was on its way."""
+
+    operator: int
+    partition: int
+    position: int | None
+    nth: int
+
+
+class Choice(NamedTuple):
+    """What becomes of crashes: the pickled function ``repair`` gives a record for one that crashed; without it, they are left out if
+    ``skips``, else the job fails. Where the operator's own function crashes, the pickled function ``fix`` is called, if there is one.
+    """
+
+    skips: bool = False
+    repair: bytes | None = None
+    fix: bytes | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the job goes on from a crash."""
+        return self.skips or self.repair is not None or self.fix is not None
+
+
+FAILS = Choice()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What becomes of crashes. ``chosen`` has, for some, the pickle of the record to go on with, or None to leave the record out.
+
+    Of the others, those of operators in ``by`` become what is said there, the rest what ``otherwise`` says. A task keeps ``most`` crashes
+    in full, and writes all of them into the directory ``letters``, if there is one.
+    """
+
+    otherwise: Choice = FAILS
+    chosen: Mapping[Place, bytes | None] = field(default_factory=dict)
+    by: Mapping[int, Choice] = field(default_factory=dict)
+    most: int = 1_000
+    letters: str | None = None
+
+    def packed(self) -> str:
+        """As text, for a local property of a job."""
+        chosen = {tuple(place): record for place, record in self.chosen.items()}
+        by = {operator: tuple(choice) for operator, choice in self.by.items()}
+        return base64.b64encode(zlib.compress(pickle.dumps((tuple(self.otherwise), chosen, by, self.most, self.letters)))).decode()
+
+    @classmethod
+    def unpacked(cls, packed: str) -> Policy:
+        otherwise, chosen, by, most, letters = pickle.loads(zlib.decompress(base64.b64decode(packed)))
+        places = {Place(*place): record for place, record in chosen.items()}
+        return cls(Choice(*otherwise), places, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters)
+
+
+class Deciding(Guard):
+    """A guard that does with crashes what a policy says, and lets those pass that it says nothing of."""
+
+    decides = True
+
+    def __init__(self, policy: Policy, stage: str, partition: int, attempt: int) -> None:
+        super().__init__(pickle.dumps, policy.most)
+        self._policy = policy
+        self._partition = partition
+        self._seen: Counter[tuple[int, int | None]] = Counter()
+        self._letters = None if policy.letters is None else Path(policy.letters) / f"{stage}-{partition}-{attempt}.jsonl"
+        self._functions: dict[bytes, Callable[[Any], Any]] = {}
+
+    def _crashed(
+        self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
+        again: bool = False, replaces: bool = False,
+    ) -> Instead:
+        known = Place(operator, self._partition, position, self._seen[operator, position])
+        self._seen[operator, position] += not again
+        chosen = self._policy.chosen.get(known, NO_RECORD)
+        choice = self._policy.by.get(operator, self._policy.otherwise)
+        if position is None or given is NO_RECORD:
+            raise problem
+        instead: Instead = ()
+        if again:
+            pass
+        elif chosen is not NO_RECORD and chosen is not None:
+            instead = ((None, pickle.loads(chosen)),)
+        elif chosen is NO_RECORD and choice.fix is not None:
+            instead = ((self._function(choice.fix), given),)
+        elif chosen is NO_RECORD and choice.repair is not None and replaces:
+            try:
+                instead = ((None, self._function(choice.repair)(given)),)
+            except CRASHES as worse:
+                problem, again = worse, True
+        elif chosen is NO_RECORD and not choice.skips:
+            raise problem
+        if instead and not replaces:
+            raise problem
+        super()._crashed(operator, segment, position, given, problem, met, again)
+        self._tell(operator, position, given, problem)
+        return instead
+
+    def _function(self, pickled: bytes) -> Callable[[Any], Any]:
+        if pickled not in self._functions:
+            self._functions[pickled] = pickle.loads(pickled)
+        return self._functions[pickled]
+
+    def _tell(self, operator: int, position: int | None, given: Any, problem: BaseException) -> None:
+        if self._letters is None:
+            return
+        pickled = self._pickled(given)
+        line = {
+            "operator": operator, "partition": self._partition, "position": position, "record": shown(given),
+            "exception": type(problem).__name__, "message": str(problem)[:2_000], "pickle": pickled and base64.b64encode(pickled).decode(),
+        }
+        os.makedirs(self._letters.parent, exist_ok=True)
+        with self._letters.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+

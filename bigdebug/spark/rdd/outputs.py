@@ -1,0 +1,45 @@
+"""Outputs: what Spark holds of stages that have run, shuffled or cached, and would read again instead of running them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from pyspark import SparkContext
+
+
+def let_go(sc: SparkContext, jrdds: Collection[Any], made_by: Collection[int]) -> set[int]:
+    """Let Spark compute anew what it made of the RDDs with the ids ``made_by``, on the way to Java RDDs: others would read what
+    these gave without the records that crashed. Gives the ids of what is computed anew.
+    """
+    jsc: Any = sc._jsc
+    cleaner = jsc.sc().cleaner().get()
+    known: dict[int, bool] = {}
+
+    def touched(rdd: Any) -> bool:
+        """Whether an RDD is made of those, and nothing that Spark holds of it is left."""
+        number = rdd.id()
+        if number not in known:
+            found = number in made_by
+            dependencies = rdd.dependencies()
+            for i in range(dependencies.length()):
+                dependency = dependencies.apply(i)
+                below = touched(dependency.rdd())
+                if below and _is_shuffle(sc, dependency):
+                    cleaner.doCleanupShuffle(dependency.shuffleId(), True)
+                found = found or below
+            level = rdd.getStorageLevel()
+            if found and level.isValid():
+                rdd.unpersist(True)
+                rdd.persist(level)
+            known[number] = found
+        return known[number]
+
+    for jrdd in jrdds:
+        touched(jrdd.rdd())
+    return {number for number, found in known.items() if found}
+
+
+def _is_shuffle(sc: SparkContext, dependency: Any) -> bool:
+    jvm: Any = sc._jvm
+    return bool(jvm.py4j.reflection.TypeUtil.isInstanceOf("org.apache.spark.ShuffleDependency", dependency))

@@ -1,0 +1,114 @@
+"""Resume: the action of a run that crashed once more, with what its culprits are to become (BigDebug 5).
+
+The program is the same, compiled as it was: what Spark holds of stages that had finished, also in part, it does not run again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.agents.guards.policy import Choice, Place, Policy
+from bigdebug.agents.segments import Filter, FlatMap, Map
+from bigdebug.errors import ReplayError
+from bigdebug.graph import Operator
+from bigdebug.shown import shown
+from bigdebug.spark.policies import function_of_one
+from bigdebug.spark.rdd.definition import Narrow
+from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.resumed import Resumed
+from bigdebug.trace.run import Run
+from bigdebug.trace.trace import operator_of
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorder import Recorder
+    from bigdebug.spark.rdd.runs import Action
+
+Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
+
+
+class Resume:
+    """Resumes one run."""
+
+    def __init__(self, recorder: Recorder, run: Run, action: Action) -> None:
+        self._recorder = recorder
+        self._run = run
+        self._action = action
+
+    def __call__(self, skip: Any, repair: Repair | None, fix: Mapping[Any, Callable[[Any], Any]] | None) -> Resumed:
+        again = self._action.again
+        if again is None:
+            raise ReplayError(
+                f"{self._run.action}() cannot be called again: what it gives is taken up record by record",
+                remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once.",
+            )
+        policy = self._policy(skip, repair, fix or {})
+        self._recorder.questions(self._run).check_sources(self._run.subject)
+        runs: list[Run] = []
+        captures = self._recorder.captures
+        with captures.opened(f"{self._run.name}, resumed", self._action.capture.strategy, runs.append, policy.packed()):
+            result = again()
+        run = runs[-1]
+        ran = self._recorder.runs.computed_by(run)
+        return Resumed(result, run, sum(map(len, run.computed.values())) - ran, ran)
+
+    def _policy(self, skip: Any, repair: Repair | None, fix: Mapping[Any, Callable[[Any], Any]]) -> Policy:
+        if not (skip or repair or fix):
+            raise ReplayError(
+                "There is nothing to go on with: the same records would crash", remedy="run.resume(skip=True) leaves out all that crash, skip=[...] "
+                "some culprits; repair={culprit: record} or repair=function puts others in their place; fix={operator: function} calls another function.",
+            )
+        chosen: dict[Place, bytes | None] = {self._place(culprit): None for culprit in _each(skip)}
+        every = None
+        if isinstance(repair, Mapping):
+            for culprit, record in repair.items():
+                self._check_recordwise(self._culprit(culprit).operator, "repaired")
+                chosen[self._place(culprit)] = _pickled(record, culprit)
+        elif repair is not None:
+            every = function_of_one(repair, "repair")
+        fixes: dict[int, Choice] = {}
+        for what, function in fix.items():
+            operator = self._operator(what)
+            self._check_recordwise(operator, "fixed")
+            fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
+        return Policy(Choice(skip is True, every), chosen, fixes)
+
+    def _culprit(self, culprit: Any) -> CrashCulprit:
+        if not isinstance(culprit, CrashCulprit) or not any(culprit is known for known in self._run.culprits.known):
+            raise ReplayError(f"{shown(culprit)} is no culprit of this run", remedy="Take them from run.culprits.")
+        return culprit
+
+    def _place(self, culprit: Any) -> Place:
+        place: Place = self._culprit(culprit).place
+        if place.position is None:
+            raise ReplayError(
+                f"{culprit.operator} crashed before it had read a record, or on no single one: there is none to leave out or to repair",
+                remedy="Change the program and run it.",
+            )
+        return place
+
+    def _operator(self, what: Any) -> Operator:
+        return operator_of(self._run, what)
+
+    def _check_recordwise(self, operator: Operator, done: str) -> None:
+        lowering = self._recorder.questions(self._run).definition(operator.id).lowering
+        if not (isinstance(lowering, Narrow) and isinstance(lowering.step, Map | Filter | FlatMap)):
+            raise ReplayError(
+                f"{operator} takes more than a record at a time, so a record in it cannot be {done}",
+                remedy="Leave it out with skip=, or repair it at an operator before: trace.replay(exclude=True, edit=...).",
+            )
+
+
+def _each(skip: Any) -> Iterable[Any]:
+    if skip is None or isinstance(skip, bool):
+        return ()
+    return (skip,) if isinstance(skip, CrashCulprit) else skip
+
+
+def _pickled(record: Any, culprit: CrashCulprit) -> bytes:
+    try:
+        return pickle.dumps(record)
+    except Exception as problem:
+        raise ReplayError(f"What is to stand for {shown(culprit.record)} cannot be pickled: {problem}") from problem
+

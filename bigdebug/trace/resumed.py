@@ -1,0 +1,35 @@
+"""Resumed: what a run that had crashed gives when its program goes on (BigDebug 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.shown import counted, plain
+
+if TYPE_CHECKING:
+    from bigdebug.trace.run import Run
+
+
+@dataclass(frozen=True, repr=False)
+class Resumed:
+    """``result`` is what the action gives, ``run`` the run that gave it; its culprits are the records that crashed again, or were left out.
+
+    ``reused`` and ``ran`` count the partitions of stages that Spark held already, and those that were computed.
+    """
+
+    result: Any = field(compare=False)
+    run: Run
+    reused: int
+    ran: int
+
+    def __repr__(self) -> str:
+        left = [culprit for culprit in self.run.culprits.known if not culprit.again]
+        again = len(self.run.culprits.known) - len(left)
+        parts = [f"{self.ran:,} partitions computed", f"{self.reused:,} reused", f"{counted(len(left))} crashed"]
+        parts += [f"{counted(again)} put in the place of one crashed again"] if again else []
+        return plain(f"<resumed {self.run.action}: {', '.join(parts)}>")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": f"<pre>{escape(repr(self))}</pre>"}
