@@ -32,6 +32,11 @@ def crashed(problem: BaseException) -> bool:
     return isinstance(problem, PySparkException | Py4JError)
 
 
+def ended(problem: BaseException | None) -> bool:
+    """Whether an exception says that a Python worker has ended: it crashed hard, exited or was killed."""
+    return problem is not None and "Python worker exited unexpectedly" in str(problem)
+
+
 def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: bool = True) -> None:
     """Add the culprits that are found at once to what the exception says; the others are found when they are asked for.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Resumed:
     """``result`` is what the action gives, ``run`` the run that gave it; its culprits are the records that crashed again, or were left out.
 
-    ``reused`` and ``ran`` count the partitions of stages that Spark held already, and those that were computed.
+    ``reused`` and ``ran`` count the partitions of stages that Spark held already, and those that were computed; -1 where Spark does not tell.
     """
 
     result: Any = field(compare=False)
@@ -27,7 +27,8 @@ class Resumed:
     def __repr__(self) -> str:
         left = [culprit for culprit in self.run.culprits.known if not culprit.again]
         again = len(self.run.culprits.known) - len(left)
-        parts = [f"{self.ran:,} partitions computed", f"{self.reused:,} reused", f"{counted(len(left))} crashed"]
+        parts = [f"{self.ran:,} partitions computed", f"{self.reused:,} reused"] if self.ran >= 0 else []
+        parts += [f"{counted(len(left))} crashed"]
         parts += [f"{counted(again)} put in the place of one crashed again"] if again else []
         return plain(f"<resumed {self.run.action}: {', '.join(parts)}>")
 

@@ -251,3 +251,5 @@ def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) ->
     assert printed(shown["block 2"]).startswith("errors: collect succeeded, 1,000 records in, 5 out")
     assert len(rows_of(value(shown["block 3"]))) == 20
     assert "1 added, 1 removed, 4 the same" in value(shown["block 4"])["text/plain"]
+    assert printed(shown["block 7"]).startswith("bigdebug: 100 records crashed")
+    assert value(shown["block 7"])["text/plain"] == str(sum(100 // (n % 10) for n in range(1000) if n % 10))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sysconfig
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
 from typing import NamedTuple
@@ -93,15 +94,29 @@ def message_of(problem: BaseException) -> str:
 
 def raised_as(problem: BaseException) -> Raised:
     """What was raised, without the frames of whoever called the user's function."""
+    known = getattr(problem, "raised", None)
+    if isinstance(known, Raised):
+        return known
     trace = problem.__traceback__
     while trace is not None and _calls(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     frames = [frame for frame, _ in traceback.walk_tb(trace)][-DEEPEST:]
     lines = tuple(Line(s.filename, s.lineno or 0, s.name, s.line or "") for s in traceback.extract_tb(trace)[-DEEPEST:])
-    own = [i for i, line in enumerate(lines) if not any(map(line.file.startswith, (*_LIBRARIES, "<frozen")))]
-    at = own[-1] if own else None
+    at = _own(lines)
     names = () if at is None else islice(frames[at].f_locals.items(), MOST_LOCALS)
     return Raised(name_of(problem), message_of(problem), lines, at, tuple((name, shown(value)) for name, value in names))
+
+
+def raised_at(exception: str, message: str, lines: Sequence[Line]) -> Raised:
+    """What was raised at lines of which nothing else is known, the outermost first."""
+    inner = tuple(dropwhile(lambda line: _calls(line.file), lines))[-DEEPEST:]
+    return Raised(exception, message, inner, _own(inner), ())
+
+
+def _own(lines: Sequence[Line]) -> int | None:
+    """The innermost line that is the user's own."""
+    own = [i for i, line in enumerate(lines) if not any(map(line.file.startswith, (*_LIBRARIES, "<frozen")))]
+    return own[-1] if own else None
 
 
 def _calls(file: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash
+from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Enough, Guard
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
@@ -41,9 +43,12 @@ class Diagnose:
     most: int
     dumps: Dumps
     first: bool = False
+    flights: str | None = None
+    """A directory for what is to outlive a worker, where workers end."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
-        guard = Guard(self.dumps, self.most, 1 if self.first else None)
+        flight = None if self.flights is None else Flight(os.path.join(self.flights, f"{self.stage.stage}-{split}"))
+        guard = Guard(self.dumps, self.most, 1 if self.first else None, flight)
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
         arriving = iter(incoming)
@@ -54,6 +59,8 @@ class Diagnose:
         except Enough:
             whole = False
         read_out(arriving)
+        if flight is not None:
+            flight.close()
         if whole and guard.total:
             self._write(split, notes, emitted.records)
         yield Diagnosed(split, tuple(guard.crashes), guard.total, whole)

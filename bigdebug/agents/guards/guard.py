@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
+from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, GuardedPartition, Instead, Note
 from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -35,12 +36,17 @@ class Guard:
     decides = False
     """Whether what it gives is what the job is to give."""
 
-    def __init__(self, dumps: Dumps, most: int, enough: int | None = None) -> None:
+    def __init__(self, dumps: Dumps, most: int, enough: int | None = None, flight: Flight | None = None) -> None:
         self.crashes: list[Crash] = []
         self.total = 0
         self.dumps = dumps
         self._most = most
         self._enough = enough
+        self.flight = flight
+
+    def flown(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
+        """The function; where workers end in it, each call is noted until the ``whole`` of what it gives is there."""
+        return function if self.flight is None else self.flight.over(function, whole)
 
     def note(self, operator: int, segment: int) -> Note:
         """What notes the crashes of an operator in a segment."""
@@ -152,7 +158,7 @@ class GuardedFlatMap:
                 yield from given
 
 
-def guarded(step: Step, note: Note, at: Callable[[], int], dumps: Dumps) -> Any:
+def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard) -> Any:
     """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment."""
 
     def crashed(record: Any, problem: BaseException, again: bool = False) -> Instead:
@@ -160,15 +166,15 @@ def guarded(step: Step, note: Note, at: Callable[[], int], dumps: Dumps) -> Any:
 
     match step:
         case Map(function):
-            return GuardedMap(function, crashed)
+            return GuardedMap(guard.flown(function), crashed)
         case Filter(function):
-            return GuardedFilter(function, crashed)
+            return GuardedFilter(guard.flown(function), crashed)
         case FlatMap(function):
-            return GuardedFlatMap(function, crashed)
+            return GuardedFlatMap(guard.flown(function, list), crashed)
         case Partitionwise(function):
             def within(
                 position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,
             ) -> Instead:
                 return note(at(), given, problem, again=again, replaces=replaces)
 
-            return Partitionwise(GuardedPartition(function, within, dumps))
+            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight))

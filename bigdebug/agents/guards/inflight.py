@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.flight import Flight, WorkerEnded
 from bigdebug.agents.guards.halving import alone, fewest
 
 CRASHES = (Exception, SystemExit)
@@ -42,8 +43,10 @@ class InFlight:
     ``pulled`` are the last ones that the present call has pulled, as many as ``KEPT_BYTES`` hold.
     """
 
-    def __init__(self, records: Iterable[Any], dumps: Dumps) -> None:
+    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None) -> None:
         self._source = iter(records)
+        self._flight = flight
+        self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
         self._waiting: deque[Any] = deque()
         self._heaviest = 1
@@ -76,6 +79,8 @@ class InFlight:
             self._heaviest = max(self._heaviest, self._weight(record))
         while len(self.pulled) * self._heaviest > KEPT_BYTES:
             self.pulled.popleft()
+        if self._flight is not None:
+            self._flight.begin(self._function, self.position, record)
         return record
 
     def go_on_with(self, record: Any) -> None:
@@ -102,12 +107,15 @@ class GuardedPartition:
     function: Callable[[int, Iterable[Any]], Iterable[Any]]
     crashed: Note
     dumps: Dumps
+    flight: Flight | None = None
 
     def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        source = InFlight(records, self.dumps)
+        source = InFlight(records, self.dumps, self.flight)
         while True:
             try:
                 yield from self.function(split, source)
+                if self.flight is not None:
+                    self.flight.end()
                 return
             except CRASHES as problem:
                 if source.failed:
@@ -124,6 +132,8 @@ class GuardedPartition:
         first, last = source.position + 1 - len(pulled), len(pulled) - 1
         if not pulled:
             self.crashed(None, NO_RECORD, problem)
+        elif isinstance(problem, WorkerEnded):
+            self.crashed(source.position, pulled[last], problem)
         elif (own := crash(last, last + 1)) is not None:
             again = source.replaced == source.position
             for _, record in self.crashed(source.position, pulled[last], own, again=again, replaces=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bigdebug.agents.emit import Combined, Emission, Records, Shuffled
+from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard, guarded
@@ -32,7 +32,7 @@ class GuardedSteps:
             return len(notes.known(f"{name}.offsets")) - 1
 
         steps = tuple(
-            guarded(step, self.guard.note(operator, self.number), position, self.guard.dumps)
+            guarded(step, self.guard.note(operator, self.number), position, self.guard)
             for operator, step in zip(self.operators, self.steps, strict=True)
         )
         return Offsets(steps).run(split, records, notes, name, leaked)
@@ -47,11 +47,11 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Kept(step):
             return GuardedSteps((step,), operators, number, guard)
         case Paired(function):
-            return Paired(GuardedPartition(function, note, guard.dumps))
+            return Paired(GuardedPartition(function, note, guard.dumps, guard.flight))
         case Whole(function):
-            return Whole(GuardedPartition(function, note, guard.dumps))
+            return Whole(GuardedPartition(function, note, guard.dumps, guard.flight))
         case Combine(merge, memory, finish):
-            return GuardedCombine(merge, memory, finish, note)
+            return GuardedCombine(guard.flown(merge), memory, finish, note)
         case Sort(order):
             return GuardedSort(order, note)
         case _:
@@ -70,11 +70,15 @@ def guarded_emission(emission: Emission, operator: int, number: int, guard: Guar
         case Records(dumps, batch, branch) if not guard.decides:
             return GuardedRecords(dumps, batch, branch, note)
         case Shuffled(dumps, partition, targets, branch, stays, pairs):
-            return GuardedShuffled(sending(dumps), partition, targets, branch, stays, pairs, note)
+            return GuardedShuffled(sending(dumps), _dealing(guard, partition), targets, branch, stays, pairs, note)
         case Combined(dumps, create, merge, partition, targets, memory, branch, stays):
-            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note)
+            return GuardedCombined(sending(dumps), guard.flown(create), guard.flown(merge), _dealing(guard, partition), targets, memory, branch, stays, note)
         case _:
             return emission
+
+
+def _dealing(guard: Guard, partition: Callable[[Any], int]) -> Callable[[Any], int]:
+    return partition if partition is in_place else guard.flown(partition)
 
 
 def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug.graph import Form
 from bigdebug.spark.captures import Captures, OpenCapture
-from bigdebug.spark.crashes import crashed, tell
+from bigdebug.spark.crashes import crashed
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.runs import Action, Runs
 from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
-from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -31,10 +30,6 @@ log = logging.getLogger("bigdebug")
 
 _BESIDE = 4
 """Actions whose files are looked at at the same time, each while its job runs."""
-
-_FOR_EFFECT = ("foreach", "foreachPartition")
-"""Actions whose functions are there for what they do, not for what they give."""
-
 
 @dataclass
 class Uncaptured:
@@ -183,17 +178,12 @@ class Acting:
 
     def finish(self, action: Action, status: str) -> None:
         """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""
-        from bigdebug.spark.rdd.resume import Resume
+        from bigdebug.spark.rdd.aftermath import settle
 
         recorder: Any = self
         try:
             with self.plain():
-                run = self.runs.add(action, status)
-                if action.capture.policy is not None:
-                    self._went_on(run, action)
-                    run.resuming.append(Resume(recorder, run, action))
-                if action.problem is not None and crashed(action.problem):
-                    self._diagnose(run, action)
+                settle(recorder, self.runs.add(action, status), action)
         except Exception as trouble:
             _log(f"bigdebug could not record the run of {action.name}", trouble)
 
@@ -209,36 +199,6 @@ class Acting:
             yield
         finally:
             action.partitions = before
-
-    def _diagnose(self, run: Run, action: Action) -> None:
-        """Let the culprits of a failed run be found, and the exception tell of those that are found at once."""
-        from bigdebug.spark.rdd.diagnosis import Diagnosis
-        from bigdebug.spark.rdd.resume import Resume
-
-        recorder: Any = self
-        assert action.problem is not None
-        run.culprits.find_by(Diagnosis(recorder, run, action).more)
-        run.resuming.append(Resume(recorder, run, action))
-        tell(self.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
-
-    def _went_on(self, run: Run, action: Action) -> None:
-        """Note the crashes that tasks of a run went on from, and let Spark hold nothing of what they gave: it is not all."""
-        from bigdebug.spark.rdd.blamed import Blamed
-        from bigdebug.spark.rdd.outputs import let_go
-
-        recorder: Any = self
-        blamed = Blamed(recorder, run)
-        reports = self.runs.crashes_of(run)
-        stages = {stage.id: stage for stage in run.graph.stages}
-        self.policies[run.id] = action.capture.policy
-        run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes)]
-        hidden = sum(report.crashed - len(report.crashes) for report in reports)
-        if hidden:
-            run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
-        made_by = {number for report in reports if (number := self.compiler.rdd_id(report.stage)) is not None}
-        if made_by:
-            gone = let_go(self.sc, action.jrdds, made_by)
-            self.runs.let_go([stage for stage in action.recipes if self.compiler.rdd_id(stage) in gone])
 
     def _measure(self, subject: Captured, began: int) -> dict[int, SourceFacts]:
         from bigdebug.spark.rdd.sources import measured

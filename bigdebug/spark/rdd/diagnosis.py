@@ -6,14 +6,19 @@ finish, first the one that Spark names, and every crash in them is noted (DESIGN
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JError
 from pyspark.cloudpickle import dumps
+from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
+from bigdebug.agents.guards.flight import calls_ended
 from bigdebug.graph import Stage
 from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.blamed import Blamed
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
 MOST = 10_000
 """Culprits of one partition that are kept in full."""
 
+MOST_ENDED = 25
+"""Records that may end their worker before no more are looked for: for each, the partition is run once more up to there."""
+
 
 class Diagnosis:
     """Finds the culprits of a run of which an action was made that failed, some partitions at a time."""
@@ -39,6 +47,7 @@ class Diagnosis:
         self._todo = self._unfinished(action)
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._found = False
+        self._ending = ended(action.problem)
 
     def more(self) -> list[CrashCulprit] | None:
         """The culprits of the partitions that come next; None if there are none left."""
@@ -61,7 +70,8 @@ class Diagnosis:
         rdd_of = compiler.rdd_id if action.ran else compiler.plain_id
         known = {stage.id: rdd_of(stage.id) for stage in stages}
         failed = next((f for f in failed_stages(self._recorder.sc, action.began) if f.rdds.intersection(known.values())), NOTHING)
-        certain = [stage for stage in stages if known[stage.id] in failed.rdds]
+        # What Spark runs as a part of another stage has no RDD of its own there.
+        certain = [stage for stage in stages if known[stage.id] in failed.rdds or known[stage.id] is None] if failed.rdds else []
         found = []
         for stage in certain or stages:
             wanted = action.asked.get(stage.id, range(self._run.graph[stage.ends].partitions))
@@ -74,6 +84,21 @@ class Diagnosis:
         diagnose = Diagnose(again.function, self._run.id, MOST, dumps)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
-            found: list[Diagnosed] = answers(sc, again.base, diagnose, partitions)
+            found = self._told(lambda function: answers(sc, again.base, function, partitions), diagnose)
         self._recorder.runs.hear(self._run)
         return found
+
+    def _told(self, ask: Callable[[Diagnose], list[Diagnosed]], diagnose: Diagnose) -> list[Diagnosed]:
+        """What tasks tell; where workers end, one after the other ends on a record, and the next one knows which that was."""
+        folder = self._recorder.store.root / self._run.id / "flights"
+        for number in range(MOST_ENDED + 1):
+            if self._ending:
+                diagnose = replace(diagnose, flights=str(folder))
+            try:
+                return ask(diagnose)
+            except (PySparkException, Py4JError) as problem:
+                if not ended(problem) or (self._ending and calls_ended(folder) <= number - 1):
+                    raise
+                self._ending = True
+        self._run.culprits.unknown.append(f"Python workers ended on more than {MOST_ENDED} records; what comes behind them was not looked at.")
+        return []

@@ -71,9 +71,13 @@ def _told(name: str, method: Any, of_frame: bool) -> Any:
         recorder = vars(frame.sparkSession).get(RECORDER)
         if recorder is None:
             return method(self, *args, **kwargs)
+
+        def again(other: Any) -> Any:
+            return told(other, *args, **kwargs)
+
         with (
             called_by_user(recorder.spark.sparkContext, name),
-            recorder.acting(name if of_frame else f"write.{name}", frame, reads=of_frame) as action,
+            recorder.acting(name if of_frame else f"write.{name}", frame, of_frame, again if of_frame else None) as action,
         ):
             action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)
             return action.result

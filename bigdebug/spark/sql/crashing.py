@@ -31,6 +31,8 @@ class Crashed(NamedTuple):
     told: Told
     plan: Node
     where: Any
+    rowwise: bool = True
+    """Whether the node goes on without that row as with any other."""
 
 
 class Crashing(NamedTuple):
@@ -222,7 +224,7 @@ def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Seque
         for names, what in own.items():
             others = [row for name in names[:-1] for row in rows[name][:1]]
             last = rows[names[-1]] if len(names) == 1 else rows[names[-1]][:1]
-            found += [Crashed([*others, row], what, source.plan, source.where(catalyst, names)) for row in last]
+            found += [Crashed([*others, row], what, source.plan, source.where(catalyst, names), rowwise=False) for row in last]
     return found
 
 

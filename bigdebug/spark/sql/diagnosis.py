@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,9 +24,10 @@ from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.thrown import Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, clean, culpable, of_groups, tamed, trials
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
@@ -44,18 +46,30 @@ class Step(NamedTuple):
 class Waiting(NamedTuple):
     """Rows that an expression throws on, as PySpark has them and as the JVM does, of which it is not known yet what that is."""
 
+    step: int
     operator: Operator
     trial: Trial
     rows: deque[Any]
     inside: deque[Any]
 
 
-class FrameDiagnosis:
-    """Finds the culprits of a run of a DataFrame, an operator at a time."""
+class Input(NamedTuple):
+    """One of the inputs of a node, by their numbers."""
 
-    def __init__(self, recorder: FrameRecorder, run: FrameRun) -> None:
+    step: int
+    number: int
+
+
+class FrameDiagnosis:
+    """Finds the culprits of a run of a DataFrame, an operator at a time; with ``besides``, more rows in the inputs of some."""
+
+    def __init__(
+        self, recorder: FrameRecorder, run: FrameRun, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
+    ) -> None:
         self._recorder = recorder
         self._run = run
+        self._culprits = run.culprits if culprits is None else culprits
+        self._besides = besides or {}
         self._waiting: deque[Waiting] = deque()
         self._ready: list[CrashCulprit] = []
         self._clean: list[Node | None] = []
@@ -66,7 +80,7 @@ class FrameDiagnosis:
     def _catalyst(self) -> Catalyst:
         """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
         session = self._run.questions.catalyst.jsession.cloneSession()
-        session.conf().set("spark.sql.subexpressionElimination.enabled", "false")
+        session.conf().set(SHARING, "false")
         return Catalyst(self._recorder.spark, session)
 
     @cached_property
@@ -94,7 +108,7 @@ class FrameDiagnosis:
         if len(self._clean) == len(self._steps):
             return self._once_more()
         step = self._steps[len(self._clean)]
-        below = [self._clean[i] for i in step.inputs]
+        below = [self._fed(Input(len(self._clean), number), self._clean[i]) for number, i in enumerate(step.inputs)]
         if None in below:
             self._clean.append(None)
             return []
@@ -105,14 +119,27 @@ class FrameDiagnosis:
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
-            self._run.culprits.unknown.append(f"The rows of {self._operator(step.node)} could not be computed again: {_brief(trouble)}")
+            self._culprits.unknown.append(f"The rows of {self._operator(step.node)} could not be computed again: {_brief(trouble)}")
             node = None
         self._clean.append(node)
         return self._told()
 
+    @property
+    def frame(self) -> Any:
+        """The query without the rows that crash, once all of them are known; None if something of it could not be looked at."""
+        root = self._clean[-1] if len(self._clean) == len(self._steps) else None
+        return None if root is None else self._recorder.apart(self._catalyst.frame(root))
+
+    def _fed(self, where: Input, node: Node | None) -> Node | None:
+        rows = self._besides.get(where)
+        if node is None or not rows:
+            return node
+        schema = self._catalyst.frame(node).schema
+        return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame(list(rows), schema))])
+
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where no function crashed, what some give may not fit their types: that takes longer to find out."""
-        culprits = self._run.culprits
+        culprits = self._culprits
         if culprits.known or culprits.unknown:
             return None
         if self._strict or not any(functions_of(self._catalyst, step.node) for step in self._steps):
@@ -126,10 +153,10 @@ class FrameDiagnosis:
         ready, self._ready = self._ready, []
         if not self._waiting:
             return ready
-        operator, trial, rows, inside = self._waiting[0]
+        step, operator, trial, rows, inside = self._waiting[0]
         bound = [self._catalyst.bound(expression, trial.rows) for expression in trial.expressions]
         told = [
-            self._culprit(operator, trial, rows.popleft(), self._exceptions.thrown(bound, inside.popleft()))
+            self._culprit(step, operator, trial, rows.popleft(), self._exceptions.thrown(bound, inside.popleft()))
             for _ in range(min(_AT_ONCE, len(rows)))
         ]
         if not rows:
@@ -148,7 +175,7 @@ class FrameDiagnosis:
         if functions := functions_of(c, made):
             code = crashing(c, made, functions, self._strict)
             if code is None:
-                self._run.culprits.unknown.append(f"{self._operator(node)} runs Python code that cannot be run under guard, nor what is above it.")
+                self._culprits.unknown.append(f"{self._operator(node)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found, []
             return code.clean, found, code.found
         groups = of_groups(c, made) if made.nodeName() == "Aggregate" else None
@@ -164,24 +191,24 @@ class FrameDiagnosis:
             return []
         held = list(inside)
         rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
-        return [Waiting(self._operator(node), trial, deque(rows), deque(held))]
+        return [Waiting(len(self._clean), self._operator(node), trial, deque(rows), deque(held))]
 
     def _crashed(self, operator: Operator, crashed: Crashed) -> CrashCulprit:
         record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
         return CrashCulprit(
-            record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
+            place=Input(len(self._clean), 0) if crashed.rowwise else None, record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
             finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
         )
 
-    def _culprit(self, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
+    def _culprit(self, step: int, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
         return CrashCulprit(
-            record=row, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
+            place=None if trial.input is None else Input(step, trial.input), record=row, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
             user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=partial(self._trace, trial.rows, row),
         )
 
     def _trace(self, rows: Node, row: Any) -> LineageFrame:
         """The trace over what a row was made of."""
-        run = self._recorder.aside(self._catalyst.frame(rows))
+        run = self._recorder.aside(self._catalyst.frame(rows), apart=True)
         return lineage_of(run).where(row).goBackAll()
 
     def _operator(self, node: Node) -> Operator:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -29,6 +29,7 @@ from bigdebug.spark.sql.failures import is_users
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
+from bigdebug.spark.sql.resume import FrameResume
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
@@ -68,6 +69,8 @@ class Action:
     seconds: float = 0.0
     result: Any = None
     problem: Exception | None = None
+    again: Callable[[Any], Any] | None = None
+    """Calls it, as the user did, on another DataFrame."""
 
     def __post_init__(self) -> None:
         self.frame_to_run = self.frame
@@ -90,18 +93,19 @@ class FrameRecorder:
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
+        self._apart: WeakSet[Any] = WeakSet()
         self._state = _ThreadState()
         self._sessions = Sessions(spark)
         self._alone = threading.RLock()
 
     @contextmanager
-    def acting(self, name: str, frame: Any, reads: bool) -> Iterator[Action]:
+    def acting(self, name: str, frame: Any, reads: bool, again: Callable[[Any], Any] | None = None) -> Iterator[Action]:
         """The user called action ``name`` on ``frame``; it ``reads`` its rows. Gives the action to run and to tell of.
 
         Actions within it are its own; what goes wrong here, and would not without capture, never reaches the user.
         """
         capture = None if self._state.acting else self.captures.current()
-        action = Action(name, frame)
+        action = Action(name, frame, again=again)
         if capture is None:
             with self._uncaptured(action):
                 yield action
@@ -164,8 +168,14 @@ class FrameRecorder:
         self._add(run)
         return run
 
-    def aside(self, frame: Any) -> FrameRun:
+    def apart(self, frame: Any) -> Any:
+        """A DataFrame of ours in which expressions that throw are tamed: questions about it keep them so."""
+        self._apart.add(frame)
+        return frame
+
+    def aside(self, frame: Any, apart: bool = False) -> FrameRun:
         """A run of no action, for a question of ours: it is none of the user's, and not among ``runs``."""
+        frame = self.apart(frame) if apart else frame
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
         return FrameRun(
@@ -231,6 +241,7 @@ class FrameRecorder:
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
             run.culprits.find_by(FrameDiagnosis(self, run).more)
+            run.resuming.append(FrameResume(self, run, action))
             tell(self.spark.sparkContext, run.culprits, action.problem)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
             try:
@@ -251,7 +262,7 @@ class FrameRecorder:
         """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it."""
         planned = None if began is None else planned_at(frame, began)
         stamps = stamps_of(self.users, Catalyst.plan(frame), planned)
-        return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values())), stamps)
+        return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values()), frame in self._apart), stamps)
 
 
 def _in_time(conditions: Future[Conditions]) -> Future[Conditions]:

@@ -27,7 +27,7 @@ class FrameRun(Run):
         # A frozen dataclass takes no assignment, and graph and subject wait.
         vars(self).update(
             id=number, name=name, action=action, status=status, statistics=statistics, incomplete=tuple(incomplete),
-            culprits=Culprits(), store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows, crossing=crossing,
+            culprits=Culprits(), resuming=[], store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows, crossing=crossing,
         )
 
     frame: Any

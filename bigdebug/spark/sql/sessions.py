@@ -16,6 +16,8 @@ _PINNED = {
     "spark.sql.debug.maxToStringFields": "1000",
 }
 
+SHARING = "spark.sql.subexpressionElimination.enabled"
+
 _PARTITION = 32 << 20
 """Bytes of input for which a question's shuffles have one more partition; many empty ones cost more than the question."""
 
@@ -31,14 +33,17 @@ class Sessions:
         self._known: dict[Any, Any] = {}
         self._alone = threading.Lock()
 
-    def of_now(self, size: int) -> Any:
-        """One with the settings of now and those for questions about so many bytes. Costs some ms; the latest are shared."""
+    def of_now(self, size: int, apart: bool = False) -> Any:
+        """One with the settings of now and those for questions about so many bytes. Costs some ms; the latest are shared.
+
+        ``apart`` says that TRY_EVAL is to hold: Spark computes what several expressions share outside of it.
+        """
         jsession = self._spark._jsparkSession
         usual = int(jsession.conf().get("spark.sql.shuffle.partitions"))
         partitions = min(usual, max(2 * self._spark.sparkContext.defaultParallelism, -(-size // _PARTITION)))
         catalogs = jsession.sessionState().catalogManager()
         namespace = ".".join([catalogs.currentCatalog().name(), *catalogs.currentNamespace()])
-        settings = jsession.sessionState().conf().settings().hashCode(), namespace, partitions
+        settings = jsession.sessionState().conf().settings().hashCode(), namespace, partitions, apart
         with self._alone:
             found = self._known.get(settings)
             if found is None:
@@ -46,6 +51,8 @@ class Sessions:
                 found.listenerManager().clear()  # questions are no queries of the user's
                 for name, value in {**_PINNED, "spark.sql.shuffle.partitions": str(partitions)}.items():
                     found.conf().set(name, value)
+                if apart:
+                    found.conf().set(SHARING, "false")
                 if len(self._known) >= _SESSIONS:
                     self._known.clear()
                 self._known[settings] = found

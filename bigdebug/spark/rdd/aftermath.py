@@ -1,0 +1,45 @@
+"""Aftermath: what is made of the crashes of an action that has ended, whether it failed of them or went on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bigdebug.spark.crashes import crashed, tell
+from bigdebug.spark.rdd.blamed import Blamed
+from bigdebug.spark.rdd.diagnosis import Diagnosis
+from bigdebug.spark.rdd.outputs import let_go
+from bigdebug.spark.rdd.resume import Resume
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorder import Recorder
+    from bigdebug.spark.rdd.runs import Action
+
+_FOR_EFFECT = ("foreach", "foreachPartition")
+"""Actions whose functions are there for what they do, not for what they give."""
+
+
+def settle(recorder: Recorder, run: Run, action: Action) -> None:
+    """Let the culprits of a run be known or found, and the run be resumed if it has any."""
+    if action.capture.policy is not None:
+        _note(recorder, run, action)
+        run.resuming.append(Resume(recorder, run, action))
+    if action.problem is not None and crashed(action.problem):
+        run.culprits.find_by(Diagnosis(recorder, run, action).more)
+        run.resuming.append(Resume(recorder, run, action))
+        tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
+
+
+def _note(recorder: Recorder, run: Run, action: Action) -> None:
+    """Note the crashes that tasks went on from, and let Spark hold nothing of what they gave: it is not all."""
+    blamed, reports = Blamed(recorder, run), recorder.runs.crashes_of(run)
+    stages = {stage.id: stage for stage in run.graph.stages}
+    recorder.policies[run.id] = action.capture.policy
+    run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes)]
+    hidden = sum(report.crashed - len(report.crashes) for report in reports)
+    if hidden:
+        run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
+    made_by = {number for report in reports if (number := recorder.compiler.rdd_id(report.stage)) is not None}
+    if made_by:
+        gone = let_go(recorder.sc, action.jrdds, made_by)
+        recorder.runs.let_go([stage for stage in action.recipes if recorder.compiler.rdd_id(stage) in gone])

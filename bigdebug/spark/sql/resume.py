@@ -1,0 +1,129 @@
+"""Resume: the action of a run of a DataFrame that crashed once more, over the query without its culprits, or with others in their place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bigdebug.errors import ReplayError
+from bigdebug.shown import shown
+from bigdebug.spark.sql.diagnosis import FrameDiagnosis, Input
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.resumed import Resumed
+from bigdebug.trace.run import Run
+
+if TYPE_CHECKING:
+    from bigdebug.spark.sql.recorder import Action, FrameRecorder
+
+ROUNDS = 10
+"""How often rows that were repaired may crash further up, and be repaired there."""
+
+Key = tuple[Input, str]
+"""Where a culprit crashed, and its text: of equal rows, each is as good as the other."""
+
+
+class FrameResume:
+    """Resumes one run."""
+
+    def __init__(self, recorder: FrameRecorder, run: FrameRun, action: Action) -> None:
+        self._recorder = recorder
+        self._run = run
+        self._action = action
+
+    def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed:
+        again = self._action.again
+        if again is None:
+            raise ReplayError(
+                f"{self._run.action} of a DataFrame writes, and is not called again on another one",
+                remedy="Write what run.resume(...) of collect() or toPandas() gives, or filter the culprits out of the input.",
+            )
+        if fix:
+            raise ReplayError(
+                "A function in a DataFrame is not replaced for the rows that it crashes on",
+                remedy="Give repair=, which changes the rows, or define it anew.",
+            )
+        if not (skip or repair):
+            raise ReplayError(
+                "There is nothing to go on with: the same rows would crash",
+                remedy="run.resume(skip=True) leaves out all that crash, skip=[...] some culprits; repair={culprit: row} or repair=function "
+                "puts other rows in their place.",
+            )
+        self._run.questions.check()
+        frame, left = self._without(skip, repair)
+        runs: list[Run] = []
+        with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append):
+            result = again(frame)
+        runs[-1].culprits.known += left
+        return Resumed(result, runs[-1], 0, -1)
+
+    def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit]]:
+        """The query over what does not crash, and the culprits that are not in it."""
+        besides: dict[Input, list[Any]] = {}
+        decided = Counter(_key(self._known(culprit)) for culprit in _each(skip))
+        for culprit, row in repair.items() if isinstance(repair, Mapping) else ():
+            decided[_key(self._known(culprit))] += 1
+            besides.setdefault(culprit.place, []).append(row)
+        for _ in range(ROUNDS):
+            found = Culprits()
+            diagnosis = FrameDiagnosis(self._recorder, self._run, found, besides)
+            found.find_by(diagnosis.more)
+            culprits = _all(found)
+            new = _others(culprits, decided)
+            if not new or (skip is True and not callable(repair)):
+                break
+            if not callable(repair):
+                assert self._action.problem is not None
+                raise self._action.problem
+            for culprit in new:
+                decided[_key(culprit)] += 1
+                besides.setdefault(culprit.place, []).append(repair(culprit.record))
+        if diagnosis.frame is None:
+            raise ReplayError(
+                f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
+            )
+        return diagnosis.frame, culprits
+
+    def _known(self, culprit: Any) -> CrashCulprit:
+        if not isinstance(culprit, CrashCulprit) or not any(culprit is known for known in self._run.culprits):
+            raise ReplayError(f"{shown(culprit)} is no culprit of this run", remedy="Take them from run.culprits.")
+        return culprit
+
+
+def _each(skip: Any) -> Iterable[Any]:
+    if skip is None or isinstance(skip, bool):
+        return ()
+    return (skip,) if isinstance(skip, CrashCulprit) else skip
+
+
+def _all(culprits: Culprits) -> list[CrashCulprit]:
+    try:
+        return list(culprits)
+    except (PySparkException, Py4JError) as problem:
+        raise ReplayError(f"The rows that are to come in the place of others do not fit: {str(problem).splitlines()[0]}") from problem
+
+
+def _key(culprit: CrashCulprit) -> Key:
+    if culprit.place is None:
+        raise ReplayError(
+            f"{culprit.operator} crashed on a group of rows, and is not run without some of them here",
+            remedy="Filter the rows out of its input: culprit.sources tells which they are.",
+        )
+    return culprit.place, shown(culprit.record)
+
+
+def _others(culprits: Iterable[CrashCulprit], decided: Counter[Key]) -> list[CrashCulprit]:
+    """The culprits of which nothing was decided yet."""
+    left = decided.copy()
+    found = []
+    for culprit in culprits:
+        key = _key(culprit)
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(culprit)
+    return found

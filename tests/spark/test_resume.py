@@ -1,0 +1,245 @@
+"""Going on from crashes of RDD programs: policies, resuming, dead letters (FEATURES B2, B3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bigdebug
+from bigdebug.errors import NotCapturedError, ReplayError, SourceChangedError
+from bigdebug.trace.run import Run
+
+
+@pytest.fixture
+def lines(dbg: Any, tmp_path: Path) -> Any:
+    """The numbers to 30, each seventh one spoilt, in four partitions."""
+    path = tmp_path / "numbers.txt"
+    path.write_text("".join(f"{i}\n" if i % 7 else f"bad{i}\n" for i in range(1, 31)))
+    return dbg.context.textFile(str(path), 4)
+
+
+def failed(dbg: Any, action: Callable[[], Any]) -> Run:
+    with pytest.raises(Exception, match="Python worker"), dbg.capture("crash") as capture:
+        action()
+    run: Run = capture.latest
+    assert run.status == "failed"
+    return run
+
+
+GOOD = sum(i for i in range(1, 31) if i % 7)
+ALL = sum(range(1, 31))
+
+
+def mended(line: str) -> str:
+    return line.removeprefix("bad")
+
+
+# ---- resuming -----------------------------------------------------------------------------------------------------
+
+
+def test_what_becomes_of_culprits(dbg: Any, lines: Any) -> None:
+    numbers = lines.map(int)
+    run = failed(dbg, numbers.sum)
+    first, *others = run.culprits
+    assert run.resume(skip=True).result == GOOD
+    assert run.resume(skip=[first, *others]).result == GOOD
+    assert run.resume(repair=mended).result == ALL
+    assert run.resume(repair={first: "1000"}, skip=others).result == GOOD + 1000
+    assert run.resume(repair={first: "1000"}, skip=True).result == GOOD + 1000
+    assert run.resume(fix={numbers: lambda line: -1}).result == GOOD - 4
+    assert run.resume(fix={first.operator: lambda line: int(mended(line))}).result == ALL
+
+
+def test_culprits_that_nothing_is_said_of_crash_as_before(dbg: Any, lines: Any) -> None:
+    run = failed(dbg, lines.map(int).sum)
+    with pytest.raises(Exception, match="invalid literal"):
+        run.resume(skip=run.culprits[0])
+
+
+def test_a_resumed_run_is_a_run_with_lineage_and_culprits(dbg: Any, lines: Any) -> None:
+    pairs = lines.map(int).map(lambda n: (n % 2, n)).reduceByKey(add, 2)
+    resumed = failed(dbg, pairs.collect).resume(skip=True)
+    assert sorted(resumed.result) == sorted([(0, sum(n for n in range(2, 31, 2) if n % 7)), (1, sum(n for n in range(1, 31, 2) if n % 7))])
+    assert resumed.run.status == "succeeded"
+    assert [c.record for c in resumed.run.culprits] == ["bad7", "bad14", "bad21", "bad28"]
+    assert [s.origin.line for c in resumed.run.culprits for s in c.sources] == [7, 14, 21, 28]
+    odd = pairs.getLineage().where(lambda kv: kv[0] == 1).goBackAll()
+    assert sorted(map(int, odd.collect())) == [n for n in range(1, 31, 2) if n % 7]
+    assert "4 records crashed" in repr(resumed)
+
+
+def test_a_repair_that_crashes_again_is_told_and_nothing_else_is_lost(dbg: Any, lines: Any) -> None:
+    resumed = failed(dbg, lines.map(int).sum).resume(repair=lambda line: "worse")
+    assert resumed.result == GOOD
+    again = [c for c in resumed.run.culprits if c.again]
+    assert [c.record for c in again] == ["worse"] * 4
+    assert "4 records put in the place of one crashed again" in repr(resumed)
+    assert "came in the place of one that crashed" in again[0].text()
+
+
+def test_stages_that_had_finished_do_not_run_again(dbg: Any, tmp_path: Path) -> None:
+    def noted(n: int) -> tuple[int, int]:
+        with (tmp_path / "seen").open("a") as file:
+            file.write("x")
+        return n % 4, n
+
+    ratios = dbg.context.parallelize(range(12), 3).map(noted).reduceByKey(add, 2).mapValues(lambda total: 100 // (total - 12))
+    run = failed(dbg, ratios.collect)
+    seen = (tmp_path / "seen").read_text()
+    resumed = run.resume(skip=True)
+    assert sorted(resumed.result) == [(1, 33), (2, 16), (3, 11)]
+    assert (tmp_path / "seen").read_text() == seen
+    assert resumed.reused == 3
+    assert resumed.ran == 2
+
+
+def test_what_a_resumed_run_left_out_others_do_not_miss(dbg: Any, lines: Any) -> None:
+    pairs = lines.map(int).map(lambda n: (n % 2, n)).reduceByKey(add, 2)
+    run = failed(dbg, pairs.collect)
+    assert len(run.resume(skip=True).result) == 2
+    assert len(failed(dbg, pairs.collect).culprits) == 4
+    assert sorted(run.resume(repair=mended).result) == [(0, sum(range(2, 31, 2))), (1, sum(range(1, 31, 2)))]
+
+
+def test_what_is_cached_of_a_resumed_run_is_not_read_by_others(dbg: Any, lines: Any) -> None:
+    numbers = lines.map(int).cache()
+    run = failed(dbg, numbers.count)
+    assert run.resume(skip=True).result == 26
+    assert len(failed(dbg, numbers.count).culprits) == 4
+    numbers.unpersist()
+
+
+@pytest.mark.parametrize(("define", "result"), [
+    (lambda lines: lines.flatMap(lambda line: [1, int(line)]), 52),
+    (lambda lines: lines.filter(lambda line: int(line) > 0), 26),
+    (lambda lines: lines.mapPartitions(lambda part: (int(line) for line in part)), 26),
+    (lambda lines: lines.map(lambda line: (line, 1)).mapValues(lambda one: one).map(lambda kv: int(kv[0])), 26),
+    (lambda lines: lines.map(lambda line: ([line] if "bad" in line else line, 1)).groupByKey(2), 26),
+    (lambda lines: lines.map(lambda line: (1, line)).combineByKey(int, lambda a, b: a + int(b), add, 2), 1),
+    (lambda lines: lines.map(lambda line: (line, 1)).partitionBy(2, int), 26),
+    (lambda lines: lines.union(lines).map(int), 52),
+], ids=["flatMap", "filter", "mapPartitions", "mapValues", "unhashable key", "combiner", "partitioner", "twice"])
+def test_records_are_left_out_wherever_they_crash(define: Any, result: int, dbg: Any, lines: Any) -> None:
+    rdd = define(lines)
+    resumed = failed(dbg, rdd.count).resume(skip=True)
+    assert resumed.result == result
+    assert {s.origin.line for c in resumed.run.culprits for s in c.sources} == {7, 14, 21, 28}
+    with dbg.capture("in place", on_crash="skip"):
+        assert rdd.count() == result
+
+
+def test_a_record_that_a_reducer_crashes_on_is_left_out(dbg: Any) -> None:
+    def careful(a: int, b: int) -> int:
+        assert b != 6
+        return a + b
+
+    reduced = dbg.context.parallelize([(i % 3, i) for i in range(12)], 3).reduceByKey(careful, 2)
+    resumed = failed(dbg, reduced.collect).resume(skip=True)
+    assert sorted(resumed.result) == [(0, 12), (1, 22), (2, 26)]
+    assert sorted(n for _, n in reduced.getLineage().goBackAll().collect()) == [n for n in range(12) if n != 6]
+
+
+# ---- policies -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_skips_gives_the_rest_and_tells_of_the_others(dbg: Any, lines: Any) -> None:
+    with dbg.capture("careful", on_crash="skip") as run:
+        assert lines.map(int).sum() == GOOD
+    assert run.status == "succeeded"
+    assert [c.record for c in run.culprits] == ["bad7", "bad14", "bad21", "bad28"]
+
+
+def test_a_run_that_repairs(dbg: Any, lines: Any) -> None:
+    with dbg.capture(on_crash=mended) as run:
+        assert lines.map(int).sum() == ALL
+    assert len(run.culprits) == 4
+
+
+def test_it_is_decided_at_the_end(dbg: Any, lines: Any) -> None:
+    with dbg.capture(on_crash="decide") as run:
+        assert lines.map(int).sum() == GOOD
+    assert run.resume(repair={run.culprits[0]: "7"}, skip=True).result == GOOD + 7
+
+
+def test_policies_by_operator(dbg: Any, lines: Any) -> None:
+    numbers = lines.map(int)
+    inverse = numbers.map(lambda n: 1 // (n - 3))
+    with dbg.capture(on_crash={numbers: "skip", inverse: lambda n: 4}) as run:
+        assert inverse.count() == 26
+    assert [c.operator.id for c in run.culprits].count(inverse._definition.operator.id) == 1
+    with pytest.raises(Exception, match="division"), dbg.capture(on_crash={numbers: "skip"}):
+        inverse.count()
+
+
+def test_only_so_many_are_kept_in_full_and_all_go_into_the_directory(dbg: Any, lines: Any, tmp_path: Path) -> None:
+    with dbg.capture(on_crash="skip", most=1, letters=tmp_path / "dead") as run:
+        lines.coalesce(1).map(int).count()
+    assert len(run.culprits) == 1
+    assert "3 more crashed than are kept" in run.culprits.unknown[0]
+    letters = bigdebug.read_letters(tmp_path / "dead")
+    assert [letter.record for letter in letters] == ["bad7", "bad14", "bad21", "bad28"]
+    assert letters[0].exception == "ValueError"
+    assert dbg.context.parallelize([letter.record for letter in letters]).map(mended).map(int).sum() == 70
+
+
+def test_a_run_without_a_crash_is_what_it_is_without_a_policy(dbg: Any, lines: Any) -> None:
+    lengths = lines.map(len)
+    with dbg.capture(on_crash="skip") as run:
+        assert lengths.sum() == 63
+    assert list(run.culprits) == []
+
+
+# ---- bad input ----------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_resumed_says_why(dbg: Any, lines: Any) -> None:
+    numbers = lines.map(int)
+    run = failed(dbg, numbers.sum)
+    other = failed(dbg, lines.map(float).sum)
+    whole = failed(dbg, lines.mapPartitions(lambda part: [int(line) for line in part]).sum)
+    with pytest.raises(ReplayError, match="nothing to go on with"):
+        run.resume()
+    with pytest.raises(ReplayError, match="a function of one record"):
+        run.resume(fix={numbers: lambda a, b: a})
+    with pytest.raises(ReplayError, match="a function of one record"):
+        run.resume(repair=lambda: 1)
+    with pytest.raises(ReplayError, match="no culprit of this run"):
+        run.resume(skip=[other.culprits[0]])
+    with pytest.raises(ReplayError, match="takes more than a record at a time"):
+        whole.resume(fix={whole.culprits[0].operator: int})
+    with pytest.raises(ReplayError, match="cannot be pickled"):
+        run.resume(repair={run.culprits[0]: lambda: 1})
+    with dbg.capture() as fine:
+        lines.count()
+    with pytest.raises(ReplayError, match="did not crash"):
+        fine.resume(skip=True)
+
+
+def test_input_that_has_changed_is_not_resumed(dbg: Any, lines: Any, tmp_path: Path) -> None:
+    run = failed(dbg, lines.map(int).sum)
+    (tmp_path / "numbers.txt").write_text("1\n2\n")
+    with pytest.raises(SourceChangedError):
+        run.resume(skip=True)
+
+
+def test_a_run_that_was_forgotten_is_not_resumed(dbg: Any, lines: Any) -> None:
+    run = failed(dbg, lines.map(int).sum)
+    dbg.forget(run)
+    with pytest.raises(NotCapturedError, match="forgotten"):
+        run.resume(skip=True)
+
+
+@pytest.mark.parametrize("on_crash", ["ignore", 3, None, {"x": "skip"}])
+def test_what_is_no_policy(on_crash: Any, dbg: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="on_crash is"), dbg.capture(on_crash=on_crash):
+        pass
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, True])
+def test_most_is_a_number(most: Any, dbg: Any) -> None:
+    with pytest.raises(ValueError, match="most is how many"), dbg.capture(on_crash="skip", most=most):
+        pass

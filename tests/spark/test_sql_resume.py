@@ -1,0 +1,114 @@
+"""Going on from crashes of DataFrames: without the rows that crashed, or with others in their place (FEATURES B3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+
+from bigdebug.errors import ReplayError, SourceChangedError
+from bigdebug.trace.run import Run
+from tests.spark.code_that_crashes import CRASHING, arrow, plain
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "flights.csv"
+    path.write_text("id,dep,arr\n1,10,20\n2,NA,5\n3,7,NA\n4,NA,NA\n5,0,9\n")
+    return path
+
+
+@pytest.fixture
+def flights(spark: Any, path: Path) -> Iterator[Any]:
+    frame = spark.read.csv(str(path), header=True)
+    frame.createOrReplaceTempView("flights")
+    yield frame
+    spark.catalog.dropTempView("flights")
+
+
+def failed(dbg: Any, frame: Any, action: str = "collect") -> Run:
+    with pytest.raises(Exception, match=r"\[|Python worker"), dbg.capture("crash") as capture:
+        getattr(frame, action)()
+    run: Run = capture.latest
+    return run
+
+
+SQL: dict[str, list[tuple[Any, ...]]] = {
+    "select id, cast(dep as int) d from flights": [("1", 10), ("3", 7), ("5", 0)],
+    "select id from flights where cast(arr as int) > 6": [("1",), ("5",)],
+    "select id % 2 g, sum(cast(dep as int)) s from flights group by 1": [(1, 17)],
+    "select a.id from flights a join flights b on cast(a.dep as int) = cast(b.arr as int) + 1": [("1",)],
+    "select id, row_number() over (order by cast(dep as int)) n from flights": [("5", 1), ("3", 2), ("1", 3)],
+    "select id, 100 / x q from (select id, cast(dep as int) x from flights)": [("1", 10.0), ("3", 100 / 7)],
+}
+
+
+@pytest.mark.parametrize("sql", SQL)
+def test_what_is_left_out(sql: str, dbg: Any, spark: Any, flights: Any) -> None:
+    text = sql.replace("flights b on cast(a.dep as int) = cast(b.arr as int) + 1", "(select '9' arr) b on cast(a.dep as int) = cast(b.arr as int) + 1")
+    resumed = failed(dbg, spark.sql(text)).resume(skip=True)
+    assert sorted(map(tuple, resumed.result)) == sorted(SQL[sql])
+    assert resumed.run.status == "succeeded"
+
+
+@pytest.mark.parametrize("way", ["plain", "pandas", "filter", "mapInPandas", "mapInArrow", "one on the other"])
+def test_python_code_goes_on_without_what_it_crashed_on(way: str, dbg: Any, flights: Any) -> None:
+    resumed = failed(dbg, CRASHING[way][0](flights)).resume(skip=True)
+    assert sorted(row.id for row in resumed.result) == {"filter": ["1", "3"], "one on the other": ["1", "3"]}.get(way, ["1", "3", "5"])
+
+
+def test_rows_come_in_the_place_of_others(dbg: Any, flights: Any) -> None:
+    run = failed(dbg, flights.select("id", plain("dep").alias("d")))
+    first, second = run.culprits
+    assert sorted(run.resume(repair={first: Row(id="2", dep="20"), second: ("4", "40")}).result) == [
+        ("1", 10), ("2", 20), ("3", 7), ("4", 40), ("5", 0),
+    ]
+    assert sorted(run.resume(repair={first: {"id": "2", "dep": "20"}}, skip=second).result) == [("1", 10), ("2", 20), ("3", 7), ("5", 0)]
+    assert sorted(run.resume(repair=lambda row: (row.id, "0")).result) == [("1", 10), ("2", 0), ("3", 7), ("4", 0), ("5", 0)]
+
+
+def test_a_function_repairs_at_each_operator(dbg: Any, flights: Any) -> None:
+    above = flights.select("id", arrow("dep").alias("d")).select("id", (100 / F.col("d")).alias("q"))
+    resumed = failed(dbg, above).resume(repair=lambda row: (row.id, "0") if len(row) == 2 else (row.id, row[1], 50))
+    assert sorted(resumed.result) == [("1", 10.0), ("2", 2.0), ("3", 100 / 7), ("4", 2.0), ("5", 2.0)]
+
+
+def test_rows_that_nothing_is_said_of_crash_as_before(dbg: Any, flights: Any) -> None:
+    run = failed(dbg, flights.select("id", plain("dep")))
+    with pytest.raises(Exception, match="invalid literal"):
+        run.resume(skip=run.culprits[0])
+
+
+def test_other_actions_are_called_as_they_were(dbg: Any, flights: Any) -> None:
+    frame = flights.select("id", plain("dep").alias("d")).filter("d >= 0")
+    assert failed(dbg, frame, "count").resume(skip=True).result == 3
+    assert failed(dbg, frame, "toArrow").resume(skip=True).result["d"].to_pylist() == [10, 7, 0]
+
+
+def test_a_resumed_run_is_traced(dbg: Any, flights: Any) -> None:
+    resumed = failed(dbg, flights.select("id", F.col("dep").cast("int").alias("d"))).resume(skip=True)
+    assert [s.origin.row for s in dbg.lineage(resumed.run).where("d = 7").goBackAll().source_records()] == [2]
+    assert [c.record.id for c in resumed.run.culprits] == ["2", "4"]
+
+
+def test_what_cannot_be_resumed_says_why(dbg: Any, flights: Any, path: Path) -> None:
+    run = failed(dbg, flights.select("id", plain("dep").alias("d")))
+    with pytest.raises(ReplayError, match="nothing to go on with"):
+        run.resume()
+    with pytest.raises(ReplayError, match="is not replaced for the rows"):
+        run.resume(fix={0: int})
+    with pytest.raises(ReplayError, match="no culprit of this run"):
+        run.resume(skip=[3])
+    with pytest.raises(ReplayError, match="crashed on a group of rows"):
+        failed(dbg, CRASHING["applyInPandas"][0](flights)).resume(skip=True)
+    with pytest.raises(Exception, match=r"write|Python worker"), dbg.capture() as writing:
+        flights.select(plain("dep").alias("d")).write.mode("overwrite").parquet(str(path.with_suffix(".out")))
+    with pytest.raises(ReplayError, match="writes, and is not called again"):
+        writing.resume(skip=True)
+    path.write_text("id,dep,arr\n1,10,20\n")
+    with pytest.raises(SourceChangedError):
+        run.resume(skip=True)
