@@ -83,3 +83,15 @@ def test_the_data_are_made_once_and_with_one_mistake(executed: Any, folder: Path
     assert len(orders) == 7
     assert len(orders[-1]) == 40
     assert len(set.union(*orders)) == sum(map(len, orders)) == 150_000  # no order is in two files
+
+
+def test_the_notebook_of_crashes_ends_with_what_a_clean_run_gives(tmp_path: Path) -> None:
+    for name in ("crash.ipynb", "flights_data.py"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    command = [sys.executable, EXAMPLES / "run_demo.py", tmp_path / "crash.ipynb", "--output", tmp_path / "executed.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("resumed = a clean run: True") == 2
+    story = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    for finding in ("9,431 lines crash", "8,255 never left", "1 header", "F9 21.9 min", "606 rows", "text = 'NA'"):
+        assert finding in story

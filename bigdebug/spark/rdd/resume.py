@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
     from bigdebug.spark.rdd.runs import Action
 
+MOST = 10_000
+"""Culprits of a task that are kept in full, as many as are looked for."""
+
 Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
 
 
@@ -72,7 +75,7 @@ class Resume:
             operator = self._operator(what)
             self._check_recordwise(operator, "fixed")
             fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
-        return Policy(Choice(skip is True, every), chosen, fixes)
+        return Policy(Choice(skip is True, every), chosen, fixes, MOST)
 
     def _culprit(self, culprit: Any) -> CrashCulprit:
         if not isinstance(culprit, CrashCulprit) or not any(culprit is known for known in self._run.culprits.known):
