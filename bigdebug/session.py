@@ -27,6 +27,7 @@ from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
+from bigdebug.spark.rdd.stepping import step
 from bigdebug.spark.sql import lineage_frame
 from bigdebug.spark.sql.dependencies import Violations, violations
 from bigdebug.spark.sql.indexes import built_table
@@ -36,9 +37,11 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
+from bigdebug.trace.stepped import Stepped
 from bigdebug.trace.table import Table
 
 STRATEGIES = ("auto", "inject", "defer", "lazy")
@@ -279,6 +282,21 @@ class DebugSession:
         if not isinstance(timeout, int | float | None):
             raise TypeError(f"timeout is a number of seconds, or None for as long as it takes, not {shown(timeout)}")
         return self._frames.think_time.wait(timeout)
+
+    def step(self, what: Any, debug: bool = False) -> list[Stepped]:
+        """What an operator gives of a record, in this process; each answer leads on with ``next()`` (a simulated breakpoint, BigDebug 4.1).
+
+        ``what`` is a culprit of an RDD program, which steps into the operator that it crashed, or a trace over RDDs at one operator, of
+        which each record steps into the operators that read it. With ``debug`` functions run under Python's debugger. Costs no job for
+        a culprit. Raises ReplayError for operators that take more than a record at a time, TypeError for what is neither.
+        """
+        if isinstance(what, LineageRDD):
+            return step(self._recorder, what, what.run, debug)
+        if isinstance(what, CrashCulprit):
+            for run in self._recorder.runs:
+                if any(what is known for known in run.culprits.known):
+                    return step(self._recorder, what, run, debug)
+        raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")
 
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.

@@ -1,0 +1,80 @@
+"""Stepping: a record through one operator after the other, in this process, also under a debugger (BigDebug 4.1)."""
+
+from __future__ import annotations
+
+import pdb
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.agents.guards.crash import raised_as
+from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.segments import Filter, FlatMap, Map
+from bigdebug.errors import ReplayError
+from bigdebug.graph import Operator
+from bigdebug.spark.rdd.definition import Narrow
+from bigdebug.trace.culprits import CrashCulprit, Described
+from bigdebug.trace.run import Run
+from bigdebug.trace.stepped import Stepped
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+    from bigdebug.spark.rdd.recorder import Recorder
+
+
+class Stepping:
+    """Steps records of one run. Functions are those that the run had; what they do besides giving values, they do here."""
+
+    def __init__(self, recorder: Recorder, run: Run, debug: bool) -> None:
+        self._questions = recorder.questions(run)
+        self._run = run
+        self._debug = debug
+
+    def into(self, operator: Operator, record: Any) -> Stepped:
+        """A record through an operator. Raises ReplayError for one that takes more than a record at a time."""
+        step = self._step(operator)
+        if step is None:
+            raise ReplayError(
+                f"{operator} takes more than a record at a time, so a record is not stepped through it",
+                remedy="trace.replay() runs it on the records that you choose.",
+            )
+        if isinstance(record, Described):
+            raise ReplayError(f"{record} could not leave its task, so it is not here to be stepped", remedy="Step a record that can be pickled.")
+        outputs: list[Any] = []
+        try:
+            self._run_on(step, record, outputs)
+        except CRASHES as problem:
+            raised = raised_as(problem)
+            text = f"{raised.exception}: {raised.message}\n{raised.traceback}" + "".join(f"      {name} = {value}\n" for name, value in raised.locals)
+            return Stepped(operator, record, tuple(outputs), problem, text, self.beyond)
+        return Stepped(operator, record, tuple(outputs), None, "", self.beyond)
+
+    def beyond(self, operator: Operator, record: Any) -> list[Stepped]:
+        """A record of an operator through each one that reads it, and takes a record at a time."""
+        readers = [o for o in self._run.graph if operator.id in o.parents and self._step(o) is not None]
+        return [self.into(reader, record) for reader in readers]
+
+    def _step(self, operator: Operator) -> Map | Filter | FlatMap | None:
+        lowering = self._questions.definition(operator.id).lowering
+        step = lowering.step if isinstance(lowering, Narrow) else None
+        return step if isinstance(step, Map | Filter | FlatMap) else None
+
+    def _run_on(self, step: Map | Filter | FlatMap, record: Any, outputs: list[Any]) -> None:
+        given = self._called(step.function, record)
+        if isinstance(step, Map):
+            outputs.append(given)
+        elif isinstance(step, FlatMap):
+            outputs.extend(given)
+        elif given:
+            outputs.append(record)
+
+    def _called(self, function: Callable[[Any], Any], record: Any) -> Any:
+        return pdb.Pdb().runcall(function, record) if self._debug else function(record)
+
+
+def step(recorder: Recorder, what: CrashCulprit | LineageRDD, run: Run, debug: bool) -> list[Stepped]:
+    """A culprit through the operator that it crashed; the records of a trace through the operators that read them."""
+    stepping = Stepping(recorder, run, debug)
+    if isinstance(what, CrashCulprit):
+        return [stepping.into(what.operator, what.record)]
+    operator = run.graph[what._only("step")]
+    return [stepped for record in what.collect() for stepped in stepping.beyond(operator, record)]

@@ -1,0 +1,72 @@
+"""Simulated breakpoints: a record stepped through the operators of its program (FEATURES B5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bigdebug.errors import ReplayError
+
+
+def test_a_culprit_steps_into_what_it_crashed(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(["1", "x"], 1).map(lambda text: 1 + int(text))
+    with pytest.raises(Exception, match="invalid literal"), dbg.capture() as run:
+        numbers.count()
+    [stepped] = dbg.step(run.culprits[0])
+    assert stepped.record == "x"
+    assert stepped.outputs == ()
+    assert isinstance(stepped.raised, ValueError)
+    assert "      text = 'x'" in repr(stepped)
+
+
+def test_a_record_goes_on_from_operator_to_operator(dbg: Any) -> None:
+    words = dbg.context.parallelize(["a b", "c"], 1)
+    parts = words.flatMap(str.split)
+    kept = parts.filter(lambda word: word != "a")
+    pairs = kept.map(lambda word: (word, 1))
+    counts = pairs.reduceByKey(lambda a, b: a + b)
+    with dbg.capture():
+        counts.collect()
+    [split] = dbg.step(counts.getLineage().back_to(words).at([0]))
+    assert split.outputs == ("a", "b")
+    [dropped] = split.next()
+    assert dropped.outputs == ()
+    assert "gave nothing" in repr(dropped)
+    [passed] = split.next(1)
+    [paired] = passed.next()
+    assert paired.outputs == (("b", 1),)
+    assert paired.operator.id == pairs._definition.operator.id
+    assert paired.next() == []  # behind it, records meet others
+
+
+def test_functions_are_those_of_the_run(dbg: Any) -> None:
+    factor = [2]
+    source = dbg.context.parallelize([5], 1)
+    scaled = source.map(lambda n: n * factor[0])
+    with dbg.capture():
+        scaled.collect()
+    factor[0] = 100
+    [stepped] = dbg.step(scaled.getLineage().goBackAll())
+    assert stepped.outputs == (10,)
+
+
+def test_under_the_debugger(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+    monkeypatch.setattr("pdb.Pdb.runcall", lambda self, function, record: called.append(record) or function(record))
+    source = dbg.context.parallelize([5], 1)
+    with dbg.capture():
+        doubled = source.map(lambda n: n * 2)
+        doubled.collect()
+    assert dbg.step(doubled.getLineage().goBackAll(), debug=True)[0].outputs == (10,)
+    assert called == [5]
+
+
+def test_what_cannot_be_stepped_says_why(dbg: Any, spark: Any) -> None:
+    whole = dbg.context.parallelize(["x"], 1).mapPartitions(lambda part: [int(text) for text in part])
+    with pytest.raises(Exception, match="invalid literal"), dbg.capture() as run:
+        whole.count()
+    with pytest.raises(ReplayError, match="takes more than a record at a time"):
+        dbg.step(run.culprits[0])
+    with pytest.raises(TypeError, match="takes a culprit"):
+        dbg.step(3)
