@@ -5,20 +5,26 @@ The only module here that calls bigdebug.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from py4j.protocol import Py4JError
 from pyspark import RDD, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+LOG_LEVEL = "ERROR"
 
 
 class CaptureError(Exception):
@@ -75,9 +81,48 @@ class Captured:
         self.run(lambda sc: last.collect())
         return Following(first, last)
 
-
     def queries(self) -> Queries:
         return Queries(self._dbg)
+
+    @contextmanager
+    def failing(self) -> Iterator[Failing]:
+        """Within: Spark says nothing of what fails, and no exception waits for culprits, so that who looks for them can time it."""
+        from bigdebug.spark import crashes
+
+        sc = self._dbg.plain_context
+        patience, crashes.PATIENCE = crashes.PATIENCE, 0.0
+        sc.setLogLevel("OFF")
+        logging.disable()  # PySpark's own logger of failed queries
+        try:
+            yield Failing(self._dbg)
+        finally:
+            logging.disable(logging.NOTSET)
+            sc.setLogLevel(LOG_LEVEL)
+            crashes.PATIENCE = patience
+
+
+class Failing:
+    """Actions on the session's context or on the session itself: in plain PySpark, and such as fail under capture."""
+
+    def __init__(self, dbg: Any) -> None:
+        self._dbg = dbg
+
+    def plain(self, action: Callable[[SparkContext, SparkSession], Any]) -> None:
+        action(self._dbg.plain_context, self._dbg.spark)
+
+    def fails(self, action: Callable[[SparkContext, SparkSession], Any]) -> tuple[float, Any]:
+        """When an action raised what Spark does, and its run. Raises CaptureError if it did not."""
+        with self._dbg.capture("benchmark") as capture:
+            try:
+                action(self._dbg.context, self._dbg.spark)
+            except (PySparkException, Py4JError):
+                failed = time.perf_counter()
+            else:
+                raise CaptureError("An action on bad records did not fail")
+        return failed, capture.runs[-1]
+
+    def forget(self, run: Any) -> None:
+        self._dbg.forget(run)
 
 
 class Queries:
@@ -174,7 +219,7 @@ def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool) -> It
         .getOrCreate()
     )
     sc = spark.sparkContext
-    sc.setLogLevel("ERROR")
+    sc.setLogLevel(LOG_LEVEL)
     try:
         second: Plain | Captured = Plain(sc, "plain again")
         if not plain_only:

@@ -1,0 +1,142 @@
+"""P10: how long after a failure what crashed is known, beside plain PySpark on the same records where none is bad."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, udf
+from pyspark.sql.functions import sum as total
+from pyspark.sql.pandas.functions import pandas_udf
+
+from benchmarks.inputs import Inputs
+from benchmarks.jobs import PARTITIONS
+from benchmarks.pairs import DifferentAnswersError, Pairs, Sample, alternate, settle
+from benchmarks.parsing import column_parser, is_even, keyed, parse, parsed
+from benchmarks.results import Result, of_sample
+from benchmarks.sides import Captured, Failing, Sides
+
+MOST_ALL, MOST_FIRST = 1.2, 2.0
+SEED = 10
+FIRST = 100
+"""The line of the first bad record: the task that meets it fails before any other has finished, so all partitions are left."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """An action over lines of numbers of a file, in millions; it fails where one is none."""
+
+    name: str
+    millions: int
+    run: Callable[[SparkContext, SparkSession, str], Any]
+
+    def records(self, inputs: Inputs) -> int:
+        return round(1_000_000 * self.millions * inputs.scale)
+
+
+def counting(sc: SparkContext, spark: SparkSession, path: str) -> int:
+    return sc.textFile(path, PARTITIONS).map(parse).filter(is_even).count()
+
+
+def reducing(sc: SparkContext, spark: SparkSession, path: str) -> list[tuple[int, int]]:
+    return sc.textFile(path, PARTITIONS).map(parse).filter(is_even).map(keyed).reduceByKey(add, 1).collect()
+
+
+def iterating(sc: SparkContext, spark: SparkSession, path: str) -> int:
+    return sc.textFile(path, PARTITIONS).mapPartitions(parsed).count()
+
+
+def of_rows(arrow: bool, sc: SparkContext, spark: SparkSession, path: str) -> Any:
+    return _summed(spark.read.text(path).select(udf(parse, "long", useArrow=arrow)("value").alias("n")))
+
+
+def of_columns(sc: SparkContext, spark: SparkSession, path: str) -> Any:
+    return _summed(spark.read.text(path).select(pandas_udf(column_parser(), "long")("value").alias("n")))
+
+
+def casting(sc: SparkContext, spark: SparkSession, path: str) -> Any:
+    return _summed(spark.read.text(path).select(col("value").cast("long").alias("n")))
+
+
+def _summed(numbers: DataFrame) -> Any:
+    return numbers.agg(total("n")).collect()
+
+
+PROGRAMS = (
+    Program("RDD, map and count", 2, counting),
+    Program("RDD, map before reduceByKey", 2, reducing),
+    Program("RDD, mapPartitions", 2, iterating),
+    Program("DataFrame, Python UDF", 1, partial(of_rows, False)),
+    Program("DataFrame, Python UDF with Arrow", 1, partial(of_rows, True)),
+    Program("DataFrame, pandas UDF", 1, of_columns),
+    Program("DataFrame, cast and aggregate", 1, casting),
+)
+
+
+def time_to_culprits(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
+    """P10: all culprits of each program with few, many and very many bad records, and the first one."""
+    if not isinstance(sides.second, Captured):
+        return
+    with sides.second.failing() as failing:
+        for program in PROGRAMS:
+            records = program.records(inputs)
+            for bad in (3, 2_000, records // 100):
+                yield from _measured(program, bad, sides, failing, inputs, scratch, repeats)
+
+
+def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
+    records = program.records(inputs)
+    fine, spoilt = (_numbers(scratch, records, number) for number in (0, bad))
+    first: list[float] = []
+
+    def plain() -> float:
+        settle(sides)
+        began = time.perf_counter()
+        failing.plain(lambda sc, spark: program.run(sc, spark, fine))
+        return time.perf_counter() - began
+
+    def culprits() -> float:
+        settle(sides)
+        failed, run = failing.fails(lambda sc, spark: program.run(sc, spark, spoilt))
+        known = [time.perf_counter() - failed for _ in zip(run.culprits, count())]
+        everything = time.perf_counter() - failed
+        if len(known) != bad or run.culprits.unknown:
+            raise DifferentAnswersError(f"{program.name}: {len(known):,} of {bad:,} bad records were found. {run.culprits.unknown}")
+        failing.forget(run)
+        first.append(known[0])
+        return everything
+
+    pairs = alternate(plain, culprits, repeats)
+    subject = f"{program.name}, {bad:,} of {records:,} bad"
+    remark = f"plain {pairs.first.median:.2f} s, culprits {pairs.second.median:.2f} s"
+    print(f"  {subject}: {remark}", file=sys.stderr)
+    detail = {"plain_seconds": pairs.first.values, "culprits_seconds": pairs.second.values, "first_pair": pairs.warmup}
+    yield of_sample("P10", f"{subject}: all", "x", pairs.ratios, inputs.scale, must=MOST_ALL, remark=remark, detail=detail)
+    yield _first(subject, Sample(tuple(first[1:])), pairs, inputs)
+
+
+def _first(subject: str, seconds: Sample, pairs: Pairs, inputs: Inputs) -> Result:
+    return of_sample("P10", f"{subject}: the first", "s", seconds, inputs.scale, must=MOST_FIRST, detail={"plain_seconds": pairs.first.values})
+
+
+def _numbers(folder: Path, records: int, bad: int) -> str:
+    """A file of this many numbers, a line each, with bad ones instead of some that are drawn evenly, and of the one at ``FIRST``."""
+    path = folder / f"numbers-{records}-{bad}.txt"
+    if not path.exists():
+        numbers = np.random.default_rng(SEED).integers(100_000, 1_000_000, records).astype("S6")
+        draws = np.random.default_rng([SEED, bad])
+        spoilt = FIRST + 1 + draws.choice(records - FIRST - 1, max(bad - 1, 0), replace=False)
+        numbers[spoilt] = b"12 345"
+        numbers[FIRST:FIRST + min(bad, 1)] = b"12 345"
+        path.write_bytes(b"\n".join(numbers.tolist()) + b"\n")
+    return str(path)
