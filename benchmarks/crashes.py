@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,8 @@ def of_rows(arrow: bool, sc: SparkContext, spark: SparkSession, path: str) -> An
 
 
 def of_columns(sc: SparkContext, spark: SparkSession, path: str) -> Any:
-    return _summed(spark.read.text(path).select(pandas_udf(column_parser(), "long")("value").alias("n")))
+    column = pandas_udf(column_parser(), "long")("value")  # type: ignore[call-overload]
+    return _summed(spark.read.text(path).select(column.alias("n")))
 
 
 def casting(sc: SparkContext, spark: SparkSession, path: str) -> Any:
@@ -108,7 +108,7 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
     def culprits() -> float:
         settle(sides)
         failed, run = failing.fails(lambda sc, spark: program.run(sc, spark, spoilt))
-        known = [time.perf_counter() - failed for _ in zip(run.culprits, count())]
+        known = [time.perf_counter() - failed for _ in run.culprits]
         everything = time.perf_counter() - failed
         if len(known) != bad or run.culprits.unknown:
             raise DifferentAnswersError(f"{program.name}: {len(known):,} of {bad:,} bad records were found. {run.culprits.unknown}")
