@@ -6,6 +6,7 @@ refer to may be large, or impossible to pickle.
 
 from __future__ import annotations
 
+import linecache
 import os
 import sysconfig
 import traceback
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, islice
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 from bigdebug.shown import shown
@@ -100,11 +102,31 @@ def raised_as(problem: BaseException) -> Raised:
     trace = problem.__traceback__
     while trace is not None and _calls(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
-    frames = [frame for frame, _ in traceback.walk_tb(trace)][-DEEPEST:]
-    lines = tuple(Line(s.filename, s.lineno or 0, s.name, s.line or "") for s in traceback.extract_tb(trace)[-DEEPEST:])
+    walked = list(traceback.walk_tb(trace))[-DEEPEST:]
+    lines = tuple(_line(frame, number or 0) for frame, number in walked)
     at = _own(lines)
-    names = () if at is None else islice(frames[at].f_locals.items(), MOST_LOCALS)
+    names = () if at is None else islice(walked[at][0].f_locals.items(), MOST_LOCALS)
     return Raised(name_of(problem), message_of(problem), lines, at, tuple((name, shown(value)) for name, value in names))
+
+
+_LINES: dict[tuple[str, CodeType, int], Line] = {}
+"""Lines that were looked up: for each, traceback asks the file system whether its file has changed, which takes longer than all else here."""
+
+_MOST_LINES = 1_000
+
+
+def _line(frame: FrameType, number: int) -> Line:
+    """The line of a frame. What a worker that lives longer than a version of a file has kept, is of that version's code."""
+    code = frame.f_code
+    file = code.co_filename
+    known = _LINES.get((file, code, number))
+    if known is None:
+        if len(_LINES) >= _MOST_LINES:
+            _LINES.clear()
+        linecache.lazycache(file, frame.f_globals)
+        linecache.checkcache(file)
+        known = _LINES[file, code, number] = Line(file, number, code.co_name, linecache.getline(file, number).strip())
+    return known
 
 
 def raised_at(exception: str, message: str, lines: Sequence[Line]) -> Raised:
