@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-_PROGRAMS = {"off": ("pyspark_doctests.py", "off"), "on": ("pyspark_doctests.py", "on"), "frames": ("frame_doctests.py",)}
+_PROGRAMS = ("pyspark_doctests.py", "frame_doctests.py")
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +22,18 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """What the programs say at their end; they run side by side."""
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(ROOT)}
     running = {}
-    for name, (program, *arguments) in _PROGRAMS.items():
-        folder = tmp_path_factory.mktemp(name)
+    for program in _PROGRAMS:
+        folder = tmp_path_factory.mktemp("doctests")
         with (folder / "out").open("w") as out, (folder / "err").open("w") as err:
-            command = [sys.executable, str(Path(__file__).with_name(program)), *arguments]
-            running[name] = subprocess.Popen(command, env=environment, stdout=out, stderr=err), folder
+            command = [sys.executable, str(Path(__file__).with_name(program))]
+            running[program] = subprocess.Popen(command, env=environment, stdout=out, stderr=err), folder
     try:
         for process, folder in running.values():
             process.wait(timeout=900)
             assert process.returncode == 0, (folder / "err").read_text()[-3000:]
         # Streams write to the console, too: what counts is the last line.
-        yield {name: json.loads((folder / "out").read_text().splitlines()[-1]) for name, (_, folder) in running.items()}
+        records, frames = (json.loads((folder / "out").read_text().splitlines()[-1]) for _, folder in running.values())
+        yield {**records, "frames": frames}
     finally:
         for process, _ in running.values():
             process.kill()
