@@ -37,6 +37,7 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore
+from bigdebug.trace.capture import Capture, each_run
 from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
@@ -93,50 +94,6 @@ def _check_store(store: Any) -> None:
         raise TypeError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
     if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
         raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
-
-
-class Capture:
-    """What ``with dbg.capture()`` gives: the runs of its block. As a run, it is the latest of them."""
-
-    def __init__(self, name: str | None) -> None:
-        self._name = name
-        self.runs: list[Run] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.latest, name)
-
-    @property
-    def latest(self) -> Run:
-        """The latest run of the block. Raises NotCapturedError if there is none."""
-        if not self.runs:
-            raise NotCapturedError(
-                f"No action has run under capture {self._name or ''!r} yet",
-                remedy="Call an action (collect, count, df.write, ...) on a DataFrame, or on an RDD of dbg.context, inside the block. "
-                "INSERT and CREATE TABLE AS in SQL run on the spot and are not captured.",
-            )
-        return self.runs[-1]
-
-    def __repr__(self) -> str:
-        return repr(self.runs[-1]) if self.runs else f"<capture {self._name or ''!r}: no action yet>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        if not self.runs:
-            return {"text/plain": repr(self)}
-        shown = self.runs[0].table() if len(self.runs) == 1 else runs_table(self.runs)
-        return shown._repr_mimebundle_()
-
-
-def _each(runs: Run | Capture | Iterable[Run]) -> Iterable[Run]:
-    if isinstance(runs, Run):
-        return [runs]
-    if isinstance(runs, Capture):
-        return runs.runs
-    found = list(runs) if isinstance(runs, Iterable) else [runs]
-    if not all(isinstance(run, Run) for run in found):
-        raise TypeError(f"this takes a run, what dbg.capture() gave, or several runs, not {shown(runs)}")
-    return found
 
 
 class DebugSession:
@@ -231,7 +188,7 @@ class DebugSession:
 
     def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None) -> Path:
         """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""
-        return save(self.runs if runs is None else _each(runs), self._recorder.store, path)
+        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path)
 
     def violations(self, frame: Any, *dependencies: str | Sequence[str], form: str = "ug") -> Violations:
         """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.
@@ -305,7 +262,7 @@ class DebugSession:
         DataFrames keep what they hold, and go with the last of them.
         """
         every = [*self._recorder.runs, *self._frames.runs]
-        for run in every if runs is None else _each(runs):
+        for run in every if runs is None else each_run(runs):
             self._frames.forget(run) if isinstance(run, FrameRun) else self._recorder.forget(run)
 
     @staticmethod

@@ -167,11 +167,7 @@ class GuardedBatches:
 
 def part(column: Column, start: int, stop: int) -> Column:
     """Some rows, as if they were all."""
-    if not hasattr(column, "iloc"):
-        return column.slice(start, stop - start)
-    some = column.iloc[start:stop].copy()  # a function may write into what it is given
-    some.index = range(len(some))  # as reset_index(drop=True), which takes three times as long
-    return some
+    return column.iloc[start:stop].reset_index(drop=True) if hasattr(column, "iloc") else column.slice(start, stop - start)
 
 
 def rows_of(batch: Any) -> int:

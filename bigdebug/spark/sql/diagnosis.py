@@ -81,6 +81,7 @@ class FrameDiagnosis:
         """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
         session = self._run.questions.catalyst.jsession.cloneSession()
         session.conf().set(SHARING, "false")
+        session.conf().set("spark.sql.limit.initialNumPartitions", str(max(1, self._recorder.spark.sparkContext.defaultParallelism)))
         return Catalyst(self._recorder.spark, session)
 
     @cached_property
@@ -115,7 +116,8 @@ class FrameDiagnosis:
         try:
             node, found, crashed = self._looked_at(step.node, below)
             self._waiting += found
-            self._ready += [self._crashed(self._operator(step.node), each) for each in crashed]
+            operator = self._operator(step.node) if crashed else None
+            self._ready += [self._crashed(operator, each) for each in crashed if operator is not None]
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise

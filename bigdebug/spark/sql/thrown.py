@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from linecache import getline
@@ -12,6 +13,8 @@ from pyspark.errors.exceptions.captured import convert_exception
 from bigdebug.graph import CallSite
 from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
+
+_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 _THROWABLE = "org.apache.spark.SparkThrowable"
 
@@ -47,7 +50,7 @@ class Exceptions:
     def _told(self, raised: Any) -> Thrown:
         kind = raised.getClass().getName()
         if kind not in self._names:
-            self._names[kind] = type(convert_exception(raised)).__name__
+            self._names[kind] = _name(raised)
         name = kind.rpartition(".")[2] if self._names[kind] == "UnknownException" else self._names[kind]
         message = str(raised.getMessage()).split("\n== ")[0]
         contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
@@ -57,6 +60,19 @@ class Exceptions:
         if place not in self._lines:
             self._lines[place] = _line(contexts[0])
         return Thrown(name, message, self._lines[place], place.strip())
+
+
+def _name(raised: Any) -> str:
+    """What PySpark calls an exception of the JVM. It logs each one that it makes, and nobody has raised this one."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        return type(convert_exception(raised)).__name__
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def _line(context: Any) -> CallSite:
