@@ -27,6 +27,7 @@ from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
+from bigdebug.spark.rdd.outputs import check_letting_go
 from bigdebug.spark.rdd.stepping import step
 from bigdebug.spark.sql import lineage_frame
 from bigdebug.spark.sql.dependencies import Violations, violations
@@ -166,6 +167,8 @@ class DebugSession:
         Records pass one by one through guards, which takes up to half as long again as without (BigDebug 4.3, 5).
         """
         policy = policy_of(on_crash, most, letters)
+        if policy is not None:
+            check_letting_go(self.context)
         if not isinstance(name, str | None):
             raise TypeError(f"the name of a capture is text, not {name!r}; dbg.capture('errors'), or none at all")
         if strategy not in STRATEGIES:

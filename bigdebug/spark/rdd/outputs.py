@@ -7,6 +7,18 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from bigdebug.errors import ReplayError
+
+
+def check_letting_go(sc: SparkContext) -> None:
+    """Raise ReplayError if Spark would not let go of what a run gives that goes on from crashes: later jobs would read it as if it were all."""
+    jsc: Any = sc._jsc
+    if not jsc.sc().cleaner().isDefined():
+        raise ReplayError(
+            "A job that goes on from crashes needs Spark's cleaner, and spark.cleaner.referenceTracking has switched that off",
+            remedy="Start Spark without that setting.",
+        )
+
 
 def let_go(sc: SparkContext, jrdds: Collection[Any], made_by: Collection[int]) -> set[int]:
     """Let Spark compute anew what it made of the RDDs with the ids ``made_by``, on the way to Java RDDs: others would read what

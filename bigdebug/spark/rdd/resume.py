@@ -16,6 +16,7 @@ from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.policies import function_of_one
 from bigdebug.spark.rdd.definition import Narrow
+from bigdebug.spark.rdd.outputs import check_letting_go
 from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
@@ -46,6 +47,7 @@ class Resume:
                 f"{self._run.action}() cannot be called again: what it gives is taken up record by record",
                 remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once.",
             )
+        check_letting_go(self._recorder.sc)
         policy = self._policy(skip, repair, fix or {})
         self._recorder.questions(self._run).check_sources(self._run.subject)
         runs: list[Run] = []

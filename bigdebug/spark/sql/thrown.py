@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from linecache import getline
 from typing import Any, NamedTuple
 
 from pyspark.errors.exceptions.captured import convert_exception
+from pyspark.logger import PySparkLogger
 
 from bigdebug.graph import CallSite
 from bigdebug.spark.gateway import raised_by
@@ -64,7 +64,7 @@ class Exceptions:
 
 def _name(raised: Any) -> str:
     """What PySpark calls an exception of the JVM. It logs each one that it makes, and nobody has raised this one."""
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
