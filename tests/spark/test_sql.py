@@ -237,7 +237,8 @@ def test_windows_and_limits_tell_rows_of_one_record_apart(sql: str, captured: bo
         assert trace.count() == rows.count(row)
         if trace.inputs and (back := trace.goBackAll()).count():
             assert back.goNextAll().collect().count(row) == rows.count(row)
-    check_whole(dbg, sql, views)
+    if not captured:
+        check_whole(dbg, sql, views)
     dbg.index(frame)
     assert dbg.lineage(frame).where(rows[0]).collect() == [rows[0]] * rows.count(rows[0])
 
