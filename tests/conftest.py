@@ -31,8 +31,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.en
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC")
 
 
+LONG = ("test_upstream.py", "test_sql_laws.py", "test_tpch.py", "test_sql_by_name.py", "test_sql_subqueries.py", "test_sql.py")
+"""Modules of minutes. They come first: of two processes that share the modules, neither begins one when the other is about to end."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """``pytest -m "not spark"`` is the run of seconds."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
