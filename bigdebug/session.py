@@ -254,7 +254,7 @@ class DebugSession:
             return step(self._recorder, what, what.run, debug)
         if isinstance(what, CrashCulprit):
             for run in self._recorder.runs:
-                if any(what is known for known in run.culprits.known):
+                if what in run.culprits.known:
                     return step(self._recorder, what, run, debug)
         raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")
 

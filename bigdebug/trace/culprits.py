@@ -10,7 +10,7 @@ from functools import cached_property
 from html import escape
 from typing import Any, overload
 
-from bigdebug.errors import NondeterminismError, UntraceableError
+from bigdebug.errors import NondeterminismError, ReplayError, UntraceableError
 from bigdebug.graph import CallSite, Operator
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, plain, shown
@@ -159,6 +159,14 @@ class Culprits(Sequence[CrashCulprit]):
         while (isinstance(index, slice) or index < 0 or index >= len(self.known)) and self.more():
             pass
         return self.known[index]
+
+    def chosen(self, given: Any) -> list[CrashCulprit]:
+        """Those of the known culprits that somebody gives: one, or several. Raises ReplayError for others."""
+        found = [given] if isinstance(given, CrashCulprit) else list(given)
+        for culprit in found:
+            if culprit not in self.known:
+                raise ReplayError(f"{shown(culprit)} is no culprit of this run", remedy="Take them from run.culprits.")
+        return found
 
     def summary(self) -> str:
         """The most frequent cause in a few lines, and how many culprits are known."""

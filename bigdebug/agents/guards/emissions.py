@@ -27,6 +27,12 @@ def _at(note: Note | None, base: Callable[[], int], none: Callable[[int], None] 
     return noted
 
 
+def _counting(note: Note | None, records: Iterable[Any], notes: Notes) -> tuple[Note, Iterator[Any]]:
+    """``note`` for the record that is taken next, and the records; those of which something is noted go nowhere."""
+    tally = Tally(records)
+    return _at(note, lambda: tally.count() - 1, notes.column("out.none").append), tally.records
+
+
 def nowhere(note: Note) -> Note:
     """``note`` for records that are not where they came from any more."""
     return lambda _, given, problem, met=NO_RECORD, again=False, replaces=False: note(None, given, problem, met)
@@ -39,10 +45,8 @@ class GuardedShuffled(Shuffled):
     crashed: Note | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        tally = Tally(records)
-        none = notes.column("out.none").append
-        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1, none))
-        return super(GuardedShuffled, inner).frames(split, tally.records, notes, emitted, leaked)
+        crashed, passing = _counting(self.crashed, records, notes)
+        return super(GuardedShuffled, replace(self, crashed=crashed)).frames(split, passing, notes, emitted, leaked)
 
     def _pairs(self, records: Iterable[Any]) -> Iterator[Any]:
         return iter(records)
@@ -70,10 +74,8 @@ class GuardedCombined(Combined):
     crashed: Note | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        tally = Tally(records)
-        none = notes.column("out.none").append
-        inner = replace(self, crashed=_at(self.crashed, lambda: tally.count() - 1, none))
-        return super(GuardedCombined, inner).frames(split, tally.records, notes, emitted, leaked)
+        crashed, passing = _counting(self.crashed, records, notes)
+        return super(GuardedCombined, replace(self, crashed=crashed)).frames(split, passing, notes, emitted, leaked)
 
     def _combine(
         self, records: Iterable[Any], size: int, known: dict[Any, int], values: list[Any],

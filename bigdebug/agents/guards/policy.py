@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bigdebug.agents.guards.crash import message_of, name_of
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead
 from bigdebug.shown import shown
@@ -126,7 +127,7 @@ class Deciding(Guard):
         pickled = self._pickled(given)
         line = {
             "operator": operator, "partition": self._partition, "position": position, "record": shown(given),
-            "exception": type(problem).__name__, "message": str(problem)[:2_000], "pickle": pickled and base64.b64encode(pickled).decode(),
+            "exception": name_of(problem), "message": message_of(problem), "pickle": pickled and base64.b64encode(pickled).decode(),
         }
         os.makedirs(self._letters.parent, exist_ok=True)
         with self._letters.open("a", encoding="utf-8") as file:

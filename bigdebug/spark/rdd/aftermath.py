@@ -21,12 +21,14 @@ _FOR_EFFECT = ("foreach", "foreachPartition")
 
 def settle(recorder: Recorder, run: Run, action: Action) -> None:
     """Let the culprits of a run be known or found, and the run be resumed if it has any."""
+    failed = action.problem is not None and crashed(action.problem)
     if action.capture.policy is not None:
         _note(recorder, run, action)
+    if failed or action.capture.policy is not None:
         run.resuming.append(Resume(recorder, run, action))
-    if action.problem is not None and crashed(action.problem):
+    if failed:
+        assert action.problem is not None
         run.culprits.find_by(Diagnosis(recorder, run, action).more)
-        run.resuming.append(Resume(recorder, run, action))
         tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
 
 

@@ -109,6 +109,7 @@ class Recorder(Acting):
         """Let go of a run: of its lineage, its questions, and of what it holds in Spark."""
         self.runs.forget(run)
         self._questions.pop(run.id, None)
+        self.policies.pop(run.id, None)
         run.lineage.derive = run.lineage.count = partial(_forgotten, run)
 
 

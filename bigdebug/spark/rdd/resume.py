@@ -6,7 +6,7 @@ The program is the same, compiled as it was: what Spark holds of stages that had
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.agents.guards.policy import Choice, Place, Policy
@@ -64,37 +64,21 @@ class Resume:
                 "There is nothing to go on with: the same records would crash", remedy="run.resume(skip=True) leaves out all that crash, skip=[...] "
                 "some culprits; repair={culprit: record} or repair=function puts others in their place; fix={operator: function} calls another function.",
             )
-        chosen: dict[Place, bytes | None] = {self._place(culprit): None for culprit in _each(skip)}
+        culprits = self._run.culprits
+        chosen: dict[Place, bytes | None] = {_place(c): None for c in culprits.chosen(() if isinstance(skip, bool) else skip or ())}
         every = None
         if isinstance(repair, Mapping):
-            for culprit, record in repair.items():
-                self._check_recordwise(self._culprit(culprit).operator, "repaired")
-                chosen[self._place(culprit)] = _pickled(record, culprit)
+            for culprit in culprits.chosen(repair):
+                self._check_recordwise(culprit.operator, "repaired")
+                chosen[_place(culprit)] = _pickled(repair[culprit], culprit)
         elif repair is not None:
             every = function_of_one(repair, "repair")
         fixes: dict[int, Choice] = {}
         for what, function in fix.items():
-            operator = self._operator(what)
+            operator = operator_of(self._run, what)
             self._check_recordwise(operator, "fixed")
             fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
         return Policy(Choice(skip is True, every), chosen, fixes, MOST)
-
-    def _culprit(self, culprit: Any) -> CrashCulprit:
-        if not isinstance(culprit, CrashCulprit) or not any(culprit is known for known in self._run.culprits.known):
-            raise ReplayError(f"{shown(culprit)} is no culprit of this run", remedy="Take them from run.culprits.")
-        return culprit
-
-    def _place(self, culprit: Any) -> Place:
-        place: Place = self._culprit(culprit).place
-        if place.position is None:
-            raise ReplayError(
-                f"{culprit.operator} crashed before it had read a record, or on no single one: there is none to leave out or to repair",
-                remedy="Change the program and run it.",
-            )
-        return place
-
-    def _operator(self, what: Any) -> Operator:
-        return operator_of(self._run, what)
 
     def _check_recordwise(self, operator: Operator, done: str) -> None:
         lowering = self._recorder.questions(self._run).definition(operator.id).lowering
@@ -105,10 +89,14 @@ class Resume:
             )
 
 
-def _each(skip: Any) -> Iterable[Any]:
-    if skip is None or isinstance(skip, bool):
-        return ()
-    return (skip,) if isinstance(skip, CrashCulprit) else skip
+def _place(culprit: CrashCulprit) -> Place:
+    place: Place = culprit.place
+    if place.position is None:
+        raise ReplayError(
+            f"{culprit.operator} crashed before it had read a record, or on no single one: there is none to leave out or to repair",
+            remedy="Change the program and run it.",
+        )
+    return place
 
 
 def _pickled(record: Any, culprit: CrashCulprit) -> bytes:

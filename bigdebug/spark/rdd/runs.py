@@ -117,6 +117,8 @@ class Runs:
         """Let go of a run, and of the lineage that no other run needs."""
         with self._alone:
             self._kept.pop(run.id, None)
+            self._counts.pop(run.id, None)
+            self._crashes.pop(run.id, None)
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
             for gone in self._stored - needed:
                 shutil.rmtree(self._store.root / gone, ignore_errors=True)

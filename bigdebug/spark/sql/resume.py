@@ -64,10 +64,11 @@ class FrameResume:
     def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit]]:
         """The query over what does not crash, and the culprits that are not in it."""
         besides: dict[Input, list[Any]] = {}
-        decided = Counter(_key(self._known(culprit)) for culprit in _each(skip))
-        for culprit, row in repair.items() if isinstance(repair, Mapping) else ():
-            decided[_key(self._known(culprit))] += 1
-            besides.setdefault(culprit.place, []).append(row)
+        known = self._run.culprits
+        decided = Counter(map(_key, known.chosen(() if isinstance(skip, bool) else skip or ())))
+        for culprit in known.chosen(repair) if isinstance(repair, Mapping) else ():
+            decided[_key(culprit)] += 1
+            besides.setdefault(culprit.place, []).append(repair[culprit])
         for _ in range(ROUNDS):
             found = Culprits()
             diagnosis = FrameDiagnosis(self._recorder, self._run, found, besides)
@@ -87,17 +88,6 @@ class FrameResume:
                 f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
             )
         return diagnosis.frame, culprits
-
-    def _known(self, culprit: Any) -> CrashCulprit:
-        if not isinstance(culprit, CrashCulprit) or not any(culprit is known for known in self._run.culprits):
-            raise ReplayError(f"{shown(culprit)} is no culprit of this run", remedy="Take them from run.culprits.")
-        return culprit
-
-
-def _each(skip: Any) -> Iterable[Any]:
-    if skip is None or isinstance(skip, bool):
-        return ()
-    return (skip,) if isinstance(skip, CrashCulprit) else skip
 
 
 def _all(culprits: Culprits) -> list[CrashCulprit]:
