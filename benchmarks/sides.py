@@ -110,16 +110,22 @@ class Failing:
     def plain(self, action: Callable[[SparkContext, SparkSession], Any]) -> None:
         action(self._dbg.plain_context, self._dbg.spark)
 
+    def stumbles(self, action: Callable[[SparkContext, SparkSession], Any]) -> None:
+        """An action in plain PySpark that fails, and leaves the next one without Python workers. Raises CaptureError if it does not."""
+        self._failed(self._dbg.plain_context, action)
+
     def fails(self, action: Callable[[SparkContext, SparkSession], Any]) -> tuple[float, Any]:
         """When an action raised what Spark does, and its run. Raises CaptureError if it did not."""
         with self._dbg.capture("benchmark") as capture:
-            try:
-                action(self._dbg.context, self._dbg.spark)
-            except (PySparkException, Py4JError):
-                failed = time.perf_counter()
-            else:
-                raise CaptureError("An action on bad records did not fail")
+            failed = self._failed(self._dbg.context, action)
         return failed, capture.runs[-1]
+
+    def _failed(self, sc: SparkContext, action: Callable[[SparkContext, SparkSession], Any]) -> float:
+        try:
+            action(sc, self._dbg.spark)
+        except (PySparkException, Py4JError):
+            return time.perf_counter()
+        raise CaptureError("An action on bad records did not fail")
 
     def forget(self, run: Any) -> None:
         self._dbg.forget(run)

@@ -246,6 +246,23 @@ def test_two_thousand_culprits(dbg: Any) -> None:
     assert found.table().rows[0][0] == "2,000"
 
 
+def test_more_culprits_than_are_told_are_said_to_be_more(dbg: Any) -> None:
+    found = culprits_of(dbg, lambda: dbg.context.parallelize(range(30_003), 2).map(lambda n: 1 // (n % 1)).collect())
+    assert len(found) == 20_000
+    assert found.unknown == [
+        "15,001 records of partition 0 crashed; 10,000 of them are told.", "15,002 records of partition 1 crashed; 10,000 of them are told.",
+    ]
+
+
+def test_a_record_larger_than_what_is_kept_of_an_iterator(dbg: Any) -> None:
+    def heads(records: Iterator[str]) -> Iterator[str]:
+        for record in records:
+            yield record[0] if record.startswith("fine") else record[70 << 20]
+
+    found = culprits_of(dbg, lambda: dbg.context.parallelize([9, 70 << 20, 7], 1).map(lambda n: "fine" * 10 if n == 7 else "x" * n).mapPartitions(heads).collect())
+    assert [(len(c.record), c.exception_type, [s.record for s in c.sources]) for c in found] == [(9, "IndexError", [9]), (70 << 20, "IndexError", [70 << 20])]
+
+
 @pytest.mark.parametrize("found", [culprits_of, culprits_of_uncaptured], ids=["captured", "not captured"])
 def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tmp_path: Path) -> None:
     def noted(split: int, records: Iterable[int]) -> Iterator[int]:

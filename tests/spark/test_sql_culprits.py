@@ -96,6 +96,24 @@ def test_two_thousand_culprits(dbg: Any, spark: Any) -> None:
     assert found.table().rows[0][0] == "2,000"
 
 
+@pytest.mark.parametrize("python", [False, True])
+def test_more_culprits_than_are_told_are_said_to_be_more(python: bool, dbg: Any, spark: Any) -> None:
+    crashing = F.udf(lambda n: 1 // (n % 1), "long")("id") if python else F.expr("1 / (id % 1)")
+    found = culprits_of(dbg, spark.range(10_001).select(crashing))
+    assert len(found) == 10_000
+    assert ["More than 10,000 rows crash in Project" in why for why in found.unknown] == [True]
+
+
+def test_expressions_that_throw_many_kinds_of_exceptions_are_told_each(dbg: Any, spark: Any) -> None:
+    spark.createDataFrame([("1", 0), ("x", 1), ("2", 2), ("\n== y", 2)], "s string, n int").createOrReplaceTempView("kinds")
+    found = culprits_of(dbg, spark.sql("select 1 / n, cast(s as int) i, if(n = 2, raise_error('no\\n== 2 of: ' || s), array(1)[n]) r from kinds"))
+    assert sorted((c.record[0], c.record[1], c.exception_type, c.traceback.count("select 1 / n")) for c in found) == [
+        ("\n== y", 2, "NumberFormatException", 1), ("1", 0, "ArithmeticException", 1), ("2", 2, "SparkRuntimeException", 0), ("x", 1, "NumberFormatException", 1),
+    ]
+    assert next(c.message for c in found if c.record == ("2", 2)) == "[USER_RAISED_EXCEPTION] no\n== 2 of: 2 SQLSTATE: P0001"
+    spark.catalog.dropTempView("kinds")
+
+
 def test_a_query_that_spark_does_not_run_has_no_run(dbg: Any, spark: Any, flights: Any) -> None:
     before = dbg.runs
     with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):

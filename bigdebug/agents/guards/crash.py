@@ -12,6 +12,7 @@ import sysconfig
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import dropwhile, islice
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
@@ -57,7 +58,7 @@ class Raised(NamedTuple):
     @property
     def traceback(self) -> str:
         """As Python prints it."""
-        return "".join(StackSummary.from_list([FrameSummary(*line[:3], line=line.code or None) for line in self.lines]).format())
+        return _printed(self.lines)
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,12 @@ class Crash:
     met: str | None
     raised: Raised
     again: bool = False
+
+
+@lru_cache
+def _printed(lines: tuple[Line, ...]) -> str:
+    """Thousands of crashes come from the same lines, and a traceback takes longer than all else that is told of one."""
+    return "".join(StackSummary.from_list([FrameSummary(*line[:3], line=line.code or None) for line in lines]).format())
 
 
 def name_of(problem: BaseException) -> str:

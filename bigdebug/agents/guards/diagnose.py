@@ -11,7 +11,7 @@ from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash
 from bigdebug.agents.guards.flight import Flight
-from bigdebug.agents.guards.guard import Enough, Guard
+from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
@@ -23,17 +23,16 @@ GUARDED = 1 << 62
 
 
 class Diagnosed(NamedTuple):
-    """The crashes of a partition: the first ones in full, and how many there are. ``whole`` says that all of it was read."""
+    """The crashes of a partition: the first ones in full, and how many there are."""
 
     partition: int
     crashes: tuple[Crash, ...]
     total: int
-    whole: bool
 
 
 @dataclass(frozen=True)
 class Diagnose:
-    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full; it ends with the first if ``first``.
+    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full.
 
     A partition with culprits leaves a block, so that a trace leads from its records to those that they were made of.
     """
@@ -42,28 +41,23 @@ class Diagnose:
     run: str
     most: int
     dumps: Dumps
-    first: bool = False
     flights: str | None = None
     """A directory for what is to outlive a worker, where workers end."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         flight = None if self.flights is None else Flight(os.path.join(self.flights, f"{self.stage.stage}-{split}"))
-        guard = Guard(self.dumps, self.most, 1 if self.first else None, flight)
+        guard = Guard(self.dumps, self.most, flight)
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
         arriving = iter(incoming)
-        try:
-            for _ in stage.frames(split, arriving, notes, emitted):
-                pass
-            whole = True
-        except Enough:
-            whole = False
+        for _ in stage.frames(split, arriving, notes, emitted):
+            pass
         read_out(arriving)
         if flight is not None:
             flight.close()
-        if whole and guard.total:
+        if guard.total:
             self._write(split, notes, emitted.records)
-        yield Diagnosed(split, tuple(guard.crashes), guard.total, whole)
+        yield Diagnosed(split, tuple(guard.crashes), guard.total)
 
     def _write(self, split: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}

@@ -23,25 +23,17 @@ HELD = 10_000
 """Outputs of one record that are held back until it is known that it does not crash on its way to the next."""
 
 
-class Enough(BaseException):
-    """Nobody asks for more crashes. No Exception, for a guard takes those for crashes, and a user's function may catch them."""
-
-
 class Guard:
-    """The crashes of one task, in the order in which they came; the first ``most`` in full, all in ``total``.
-
-    After ``enough`` of them it raises Enough.
-    """
+    """The crashes of one task, in the order in which they came; the first ``most`` in full, all in ``total``."""
 
     decides = False
     """Whether what it gives is what the job is to give."""
 
-    def __init__(self, dumps: Dumps, most: int, enough: int | None = None, flight: Flight | None = None) -> None:
+    def __init__(self, dumps: Dumps, most: int, flight: Flight | None = None) -> None:
         self.crashes: list[Crash] = []
         self.total = 0
         self.dumps = dumps
         self._most = most
-        self._enough = enough
         self.flight = flight
 
     def flown(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
@@ -59,8 +51,6 @@ class Guard:
         self.total += 1
         if self.total <= self._most:
             self._keep(operator, segment, position, given, problem, met, again)
-        if self.total == self._enough:
-            raise Enough from problem
         return ()
 
     def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any, again: bool) -> None:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
@@ -37,8 +37,12 @@ class Note(Protocol):
     ) -> Instead: ...
 
 
+_LOOK = 1024
+"""How many records are pulled between two looks at what they weigh, at most: to pickle one takes as long as to pull a hundred."""
+
+
 class InFlight:
-    """Records as a function over an iterator pulls them; the one at ``position`` is in flight.
+    """Records as calls of a function over an iterator pull them, each call from an iterator of its own; the one pulled last is in flight.
 
     ``pulled`` are the last ones that the present call has pulled, as many as ``KEPT_BYTES`` hold.
     """
@@ -50,44 +54,63 @@ class InFlight:
         self._dumps = dumps
         self._waiting: deque[Any] = deque()
         self._heaviest = 1
-        self.position = -1
+        self._let_go = 0
         self.replaced = -1
         """The position of the record that came last in the place of another."""
         self.pulled: deque[Any] = deque()
         self.failed = False
 
+    @property
+    def position(self) -> int:
+        """That of the record in flight; -1 if none has been pulled."""
+        return self._let_go + len(self.pulled) - 1
+
     def has_more(self) -> bool:
         """Whether there are records for another call."""
+        self._let_go += len(self.pulled)
         self.pulled.clear()
         self._waiting.extend(islice(self._source, 1 - len(self._waiting)))
         return bool(self._waiting)
 
-    def __iter__(self) -> InFlight:
-        return self
-
-    def __next__(self) -> Any:
+    def records(self) -> Iterator[Any]:
+        """What one call of the function pulls."""
+        pulled, flight = self.pulled, self._flight
+        coming = chain(self._taken_back(), self._source)
+        look = 1
         try:
-            record = self._waiting.popleft() if self._waiting else next(self._source)
-        except StopIteration:
+            while True:
+                before = self.position
+                for record in islice(coming, look):
+                    pulled.append(record)
+                    if flight is not None:
+                        flight.begin(self._function, self.position, record)
+                    yield record
+                if self.position == before:
+                    return
+                look = min(2 * look, self._hold())
+        except (GeneratorExit, WorkerEnded):
             raise
         except BaseException:
             self.failed = True
             raise
-        self.position += 1
-        self.pulled.append(record)
-        if not self.position & 63:
-            self._heaviest = max(self._heaviest, self._weight(record))
-        while len(self.pulled) * self._heaviest > KEPT_BYTES:
+
+    def _taken_back(self) -> Iterator[Any]:
+        while self._waiting:
+            yield self._waiting.popleft()
+
+    def _hold(self) -> int:
+        """Let go of what is too much; gives how many records may be pulled before the next look."""
+        self._heaviest = max(self._heaviest, self._weight(self.pulled[-1]))
+        while len(self.pulled) > 1 and len(self.pulled) * self._heaviest > KEPT_BYTES:
             self.pulled.popleft()
-        if self._flight is not None:
-            self._flight.begin(self._function, self.position, record)
-        return record
+            self._let_go += 1
+        return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
     def go_on_with(self, record: Any) -> None:
         """The next record is this one, in the place of the one in flight."""
         self._waiting.appendleft(record)
         self.replaced = self.position
-        self.position -= 1
+        self._let_go -= 1
 
     def _weight(self, record: Any) -> int:
         try:
@@ -113,7 +136,7 @@ class GuardedPartition:
         source = InFlight(records, self.dumps, self.flight)
         while True:
             try:
-                yield from self.function(split, source)
+                yield from self.function(split, source.records())
                 if self.flight is not None:
                     self.flight.end()
                 return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,25 @@ from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
+
+
+class _Origin:
+    """Where a culprit came from, traced once."""
+
+    __slots__ = ("_known", "_tracing")
+
+    def __init__(self, tracing: Callable[[], LineageRDD | None]) -> None:
+        self._tracing = tracing
+        self._known: list[LineageRDD | None] = []
+
+    def found(self) -> LineageRDD | None:
+        if not self._known:
+            self._known.append(self._tracing())
+        return self._known[0]
+
+    def names(self) -> Iterable[tuple[int, int]]:
+        trace = self.found()
+        return () if trace is None else trace.source_ids()
 
 
 class Blamed:
@@ -39,15 +58,10 @@ class Blamed:
 
     def _culprit(self, crash: Crash, stage: Stage, partition: int, place: Place) -> CrashCulprit:
         operator = self._run.graph[crash.operator]
-        finding = cache(partial(self._trace, stage, partition, crash.segment, crash.position))
-
-        def naming() -> Iterable[tuple[int, int]]:
-            trace = finding()
-            return () if trace is None else trace.source_ids()
-
+        origin = _Origin(partial(self._trace, stage, partition, crash.segment, crash.position))
         return CrashCulprit(
             record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record), operator=operator, partition=partition,
-            met=crash.met, finding=finding, naming=naming, place=place, again=crash.again, **told(crash.raised, operator),
+            met=crash.met, finding=origin.found, naming=origin.names, place=place, again=crash.again, **told(crash.raised, operator),
         )
 
     def _trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:

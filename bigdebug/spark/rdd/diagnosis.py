@@ -56,11 +56,15 @@ class Diagnosis:
         stage, partitions = self._todo[0]
         seen = self._diagnosed(stage, partitions[: self._at_once])
         del partitions[: self._at_once]
-        self._at_once *= 2
+        self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
         if not partitions:
             # What reads of a stage that has culprits, has not run.
             self._todo = [] if self._found else self._todo[1:]
+        self._run.culprits.unknown += [
+            f"{each.total:,} records of partition {each.partition} crashed; {len(each.crashes):,} of them are told."
+            for each in seen if each.total > len(each.crashes)
+        ]
         return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
 
     def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:

@@ -220,9 +220,14 @@ class Catalyst:
         hints = getattr(getattr(self._plans, "JoinHint$"), "MODULE$")
         return self.join(left, right, "inner", self.some(reduce(self._expressions.And, conditions)), hints.NONE())
 
-    def local(self, like: Node, rows: Iterable[Any]) -> Node:
-        """A plan of rows that the JVM holds, with the columns of another one."""
-        return self._plans.LocalRelation(like.output(), self.seq(rows), False, self._nothing)
+    def local(self, like: Node, rows: Any) -> Node:
+        """A plan of rows that the JVM holds, as a Scala Seq, with the columns of another one."""
+        return self._plans.LocalRelation(like.output(), rows, False, self._nothing)
+
+    def held(self, frame: Any) -> Any:
+        """The rows of a DataFrame as the JVM has them, in a Scala Seq."""
+        rows = frame._jdf.queryExecution().executedPlan().executeCollect()
+        return getattr(getattr(self.jvm.scala.collection.immutable, "ArraySeq$"), "MODULE$").unsafeWrapArray(rows)
 
     def bound(self, expression: Expr, plan: Node) -> Expr:
         """The expression, to be computed on rows of a plan that the JVM holds."""

@@ -104,7 +104,7 @@ def _told(catalyst: Catalyst, below: Node, told: Node, marks: Sequence[Expr]) ->
     """The rows of ``below`` that something is told of, in columns besides."""
     c, found = catalyst, []
     some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
-    for row in unheard(c.frame(some).limit(MOST), "collect"):
+    for row in unheard(c.frame(some).limit(MOST + 1), "collect"):
         known = _part(row, 0, -len(marks))
         what = Told.unpacked(bytes(next(each for each in row[len(known):] if each is not None)))
         found.append(Crashed([known] if what.together else [], what, below, known))
@@ -214,7 +214,7 @@ def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Seque
     """What is told of rows of the inputs by their names."""
     collected = unheard(catalyst.frame(catalyst.project(marks, told)), "collect")
     said = [telling for row in collected for each in row if each is not None for telling in pickle.loads(bytes(each))]
-    tellings = dict(islice({(side, tuple(names)): Told.unpacked(packed) for side, names, packed in said}.items(), MOST))
+    tellings = dict(islice({(side, tuple(names)): Told.unpacked(packed) for side, names, packed in said}.items(), MOST + 1))
     found = []
     for side, source in enumerate(inputs):
         own = {names: what for (at, names), what in tellings.items() if at == side}

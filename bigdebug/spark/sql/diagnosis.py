@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -32,8 +31,7 @@ from bigdebug.trace.culprits import CrashCulprit, Culprits
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
 
-_AT_ONCE = 200
-"""Culprits that are told what they threw before others are asked for; each takes some ms."""
+T = TypeVar("T")
 
 
 class Step(NamedTuple):
@@ -41,16 +39,6 @@ class Step(NamedTuple):
 
     node: Node
     inputs: tuple[int, ...]
-
-
-class Waiting(NamedTuple):
-    """Rows that an expression throws on, as PySpark has them and as the JVM does, of which it is not known yet what that is."""
-
-    step: int
-    operator: Operator
-    trial: Trial
-    rows: deque[Any]
-    inside: deque[Any]
 
 
 class Input(NamedTuple):
@@ -70,8 +58,6 @@ class FrameDiagnosis:
         self._run = run
         self._culprits = run.culprits if culprits is None else culprits
         self._besides = besides or {}
-        self._waiting: deque[Waiting] = deque()
-        self._ready: list[CrashCulprit] = []
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._strict = False
@@ -104,8 +90,6 @@ class FrameDiagnosis:
 
     def more(self) -> list[CrashCulprit] | None:
         """Some more culprits, of one operator after the other; None if there are none left."""
-        if self._waiting or self._ready:
-            return self._told()
         if len(self._clean) == len(self._steps):
             return self._once_more()
         step = self._steps[len(self._clean)]
@@ -114,17 +98,14 @@ class FrameDiagnosis:
             self._clean.append(None)
             return []
         try:
-            node, found, crashed = self._looked_at(step.node, below)
-            self._waiting += found
-            operator = self._operator(step.node) if crashed else None
-            self._ready += [self._crashed(operator, each) for each in crashed if operator is not None]
+            node, found = self._looked_at(step.node, below)
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
             self._culprits.unknown.append(f"The rows of {self._operator(step.node)} could not be computed again: {_brief(trouble)}")
-            node = None
+            node, found = None, []
         self._clean.append(node)
-        return self._told()
+        return found
 
     @property
     def frame(self) -> Any:
@@ -150,25 +131,10 @@ class FrameDiagnosis:
         self._strict, self._clean = True, []
         return []
 
-    def _told(self) -> list[CrashCulprit]:
-        """The culprits that come next: those that are ready, and some of those that wait to be told what they threw."""
-        ready, self._ready = self._ready, []
-        if not self._waiting:
-            return ready
-        step, operator, trial, rows, inside = self._waiting[0]
-        bound = [self._catalyst.bound(expression, trial.rows) for expression in trial.expressions]
-        told = [
-            self._culprit(step, operator, trial, rows.popleft(), self._exceptions.thrown(bound, inside.popleft()))
-            for _ in range(min(_AT_ONCE, len(rows)))
-        ]
-        if not rows:
-            self._waiting.popleft()
-        return ready + told
-
-    def _looked_at(self, node: Node, below: list[Node]) -> tuple[Node | None, list[Waiting], list[Crashed]]:
-        """A node over inputs on which nothing throws, without the rows that it throws on itself, and these: of expressions, and of Python code."""
+    def _looked_at(self, node: Node, below: list[Node]) -> tuple[Node | None, list[CrashCulprit]]:
+        """A node over inputs on which nothing throws, without the rows that it throws on itself, and these."""
         c = self._catalyst
-        found: list[Waiting] = []
+        found: list[CrashCulprit] = []
         for trial in trials(c, c.with_children(node, below) if below else node):
             found += self._throwing(node, trial)
             if trial.input is not None:
@@ -178,33 +144,48 @@ class FrameDiagnosis:
             code = crashing(c, made, functions, self._strict)
             if code is None:
                 self._culprits.unknown.append(f"{self._operator(node)} runs Python code that cannot be run under guard, nor what is above it.")
-                return None, found, []
-            return code.clean, found, code.found
+                return None, found
+            return code.clean, [*found, *self._crashed(node, code.found)]
         groups = of_groups(c, made) if made.nodeName() == "Aggregate" else None
         if groups is not None:
             found += self._throwing(node, groups[0])
             made = groups[1]
-        return made, found, []
+        return made, found
 
-    def _throwing(self, node: Node, trial: Trial) -> list[Waiting]:
+    def _throwing(self, node: Node, trial: Trial) -> list[CrashCulprit]:
+        """The culprits of a trial."""
         c = self._catalyst
-        inside = c.frame(culpable(c, trial)).limit(MOST)._jdf.queryExecution().executedPlan().executeCollect()
-        if not len(inside):
+        held = c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
+        if not held.length():
             return []
-        held = list(inside)
         rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
-        return [Waiting(len(self._clean), self._operator(node), trial, deque(rows), deque(held))]
+        operator = self._operator(node)
+        thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
+        return [self._thrown(operator, trial, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
 
-    def _crashed(self, operator: Operator, crashed: Crashed) -> CrashCulprit:
+    def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
+        """As many as are told of an operator."""
+        if len(found) > MOST:
+            self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
+        return found[:MOST]
+
+    def _crashed(self, node: Node, crashed: list[Crashed]) -> list[CrashCulprit]:
+        """The culprits of Python code."""
+        if not crashed:
+            return []
+        operator = self._operator(node)
+        return [self._raised(operator, each) for each in self._bounded(operator, crashed)]
+
+    def _raised(self, operator: Operator, crashed: Crashed) -> CrashCulprit:
         record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
         return CrashCulprit(
             place=Input(len(self._clean), 0) if crashed.rowwise else None, record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
             finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
         )
 
-    def _culprit(self, step: int, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
+    def _thrown(self, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
         return CrashCulprit(
-            place=None if trial.input is None else Input(step, trial.input), record=row, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
+            place=None if trial.input is None else Input(len(self._clean), trial.input), record=row, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
             user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=partial(self._trace, trial.rows, row),
         )
 

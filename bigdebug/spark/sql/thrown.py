@@ -1,8 +1,13 @@
-"""Thrown: what Spark's expressions throw in the JVM, row by row."""
+"""Thrown: what Spark's expressions throw in the JVM, on all rows at once.
+
+A call of the gateway for each row would take longer than the query. Method handles make a function of an expression that gives the text
+of what it throws, and a list of the JVM's applies it to its rows.
+"""
 
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Sequence
 from linecache import getline
 from typing import Any, NamedTuple
@@ -15,6 +20,11 @@ from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+
+_CATALYST = "org.apache.spark.sql.catalyst"
+
+_CONTEXT = re.compile(r"\n(?=== (?:SQL|DataFrame))")
+"""Where the text of an exception comes to the place of the query."""
 
 _THROWABLE = "org.apache.spark.SparkThrowable"
 
@@ -32,44 +42,65 @@ UNREPEATED = Thrown("Exception", "it throws in this query, and not by itself")
 
 
 class Exceptions:
-    """Exceptions of the JVM as PySpark names them. To ask PySpark for each would take longer than the query."""
+    """Exceptions of the JVM as PySpark names them."""
 
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
         self._names: dict[str, str] = {}
-        self._lines: dict[str, CallSite] = {}
+        self._places: dict[str, tuple[CallSite | None, str]] = {}
 
-    def thrown(self, bound: Sequence[Expr], row: Any) -> Thrown:
-        """What the first of the expressions that throws on a row does throw."""
+    def thrown(self, bound: Sequence[Expr], rows: Any) -> list[Thrown]:
+        """What, on each row of a Scala Seq, the first of the expressions does throw that throws on it."""
+        found = [UNREPEATED] * int(rows.length())
         for expression in bound:
-            raised = raised_by(expression.eval, row)
-            if raised is not None:
-                return self._told(raised)
-        return UNREPEATED
+            if not expression.deterministic():
+                continue
+            for number, text in enumerate(self._texts(expression, rows)):
+                if text and found[number] is UNREPEATED:
+                    found[number] = self._told(text, expression, rows, number)
+        return found
 
-    def _told(self, raised: Any) -> Thrown:
-        kind = raised.getClass().getName()
-        if kind not in self._names:
+    def _texts(self, expression: Expr, rows: Any) -> list[str]:
+        """What an expression throws on each row, as Java prints it; nothing where it throws nothing."""
+        jvm = self._catalyst.jvm
+        loader = expression.getClass().getClassLoader()
+        handles, method = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType
+        anything, throwable = loader.loadClass("java.lang.Object"), loader.loadClass("java.lang.Throwable")
+        lookup = handles.publicLookup()
+        row = loader.loadClass(f"{_CATALYST}.InternalRow")
+        evaluated = lookup.findVirtual(loader.loadClass(f"{_CATALYST}.expressions.Expression"), "eval", method(anything, row))
+        nothing = handles.dropArguments(handles.constant(anything, ""), 0, jvm.java.util.Collections.singletonList(anything))
+        quiet = handles.filterReturnValue(evaluated.bindTo(expression).asType(method(anything, anything)), nothing)
+        printed = lookup.findVirtual(throwable, "toString", method(loader.loadClass("java.lang.String")))
+        caught = handles.catchException(quiet, throwable, printed.asType(method(anything, throwable)))
+        function = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(loader.loadClass("java.util.function.UnaryOperator"), caught)
+        texts = jvm.java.util.ArrayList(jvm.scala.jdk.javaapi.CollectionConverters.asJava(rows))
+        texts.replaceAll(function)
+        between = f"\n{uuid.uuid4()}\n"
+        return str(jvm.java.lang.String.join(between, texts)).split(between)
+
+    def _told(self, text: str, expression: Expr, rows: Any, number: int) -> Thrown:
+        """Of the first exception of a kind, and from a place of the query, more is asked than its text."""
+        kind, _, told = text.partition(": ")
+        message, *context = _CONTEXT.split(told)
+        place = "".join(context)
+        if kind not in self._names or place not in self._places:
+            raised = raised_by(expression.eval, rows.apply(number))
             self._names[kind] = _name(raised)
-        name = kind.rpartition(".")[2] if self._names[kind] == "UnknownException" else self._names[kind]
-        message = str(raised.getMessage()).split("\n== ")[0]
-        contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
-        if not len(contexts):
-            return Thrown(name, message)
-        place = contexts[0].summary()
-        if place not in self._lines:
-            self._lines[place] = _line(contexts[0])
-        return Thrown(name, message, self._lines[place], place.strip())
+            contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
+            self._places[place] = (_line(contexts[0]), contexts[0].summary().strip()) if len(contexts) else (None, "")
+        return Thrown(self._names[kind], message, *self._places[place])
 
 
 def _name(raised: Any) -> str:
-    """What PySpark calls an exception of the JVM. It logs each one that it makes, and nobody has raised this one."""
+    """What PySpark calls an exception of the JVM, or the JVM does. PySpark logs each one that it makes, and nobody has raised this one."""
     loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
     try:
-        return type(convert_exception(raised)).__name__
+        name = type(convert_exception(raised)).__name__
+        return str(raised.getClass().getSimpleName()) if name == "UnknownException" else name
     finally:
         for logger, disabled in zip(loggers, before, strict=True):
             logger.disabled = disabled
