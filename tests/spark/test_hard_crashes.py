@@ -6,12 +6,15 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 from bigdebug.spark.rdd import diagnosis
 from bigdebug.trace.culprits import Culprits
@@ -57,11 +60,13 @@ def test_the_line_that_segfaults(dbg: Any) -> None:
 @pytest.mark.parametrize(("define", "records"), [
     (lambda sc: sc.parallelize(range(10), 2).flatMap(lambda x: (y for y in [x, deadly(x)])), [7]),
     (lambda sc: sc.parallelize(range(14), 2).mapPartitions(lambda part: (deadly(x) for x in part)), [7, 12]),
+    (lambda sc: sc.parallelize(range(14), 2).mapPartitions(lambda part: [deadly(x) for x in list(part)]), [7, 12]),
+    (lambda sc: sc.parallelize(range(14), 1).mapPartitions(lambda part: [sum(map(deadly, part))]), [7, 12]),
     (lambda sc: sc.parallelize(range(14), 2).filter(deadly), [7, 12]),
     (lambda sc: sc.parallelize([(i % 2, i) for i in range(10)], 2).reduceByKey(lambda a, b: a + deadly(b)), [(1, 7)]),
     (lambda sc: sc.parallelize([(i, i) for i in range(10)], 2).partitionBy(2, deadly), [(7, 7)]),
     (lambda sc: sc.parallelize([(0, 3), (0, 7)], 2).partitionBy(1).reduceByKey(lambda a, b: a + deadly(b)), [(0, 7)]),
-], ids=["flatMap", "mapPartitions", "filter", "reducer", "partitioner", "reducer after a shuffle"])
+], ids=["flatMap", "mapPartitions", "a list of all", "a sum of all", "filter", "reducer", "partitioner", "reducer after a shuffle"])
 def test_wherever_a_worker_ends(define: Any, records: list[Any], dbg: Any) -> None:
     assert [c.record for c in culprits_of(dbg, define(dbg.context).count)] == records
 
@@ -85,3 +90,80 @@ def test_memory_that_runs_out_is_an_exception(dbg: Any) -> None:
     with pytest.raises(Exception, match="MemoryError"), dbg.capture("crash") as run:
         dbg.context.parallelize([1, 2], 1).map(lambda n: bytearray(sys.maxsize) if n == 2 else n).count()
     assert [(c.record, c.exception_type) for c in run.culprits] == [(2, "MemoryError")]
+
+
+def kept(text):  # type: ignore[no-untyped-def]  # by hints, PySpark would take it for one of pandas
+    if text == "3":
+        os._exit(3)
+    if text == "5":
+        ctypes.string_at(0)
+    if text == "6":
+        raise ValueError("soft")
+    return text
+
+
+def kept_series(texts: pd.Series) -> pd.Series:
+    return texts.map(kept)
+
+
+def kept_stream(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+    for texts in batches:
+        yield texts.map(kept)
+
+
+def longest(texts: pd.Series) -> int:
+    return int(texts.map(kept).str.len().max())
+
+
+def kept_frames(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for frame in frames:
+        yield frame.assign(s=frame["s"].map(kept))
+
+
+def kept_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for text in batch.column("s").to_pylist():
+            kept(text)
+        yield batch
+
+
+def kept_group(key: tuple[Any, ...], group: pd.DataFrame) -> pd.DataFrame:
+    return group.assign(s=group["s"].map(kept))
+
+
+@F.udtf(returnType="y string")
+class Kept:
+    def eval(self, text):  # type: ignore[no-untyped-def]
+        yield (kept(text),)
+
+
+ENDING: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda df: df.select(F.udf(kept, "string", useArrow=False)("s")),
+    "arrow": lambda df: df.select(F.udf(kept, "string", useArrow=True)("s")),
+    "pandas": lambda df: df.select(F.pandas_udf(kept_series, "string")("s")),
+    "pandas, iterator": lambda df: df.select(F.pandas_udf(kept_stream, "string")("s")),
+    "mapInPandas": lambda df: df.mapInPandas(kept_frames, "s string"),
+    "mapInArrow": lambda df: df.mapInArrow(kept_batches, "s string"),
+    "applyInPandas": lambda df: df.groupBy(F.col("s") % 1).applyInPandas(kept_group, "s string"),
+    "aggregate": lambda df: df.groupBy(F.col("s") % 1).agg(F.pandas_udf(longest, "int")("s")),
+    "table function": lambda df: df.lateralJoin(Kept(F.col("s").outer())),
+}
+
+
+@pytest.mark.parametrize("way", ENDING)
+def test_every_row_that_a_worker_ends_on(way: str, dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(str(n),) for n in range(8)], "s string")
+    found = culprits_of(dbg, ENDING[way](rows).collect)
+    told = sorted((c.record[0], c.exception_type, "Segmentation fault" in c.message) for c in found)
+    assert told == [("3", "WorkerEnded", False), ("5", "WorkerEnded", True), ("6", "ValueError", False)]
+    assert found.unknown == []
+    if way not in ("applyInPandas", "aggregate"):
+        fine = dbg.runs[-1].resume(skip=True).result
+        assert len(fine) == 5
+
+
+def test_the_line_of_a_dataframe_that_segfaults(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([("4",), ("5",)], "s string")
+    (culprit,) = culprits_of(dbg, rows.select(F.udf(kept, "string")("s")).collect)
+    assert culprit.user_line is not None
+    assert culprit.user_line.line == kept.__code__.co_firstlineno + 4

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
+from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.cell import Cell, Confined, ConfinedStream
 from bigdebug.agents.guards.crash import Line, Raised, raised_as
-from bigdebug.agents.guards.halving import Crashing, alone, fewest
+from bigdebug.agents.guards.halving import Crashing, culprits
 from bigdebug.agents.guards.inflight import CRASHES
 
 
 @dataclass(frozen=True)
 class Code:
-    """Pickled functions, each of which is called on what the one before it gives, with the type that the last is to give."""
+    """Pickled functions, each of which is called on what the one before it gives, with the type that the last is to give.
+
+    With ``confined`` they are called in a cell, and what crosses is pickled by that.
+    """
 
     pickled: tuple[bytes, ...]
+    confined: Dumps | None = None
 
     @cached_property
     def _unpickled(self) -> list[tuple[Callable[..., Any], Any]]:
@@ -27,6 +34,19 @@ class Code:
 
     @cached_property
     def function(self) -> Callable[..., Any]:
+        return self._chain() if self.confined is None else Confined(Cell(self._chain, self.confined))
+
+    @cached_property
+    def stream(self) -> Callable[[Iterable[Any]], Iterable[Any]]:
+        """As a function of an iterator of batches."""
+        return self._chain() if self.confined is None else ConfinedStream(Cell(self._chain, self.confined))
+
+    @property
+    def arguments(self) -> int:
+        """How many arguments by position the function takes."""
+        return len(inspect.getfullargspec(self._unpickled[0][0]).args)
+
+    def _chain(self) -> Callable[..., Any]:
         first, *others = [function for function, _ in self._unpickled]
         return reduce(_chained, others, first)
 
@@ -63,20 +83,16 @@ def told(problem: BaseException, together: int = 1) -> bytes:
 def found(crash: Crashing, count: int, problem: BaseException) -> Iterator[tuple[int, bytes]]:
     """The places, of the first ``count``, of the rows that a function crashed on with ``problem``, and what is told of them.
 
-    That are those it crashes on alone; else the last of the fewest in a row, or the last of all if it does not crash again.
+    If it does not crash again, that is the last one, together with all.
     """
-    one = False
-    for at, own in alone(crash, count):
-        one = True
-        yield at, told(own)
-    if not one and count:
-        yield count - 1, told(problem, fewest(crash, count) or count)
+    for place, own, together in culprits(crash, range(count), problem):
+        yield place, told(own, together or count)
 
 
-def crash_of(kind: type[BaseException], call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:
-    """What a call raises, if that is of this kind."""
+def crash_of(call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:
+    """What a call raises."""
     try:
         call(*given, **named)
     except CRASHES as own:
-        return own if type(own) is kind else None
+        return own
     return None

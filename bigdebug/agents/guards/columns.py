@@ -5,7 +5,7 @@ Rows are Spark's to hand over, one at a time, in columns of pandas or Arrow, or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -56,14 +56,14 @@ class GuardedColumns:
         try:
             self._called(given, named)
         except CRASHES as problem:
-            crash = partial(self._crash, type(problem), given, named)
+            crash = partial(self._crash, given, named)
             known = dict(found(crash, rows, problem))
             return self.column([known.get(row) for row in range(rows)])
         return self.column([None] * rows)
 
-    def _crash(self, kind: type[BaseException], given: tuple[Column, ...], named: dict[str, Column], start: int, stop: int) -> BaseException | None:
-        some = tuple(part(column, start, stop) for column in given)
-        return crash_of(kind, self._called, some, {name: part(column, start, stop) for name, column in named.items()})
+    def _crash(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> BaseException | None:
+        some = tuple(part(column, places) for column in given)
+        return crash_of(self._called, some, {name: part(column, places) for name, column in named.items()})
 
     def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> None:
         rows = len(next(iter((*given, *named.values()))))
@@ -71,7 +71,7 @@ class GuardedColumns:
 
 
 class Batches:
-    """Batches as a function pulls them. Those that it has gone on from are held until they are told of."""
+    """Batches as a function pulls them. Those that it has gone on from are held until it has given something."""
 
     def __init__(self, batches: Iterable[Any]) -> None:
         self._source = iter(batches)
@@ -108,10 +108,10 @@ class Batches:
             self._passed.append(self.flying)
             self.flying = None
 
-    def passed(self) -> Iterator[tuple[Any, dict[int, bytes]]]:
-        """Nothing to tell, of each batch that the function has gone on from."""
+    def passed(self) -> list[Any]:
+        """The batches that the function has gone on from, which are let go of."""
         batches, self._passed = self._passed, []
-        return ((batch, {}) for batch in batches)
+        return batches
 
 
 @dataclass(frozen=True)
@@ -130,27 +130,40 @@ class GuardedStream:
         source = Batches(batches)
         while source.has_more():
             try:
-                for _ in self.code.function(source):
-                    yield from source.passed()
+                for _ in self.code.stream(source):
+                    yield from _fine(source.passed())
                 break
             except CRASHES as problem:
                 if source.failed:
                     raise
-                yield from source.passed()
-                batch, source.flying = source.flying, None
-                if batch is None:
+                if source.flying is None:
                     first = next(source)
                     source.flying = None
                     yield first, {0: told(problem, 0)}
                     break
-                yield batch, dict(found(partial(self._crash, type(problem), batch), rows_of(batch), problem))
+                source.land()
+                yield from self._suspected(source.passed(), problem)
         for _ in source:
-            yield from source.passed()
-        yield from source.passed()
+            yield from _fine(source.passed())
+        source.land()
+        yield from _fine(source.passed())
 
-    def _crash(self, kind: type[BaseException], batch: Any, start: int, stop: int) -> BaseException | None:
-        some = tuple(part(column, start, stop) for column in batch) if isinstance(batch, tuple) else part(batch, start, stop)
-        return crash_of(kind, lambda: [None for _ in self.code.function(iter([some]))])
+    def _suspected(self, batches: Sequence[Any], problem: BaseException) -> Iterator[tuple[Any, dict[int, bytes]]]:
+        """What is told of batches that the function had read since it gave something: it crashed on a row of one, or on all of them together."""
+        *others, last = batches
+        known = []
+        for batch in others:
+            own = self._crash(batch, range(rows_of(batch)))
+            known.append({} if own is None else dict(found(partial(self._crash, batch), rows_of(batch), own)))
+        own = self._crash(last, range(rows_of(last)))
+        if own is not None or not any(known):
+            rows = sum(map(rows_of, batches))
+            known.append(dict(found(partial(self._crash, last), rows_of(last), own or problem)) if own or not others else {rows_of(last) - 1: told(problem, rows)})
+        yield from zip(batches, [*known, {}])
+
+    def _crash(self, batch: Any, places: Sequence[int]) -> BaseException | None:
+        some = tuple(part(column, places) for column in batch) if isinstance(batch, tuple) else part(batch, places)
+        return crash_of(lambda: [None for _ in self.code.stream(iter([some]))])
 
 
 @dataclass(frozen=True)
@@ -165,9 +178,16 @@ class GuardedBatches:
             yield batch.from_arrays([*batch.columns, column], [*batch.schema.names, "told"])
 
 
-def part(column: Column, start: int, stop: int) -> Column:
+def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
+    """Nothing is told of these."""
+    return ((batch, {}) for batch in batches)
+
+
+def part(column: Column, places: Sequence[int]) -> Column:
     """Some rows, as if they were all."""
-    return column.iloc[start:stop].reset_index(drop=True) if hasattr(column, "iloc") else column.slice(start, stop - start)
+    if hasattr(column, "iloc"):
+        return column.iloc[list(places)].reset_index(drop=True)
+    return column.slice(places.start, len(places)) if isinstance(places, range) else column.take(list(places))
 
 
 def rows_of(batch: Any) -> int:

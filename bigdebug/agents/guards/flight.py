@@ -86,7 +86,7 @@ class Flight:
         _CALL.pack_into(self._call, 0, 1, function, call, digest)
         if (function, call) in self._known:
             self.end()
-            then, told = self._known[function, call]
+            then, told = self._known.pop((function, call))
             if then != digest:
                 raise OrderChangedError("records came in another order when the partition was run again")
             raise WorkerEnded(told)

@@ -5,7 +5,6 @@ A row is told by a name of two numbers, which the last two columns of what the f
 
 from __future__ import annotations
 
-import inspect
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ class GuardedGroup:
 
     def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
         bare = [_without_names(group) for group in groups]
-        call = partial(called, self.code.function, key)
+        call = partial(called, self.code, key)
         try:
             call(*bare)
         except CRASHES as problem:
@@ -43,11 +42,10 @@ class GuardedGroup:
         """What is told of the group that is the cause: without the rows of which the function does not crash. If none is alone, of all rows of one."""
         tellings: Telling = []
         for side, group in enumerate(groups):
-            def crash(start: int, stop: int, side: int = side) -> BaseException | None:
-                some = [part(each, start, stop) if i == side else each for i, each in enumerate(bare)]
-                return crash_of(type(problem), call, *some)
+            def crash(places: Sequence[int], side: int = side) -> BaseException | None:
+                return crash_of(call, *[part(each, places) if i == side else each for i, each in enumerate(bare)])
 
-            if crash(0, 0) is None or len(groups) == 1:
+            if type(crash(range(0))) is not type(problem) or len(groups) == 1:
                 tellings += named(side, _names_of(group), dict(found(crash, rows_of(group), problem)))
         if not tellings:
             side, names = next((side, names) for side, group in enumerate(groups) if (names := _names_of(group)))
@@ -66,13 +64,13 @@ class GuardedAggregate:
             self.code.function(*given, **columns)
         except CRASHES as problem:
             names = list(zip(_numbers(one), _numbers(other), strict=True))
-            crash = partial(self._crash, type(problem), given, columns)
+            crash = partial(self._crash, given, columns)
             return pickle.dumps(named(0, names, dict(found(crash, len(names), problem))))
         return None
 
-    def _crash(self, kind: type[BaseException], given: Sequence[Column], columns: dict[str, Column], start: int, stop: int) -> BaseException | None:
-        some = {name: part(column, start, stop) for name, column in columns.items()}
-        return crash_of(kind, self.code.function, *[part(column, start, stop) for column in given], **some)
+    def _crash(self, given: Sequence[Column], columns: dict[str, Column], places: Sequence[int]) -> BaseException | None:
+        some = {name: part(column, places) for name, column in columns.items()}
+        return crash_of(self.code.function, *[part(column, places) for column in given], **some)
 
 
 def named(side: int, names: Sequence[tuple[int, int]], known: dict[int, bytes]) -> Telling:
@@ -109,7 +107,7 @@ class LenientGroup:
 
     def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
         try:
-            return called(self.code.function, key, *groups)
+            return called(self.code, key, *groups)
         except CRASHES:
             return self.empty(self.code.returns)
 
@@ -127,6 +125,6 @@ class LenientAggregate:
             return None
 
 
-def called(function: Callable[..., Any], key: tuple[Any, ...], *groups: Any) -> Any:
+def called(code: Code, key: tuple[Any, ...], *groups: Any) -> Any:
     """What a function gives that takes groups, or a key and those."""
-    return function(key, *groups) if len(inspect.getfullargspec(function).args) > len(groups) else function(*groups)
+    return code.function(key, *groups) if code.arguments > len(groups) else code.function(*groups)

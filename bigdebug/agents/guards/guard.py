@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.flight import Flight
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, GuardedPartition, Instead, Note
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Note
+from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
 
@@ -167,4 +168,4 @@ def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard) -> Any:
             ) -> Instead:
                 return note(at(), given, problem, again=again, replaces=replaces)
 
-            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight))
+            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight, guard.decides))

@@ -1,32 +1,65 @@
-"""Halving: which of many records in a row a function crashes on, where it is given them together."""
+"""Halving: which of many records a function crashes on, where it is given them together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
-Crashing = Callable[[int, int], BaseException | None]
-"""What a function raises on the records from one place to before another, if that is what it raised on all of them."""
+Crashing = Callable[[Sequence[int]], BaseException | None]
+"""What a function raises on the records at some places, in their order; None if nothing."""
 
 
-def alone(crash: Crashing, count: int) -> Iterator[tuple[int, BaseException]]:
-    """The places of the records that a function crashes on by themselves, of the first ``count``."""
-    todo = [(0, count)] if count else []
+class Found(NamedTuple):
+    """A record that a function crashed on: ``together`` with so many in a row of which it is the last, 1 if it does alone.
+
+    0 says that the function does not crash on them all again.
+    """
+
+    place: int
+    problem: BaseException
+    together: int
+
+
+def culprits(crash: Crashing, places: Sequence[int], problem: BaseException) -> Iterator[Found]:
+    """The records at ``places`` that a function crashed on with ``problem``, and then those that it crashes on without these.
+
+    A record is looked for alone, with the exception that all of them raise: on few records a function may raise another one.
+    """
+    left, raised = places, problem
+    while left:
+        alone = dict(_alone(crash, left, type(raised)))
+        if not alone:
+            yield Found(left[-1], raised, _fewest(crash, left, type(raised)))
+            return
+        for place, own in alone.items():
+            yield Found(place, own, 1)
+        left = [place for place in left if place not in alone]
+        others = crash(left) if left else None
+        if others is None:
+            return
+        raised = others
+
+
+def _alone(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Iterator[tuple[int, BaseException]]:
+    todo = [places]
     while todo:
-        start, stop = todo.pop()
-        own = crash(start, stop)
-        if own is not None and stop - start == 1:
-            yield start, own
-        elif own is not None:
-            middle = (start + stop) // 2
-            todo += [(middle, stop), (start, middle)]
+        some = todo.pop()
+        own = crash(some)
+        if type(own) is not kind or own is None:
+            continue
+        if len(some) == 1:
+            yield some[0], own
+        else:
+            middle = len(some) // 2
+            todo += [some[middle:], some[:middle]]
 
 
-def fewest(crash: Crashing, count: int) -> int | None:
-    """How many of the first ``count`` records, the last ones, are the fewest that a function crashes on; None if it does not crash on all."""
-    if crash(0, count) is None:
-        return None
-    too_few, enough = 1, count
+def _fewest(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> int:
+    """How many of the places, the last ones, are the fewest that a function crashes on; 0 if it does not crash on all."""
+    if type(crash(places)) is not kind:
+        return 0
+    too_few, enough = 1, len(places)
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        too_few, enough = (too_few, middle) if crash(count - middle, count) is not None else (middle, enough)
+        too_few, enough = (too_few, middle) if type(crash(places[-middle:])) is kind else (middle, enough)
     return enough

@@ -1,17 +1,14 @@
-"""In flight: which record a function over an iterator was at when it crashed, and how it goes on behind that one."""
+"""In flight: which records a function over an iterator has read, and which one it was at when it crashed."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.halving import alone, fewest
 
 CRASHES = (Exception, SystemExit)
 """What a crash is. A KeyboardInterrupt is Spark's, or the user's, wish to end."""
@@ -44,7 +41,8 @@ _LOOK = 1024
 class InFlight:
     """Records as calls of a function over an iterator pull them, each call from an iterator of its own; the one pulled last is in flight.
 
-    ``pulled`` are the last ones that the present call has pulled, as many as ``KEPT_BYTES`` hold.
+    ``pulled`` are those that the present call has pulled, the last ones, as many as ``KEPT_BYTES`` hold; it has ``let_go`` of the
+    others. Each call is given ``context`` first.
     """
 
     def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None) -> None:
@@ -52,41 +50,54 @@ class InFlight:
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self._waiting: deque[Any] = deque()
         self._heaviest = 1
-        self._let_go = 0
-        self.replaced = -1
-        """The position of the record that came last in the place of another."""
+        self._fed: deque[tuple[int, Any]] = deque()
+        self._positions: list[int] = []
+        self._fresh = 0
+        self.first: Any = NO_RECORD
+        self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
+        self.let_go = 0
         self.failed = False
 
-    @property
-    def position(self) -> int:
-        """That of the record in flight; -1 if none has been pulled."""
-        return self._let_go + len(self.pulled) - 1
+    def position(self, place: int) -> int:
+        """That of the record at a place of those pulled."""
+        at = self.let_go + place
+        return self._positions[at] if at < len(self._positions) else self._fresh + at - len(self._positions)
 
-    def has_more(self) -> bool:
-        """Whether there are records for another call."""
-        self._let_go += len(self.pulled)
+    def go_on(self, fed: Sequence[tuple[int, Any]]) -> bool:
+        """Have the next call pull these records, with their positions, and then those behind; False if there are none."""
+        self._fresh += self.let_go + len(self.pulled) - len(self._positions)
+        self._positions, self.let_go = [], 0
         self.pulled.clear()
-        self._waiting.extend(islice(self._source, 1 - len(self._waiting)))
-        return bool(self._waiting)
+        self._fed.extendleft(reversed(fed))
+        if not self._fed:
+            for record in islice(self._source, 1):
+                self._fed.append((self._fresh, record))
+                self._fresh += 1
+        return bool(self._fed)
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
         pulled, flight = self.pulled, self._flight
-        coming = chain(self._taken_back(), self._source)
-        look = 1
         try:
-            while True:
-                before = self.position
-                for record in islice(coming, look):
+            yield from self.context
+            while self._fed:
+                position, record = self._fed.popleft()
+                self._positions.append(position)
+                pulled.append(record)
+                if flight is not None:
+                    flight.begin(self._function, position, record)
+                yield record
+            look, more = 1, True
+            while more:
+                more = False
+                for record in islice(self._source, look):
+                    more = True
                     pulled.append(record)
                     if flight is not None:
-                        flight.begin(self._function, self.position, record)
+                        flight.begin(self._function, self.position(len(pulled) - 1), record)
                     yield record
-                if self.position == before:
-                    return
                 look = min(2 * look, self._hold())
         except (GeneratorExit, WorkerEnded):
             raise
@@ -94,86 +105,20 @@ class InFlight:
             self.failed = True
             raise
 
-    def _taken_back(self) -> Iterator[Any]:
-        while self._waiting:
-            yield self._waiting.popleft()
-
     def _hold(self) -> int:
         """Let go of what is too much; gives how many records may be pulled before the next look."""
+        if not self.pulled:
+            return 1
+        if self.first is NO_RECORD:
+            self.first = self.pulled[0]
         self._heaviest = max(self._heaviest, self._weight(self.pulled[-1]))
         while len(self.pulled) > 1 and len(self.pulled) * self._heaviest > KEPT_BYTES:
             self.pulled.popleft()
-            self._let_go += 1
+            self.let_go += 1
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
-
-    def go_on_with(self, record: Any) -> None:
-        """The next record is this one, in the place of the one in flight."""
-        self._waiting.appendleft(record)
-        self.replaced = self.position
-        self._let_go -= 1
 
     def _weight(self, record: Any) -> int:
         try:
             return len(self._dumps(record))
         except Exception:  # it need not be picklable
             return 1024
-
-
-@dataclass(frozen=True)
-class GuardedPartition:
-    """A function over an iterator. When it crashes it is called anew for the records behind the one in flight.
-
-    That one is the culprit if the function crashes on it alone. Else those are that it crashes on alone of all that the call had
-    read, found by halving; or it is the last of the fewest in a row that the function crashes on, which it met.
-    """
-
-    function: Callable[[int, Iterable[Any]], Iterable[Any]]
-    crashed: Note
-    dumps: Dumps
-    flight: Flight | None = None
-
-    def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        source = InFlight(records, self.dumps, self.flight)
-        while True:
-            try:
-                yield from self.function(split, source.records())
-                if self.flight is not None:
-                    self.flight.end()
-                return
-            except CRASHES as problem:
-                if source.failed:
-                    raise
-                self._note(split, source, problem)
-                if not source.pulled:
-                    return  # it crashes whatever it is given
-            if not source.has_more():
-                return
-
-    def _note(self, split: int, source: InFlight, problem: BaseException) -> None:
-        pulled = list(source.pulled)
-        crash = partial(self._crash, split, type(problem), pulled)
-        first, last = source.position + 1 - len(pulled), len(pulled) - 1
-        if not pulled:
-            self.crashed(None, NO_RECORD, problem)
-        elif isinstance(problem, WorkerEnded):
-            self.crashed(source.position, pulled[last], problem)
-        elif (own := crash(last, last + 1)) is not None:
-            again = source.replaced == source.position
-            for _, record in self.crashed(source.position, pulled[last], own, again=again, replaces=True):
-                source.go_on_with(record)
-        elif found := list(alone(crash, len(pulled))):
-            for at, own in found:
-                self.crashed(first + at, pulled[at], own)
-        elif (number := fewest(crash, len(pulled))) is not None:
-            met = pulled[-number:last]
-            self.crashed(source.position, pulled[last], problem, met[0] if len(met) == 1 else met)
-        else:
-            self.crashed(None, NO_RECORD, problem)
-
-    def _crash(self, split: int, kind: type[BaseException], pulled: list[Any], start: int, stop: int) -> BaseException | None:
-        """What the function raises on some of these records alone, if that is of this kind."""
-        try:
-            deque(self.function(split, iter(pulled[start:stop])), maxlen=0)
-        except CRASHES as own:
-            return own if type(own) is kind else None
-        return None

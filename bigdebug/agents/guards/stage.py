@@ -10,8 +10,8 @@ from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard, guarded
-from bigdebug.agents.guards.inflight import GuardedPartition
 from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
+from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.merge import Combine, Sort
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Kept, Leaked, Offsets, OneToOne, Paired, Step, Whole
@@ -47,9 +47,9 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Kept(step):
             return GuardedSteps((step,), operators, number, guard)
         case Paired(function):
-            return Paired(GuardedPartition(function, note, guard.dumps, guard.flight))
+            return Paired(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides))
         case Whole(function):
-            return Whole(GuardedPartition(function, note, guard.dumps, guard.flight))
+            return Whole(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides))
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note)
         case Sort(order):

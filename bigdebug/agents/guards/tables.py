@@ -6,19 +6,25 @@ import inspect
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.cell import Cell, ConfinedTable
 from bigdebug.agents.guards.code import told
 from bigdebug.agents.guards.inflight import CRASHES
 
 
 @dataclass(frozen=True)
 class TableCode:
-    """A pickled class of a table function, and whether Spark hands its instances what was analyzed."""
+    """A pickled class of a table function, and whether Spark hands its instances what was analyzed.
+
+    With ``confined`` instances live in a cell, and what crosses is pickled by that.
+    """
 
     pickled: bytes
     analyzed: bool
+    confined: Dumps | None = None
 
     @cached_property
     def _kind(self) -> type:
@@ -29,7 +35,8 @@ class TableCode:
     def instance(self, *analyzed: Any) -> Any:
         """A new instance; it is told what was analyzed if it asks for that."""
         asks = len(inspect.getfullargspec(self._kind).args) > 1
-        return self._kind(*analyzed) if asks else self._kind()
+        make = partial(self._kind, *analyzed) if asks else self._kind
+        return make() if self.confined is None else ConfinedTable(self._kind, Cell(make, self.confined))
 
 
 def guarded_table(code: TableCode, telling: bool, ends: bool) -> type:

@@ -6,12 +6,13 @@ A guard is shipped as the function itself was, with its broadcasts; but without 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.cloudpickle import dumps
 from pyspark.sql.types import BinaryType, DataType, StructType, _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
+from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.code import Code
 from bigdebug.agents.guards.columns import GuardedBatches, GuardedCall, GuardedColumns, GuardedStream, anything
 from bigdebug.agents.guards.groups import GuardedAggregate, GuardedGroup, LenientAggregate, LenientGroup
@@ -45,6 +46,22 @@ _STREAMS = {value for name, value in _KINDS.items() if name in ("SQL_SCALAR_PAND
 _UNKNOWN = {value for name, value in _KINDS.items() if (name.endswith("_ITER_UDF") and name.startswith("SQL_GROUPED")) or name == "SQL_ARROW_UDTF"}
 
 
+class Guarding(NamedTuple):
+    """How functions are run under guard: with ``strict``, what they give has to fit their types; with ``confined``, in cells, for they end workers."""
+
+    strict: bool = False
+    confined: bool = False
+
+    def code(self, *commands: bytes) -> Code:
+        """Functions, each called on what the one before it gives."""
+        return Code(commands, self.crossing)
+
+    @property
+    def crossing(self) -> Dumps | None:
+        """How what crosses to a cell is pickled; None where there is none."""
+        return dumps if self.confined else None
+
+
 def is_function(catalyst: Catalyst, expression: Expr) -> bool:
     """Whether an expression is a call of a Python function, plain or aggregating."""
     return catalyst.is_a(expression, _FUNCTIONS)
@@ -62,68 +79,65 @@ def has_guard(catalyst: Catalyst, expression: Expr) -> bool:
     return any(has_guard(catalyst, part) for part in catalyst.children(expression))
 
 
-def guarded(catalyst: Catalyst, function: Expr, strict: bool) -> Expr:
-    """What is told of the crash of a function of a row, on each row; NULL where it does not crash.
-
-    With ``strict`` also where what it gives does not fit its type.
-    """
+def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
+    """What is told of the crash of a function of a row, on each row; NULL where it does not crash."""
     codes, inputs = _chain(catalyst, function)
-    code, kind = Code(codes), function.evalType()
+    code, kind = how.code(*codes), function.evalType()
     column = array() if kind in _ARROW else series()
     guard: Any
     if kind == PythonEvalType.SQL_BATCHED_UDF:
         guard = GuardedCall(code, internal())
     elif kind in _ROWS:
-        guard = GuardedCall(code, arrow_value() if strict else anything)
+        guard = GuardedCall(code, arrow_value() if how.strict else anything)
     elif kind in _STREAMS:
         guard = GuardedStream(code, column)
     else:
-        guard = GuardedColumns(code, column, arrow_column() if strict else anything)
+        guard = GuardedColumns(code, column, arrow_column() if how.strict else anything)
     return _apart(catalyst, _changed(catalyst, function, guard, inputs))
 
 
-def guarded_frames(catalyst: Catalyst, function: Expr, columns: Sequence[Expr]) -> Expr:
+def guarded_frames(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], how: Guarding) -> Expr:
     """As ``guarded``, of a function of an iterator of DataFrames with these columns."""
-    guard = GuardedStream(Code((_command(catalyst, function),)), series())
+    guard = GuardedStream(how.code(_command(catalyst, function)), series())
     changed = _changed(catalyst, function, guard, [catalyst.named_struct(columns)])
     return _apart(catalyst, catalyst.with_arguments(changed, {"evalType": PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF}))
 
 
-def guarded_batches(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], returns: StructType) -> Expr:
+def guarded_batches(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], returns: StructType, how: Guarding) -> Expr:
     """A function of an iterator of Arrow's batches that gives them again, with what is told of each row."""
-    guard = GuardedBatches(GuardedStream(Code((_command(catalyst, function),)), array()))
+    guard = GuardedBatches(GuardedStream(how.code(_command(catalyst, function)), array()))
     return _changed(catalyst, function, guard, columns, returns)
 
 
-def guarded_groups(catalyst: Catalyst, function: Expr, names: Sequence[Expr], groups: int) -> Expr:
+def guarded_groups(catalyst: Catalyst, function: Expr, names: Sequence[Expr], groups: int, how: Guarding) -> Expr:
     """A function that gives what is told of groups, or of pairs of groups, whose last columns are the names of their rows."""
     made = table() if function.evalType() in _ARROW else frame()
-    guard = taking(GuardedGroup(Code((_command(catalyst, function),)), made), groups)
+    guard = taking(GuardedGroup(how.code(_command(catalyst, function)), made), groups)
     returns = StructType().add("told", BinaryType())
     return _changed(catalyst, function, guard, [*catalyst.children(function), *names], returns)
 
 
-def lenient_groups(catalyst: Catalyst, function: Expr, groups: int) -> Expr:
+def lenient_groups(catalyst: Catalyst, function: Expr, groups: int, how: Guarding) -> Expr:
     """The function, which gives nothing for groups that it crashes on."""
-    guard = LenientGroup(Code((_command(catalyst, function),)), no_table() if function.evalType() in _ARROW else no_frame())
+    guard = LenientGroup(how.code(_command(catalyst, function)), no_table() if function.evalType() in _ARROW else no_frame())
     return _changed(catalyst, function, taking(guard, groups), catalyst.children(function), _returns(catalyst, function))
 
 
-def guarded_aggregate(catalyst: Catalyst, function: Expr, names: Sequence[Expr]) -> Expr:
+def guarded_aggregate(catalyst: Catalyst, function: Expr, names: Sequence[Expr], how: Guarding) -> Expr:
     """What is told of the rows that an aggregating function is given, which have these names; NULL where it does not crash."""
-    guard = GuardedAggregate(Code((_command(catalyst, function),)))
+    guard = GuardedAggregate(how.code(_command(catalyst, function)))
     return _changed(catalyst, function, guard, [*names, *catalyst.children(function)])
 
 
-def lenient_aggregate(catalyst: Catalyst, function: Expr) -> Expr:
+def lenient_aggregate(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     """The function, which gives NULL where it crashes."""
-    guard = LenientAggregate(Code((_command(catalyst, function),)))
+    guard = LenientAggregate(how.code(_command(catalyst, function)))
     return _changed(catalyst, function, guard, catalyst.children(function), _returns(catalyst, function))
 
 
-def table_function(catalyst: Catalyst, function: Expr, telling: bool) -> Expr:
+def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guarding) -> Expr:
     """A table function that gives, for each row that one crashes on, what is told of that; or else what that gives of the other rows."""
-    code = TableCode(_command(catalyst, function), function.pickledAnalyzeResult().isDefined())
+    code = TableCode(_command(catalyst, function), function.pickledAnalyzeResult().isDefined(), how.crossing)
     guard = guarded_table(code, telling, gives_at_end(catalyst, function))
     kind = catalyst.kind(StructType().add("told", BinaryType())) if telling else function.elementSchema()
     return catalyst.with_arguments(catalyst.anew(function), {"func": _shipped(catalyst, function, guard), "elementSchema": kind})

@@ -17,6 +17,7 @@ from bigdebug.agents.guards.code import Told
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.rewriting import from_below
 
@@ -42,15 +43,12 @@ class Crashing(NamedTuple):
     clean: Node
 
 
-def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], strict: bool) -> Crashing | None:
-    """What the Python functions of a node crash on, and the node without it; None if it is not known how to guard them.
-
-    With ``strict`` also rows for which functions of rows give what does not fit their types.
-    """
+def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing | None:
+    """What the Python functions of a node crash on, and the node without it; None if it is not known how to guard them."""
     looking = _LOOKING.get(node.nodeName())
     if looking is None or not all(map(code.is_known, functions)):
         return None
-    return _of_rows(catalyst, node, functions, strict) if looking is _of_rows else looking(catalyst, node, functions)
+    return looking(catalyst, node, functions, how)
 
 
 def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
@@ -69,13 +67,13 @@ def _functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]
     return found
 
 
-def _of_rows(catalyst: Catalyst, node: Node, functions: Sequence[Expr], strict: bool = False) -> Crashing:
-    return _beside(catalyst, node, [code.guarded(catalyst, function, strict) for function in functions])
+def _of_rows(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
+    return _beside(catalyst, node, [code.guarded(catalyst, function, how) for function in functions])
 
 
-def _of_frames(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+def _of_frames(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     columns = catalyst.items(catalyst.children(node)[0].output())
-    return _beside(catalyst, node, [code.guarded_frames(catalyst, functions[0], columns)])
+    return _beside(catalyst, node, [code.guarded_frames(catalyst, functions[0], columns, how)])
 
 
 def _beside(catalyst: Catalyst, node: Node, guards: Sequence[Expr]) -> Crashing:
@@ -87,13 +85,13 @@ def _beside(catalyst: Catalyst, node: Node, guards: Sequence[Expr]) -> Crashing:
     return Crashing(found, c.with_children(node, [c.filter(c.all_hold([c.is_null(guard) for guard in guards]), below)]))
 
 
-def _of_batches(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+def _of_batches(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     c = catalyst
     (below,) = c.children(node)
     columns = c.items(below.output())
     given = [*(c.alias(column, column.name()).toAttribute() for column in columns), c.alias(c.null("binary"), "told").toAttribute()]
     frame = c.frame(below)
-    guard = code.guarded_batches(c, functions[0], columns, frame.schema.add("told", "binary"))
+    guard = code.guarded_batches(c, functions[0], columns, frame.schema.add("told", "binary"), how)
     told = c.with_arguments(node, {"functionExpr": guard, "output": c.seq(given)})
     told = c.project([*(c.renamed(new, old) for new, old in zip(given, columns)), given[-1]], told)
     fine = c.project(columns, c.filter(c.is_null(given[-1]), told))
@@ -111,25 +109,25 @@ def _told(catalyst: Catalyst, below: Node, told: Node, marks: Sequence[Expr]) ->
     return found
 
 
-def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     c = catalyst
     inputs = [Named.of(c, below, keys) for below, keys in zip(c.children(node), _keys(node), strict=True)]
     names = [name for each in inputs for name in each.names]
     mark = c.alias(c.null("binary"), "told").toAttribute()
-    guard = code.guarded_groups(c, functions[0], names, len(inputs))
+    guard = code.guarded_groups(c, functions[0], names, len(inputs), how)
     told = c.with_arguments(c.with_children(node, [each.plan for each in inputs]), {"functionExpr": guard, "output": c.seq([mark])})
     found = _named(c, inputs, told, [mark])
-    return Crashing(found, c.with_arguments(node, {"functionExpr": code.lenient_groups(c, functions[0], len(inputs))}))
+    return Crashing(found, c.with_arguments(node, {"functionExpr": code.lenient_groups(c, functions[0], len(inputs), how)}))
 
 
-def _of_tables(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+def _of_tables(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     """Of table functions: each row of theirs comes with the row that it was made of."""
     c = catalyst
     (below,) = c.children(node)
     mark = c.alias(c.null("binary"), "told").toAttribute()
-    telling = code.table_function(c, functions[0], telling=True)
+    telling = code.table_function(c, functions[0], True, how)
     told = c.with_arguments(node, {"generator": telling, "unrequiredChildIndex": c.seq([]), "generatorOutput": c.seq([mark])})
-    return Crashing(_told(c, below, told, [mark]), c.with_arguments(node, {"generator": code.table_function(c, functions[0], telling=False)}))
+    return Crashing(_told(c, below, told, [mark]), c.with_arguments(node, {"generator": code.table_function(c, functions[0], False, how)}))
 
 
 def _keys(node: Node) -> list[int]:
@@ -139,7 +137,7 @@ def _keys(node: Node) -> list[int]:
     return [node.groupingAttributes().length()]
 
 
-def _of_values(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing:
+def _of_values(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     """Of an aggregate, or of a window: of what their functions of many rows are given."""
     c = catalyst
     below = Named.of(c, c.children(node)[0])
@@ -150,10 +148,10 @@ def _of_values(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Cra
     def guarded(part: Expr) -> Expr:
         if part.nodeName() == "AggregateExpression":
             return c.anew(part)
-        return code.guarded_aggregate(c, part, below.names) if code.is_function(c, part) else part
+        return code.guarded_aggregate(c, part, below.names, how) if code.is_function(c, part) else part
 
     def lenient(part: Expr) -> Expr:
-        return code.lenient_aggregate(c, part) if code.is_function(c, part) else part
+        return code.lenient_aggregate(c, part, how) if code.is_function(c, part) else part
 
     marks = [c.alias(from_below(c, value, guarded), "told") for column in columns for value in _values(c, column)]
     attributes = [mark.toAttribute() for mark in marks]
@@ -233,7 +231,7 @@ def _part(row: Row, start: int, stop: int) -> Row:
     return Row(*row.__fields__[start:stop])(*row[start:stop])
 
 
-_LOOKING: dict[str, Callable[[Catalyst, Node, Sequence[Expr]], Crashing]] = {
+_LOOKING: dict[str, Callable[[Catalyst, Node, Sequence[Expr], Guarding], Crashing]] = {
     "Project": _of_rows, "MapInPandas": _of_frames, "MapInArrow": _of_batches, "PythonMapInArrow": _of_batches,
     "FlatMapGroupsInPandas": _of_groups, "FlatMapGroupsInArrow": _of_groups,
     "FlatMapCoGroupsInPandas": _of_groups, "FlatMapCoGroupsInArrow": _of_groups,

@@ -15,9 +15,11 @@ from pyspark.errors import PySparkException
 
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
+from bigdebug.spark.crashes import ended
 from bigdebug.spark.raised import told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashing import MOST, Crashed, as_written, crashing, functions_of
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
@@ -60,7 +62,7 @@ class FrameDiagnosis:
         self._besides = besides or {}
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
-        self._strict = False
+        self._how = Guarding()
 
     @cached_property
     def _catalyst(self) -> Catalyst:
@@ -102,6 +104,9 @@ class FrameDiagnosis:
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
+            if ended(trouble) and not self._how.confined:
+                self._how = self._how._replace(confined=True)
+                return []
             self._culprits.unknown.append(f"The rows of {self._operator(step.node)} could not be computed again: {_brief(trouble)}")
             node, found = None, []
         self._clean.append(node)
@@ -125,10 +130,10 @@ class FrameDiagnosis:
         culprits = self._culprits
         if culprits.known or culprits.unknown:
             return None
-        if self._strict or not any(functions_of(self._catalyst, step.node) for step in self._steps):
+        if self._how.strict or not any(functions_of(self._catalyst, step.node) for step in self._steps):
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None
-        self._strict, self._clean = True, []
+        self._how, self._clean = self._how._replace(strict=True), []
         return []
 
     def _looked_at(self, node: Node, below: list[Node]) -> tuple[Node | None, list[CrashCulprit]]:
@@ -141,7 +146,7 @@ class FrameDiagnosis:
                 below[trial.input] = clean(c, trial)
         made = with_expressions(c, c.with_children(node, below), partial(tamed, c)) if below else node
         if functions := functions_of(c, made):
-            code = crashing(c, made, functions, self._strict)
+            code = crashing(c, made, functions, self._how)
             if code is None:
                 self._culprits.unknown.append(f"{self._operator(node)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found

@@ -1,0 +1,156 @@
+"""Guarded functions over the iterator of a partition: they go on where the user's crashes, without the records that it crashes on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.cell import Cell
+from bigdebug.agents.guards.flight import Flight
+from bigdebug.agents.guards.halving import Found, culprits
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, InFlight, Note
+
+
+class _AskedForMore(BaseException):
+    """A function reads on."""
+
+
+def _asked_for_more(context: Sequence[Any]) -> Iterator[Any]:
+    yield from context
+    raise _AskedForMore
+
+
+Fed = list[tuple[int, Any]]
+"""Records that a call is given again, with their positions."""
+
+
+@dataclass(frozen=True)
+class GuardedPartition:
+    """A function over an iterator. Where it crashes, the culprits are among the records that it had read since it gave something.
+
+    The one in flight is, if the function crashes on it alone, or with the first record before it, which may be a header. The others are
+    that it crashes on alone, found by halving; if none is, the last of the fewest in a row that it crashes on.
+
+    It is called anew for the others of these records and those behind. So that a function which reads many before it gives something is
+    not called on them for each culprit, calls in between only look for more of these, as far as to the first thing that they give.
+    """
+
+    function: Callable[[int, Iterable[Any]], Iterable[Any]]
+    crashed: Note
+    dumps: Dumps
+    flight: Flight | None = None
+    exact: bool = False
+    """Whether what it gives is what the job is to give: then it fails rather than to leave out records that it has let go of."""
+
+    def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
+        source = InFlight(records, self.dumps, self.flight)
+        replaced: set[int] = set()
+        held: Fed = []
+        given = before = 0
+        crashed = False
+        while True:
+            looking, answered = bool(held), 0
+            try:
+                outputs = iter(self.function(split, source.records()))
+                for output in islice(outputs, min(before, given), None):
+                    if looking:
+                        break
+                    answered = source.let_go + len(source.pulled)
+                    given += 1
+                    yield output
+                if self.flight is not None:
+                    self.flight.end()
+                if not looking:
+                    return
+                held += [(source.position(place), record) for place, record in enumerate(source.pulled)]
+                fed, held = held, []
+            except CRASHES as problem:
+                if source.failed or (self.exact and source.let_go > answered):
+                    raise
+                if not source.pulled:
+                    if self.exact or not crashed:  # it crashes whatever it is given
+                        self.crashed(None, NO_RECORD, problem)
+                    return
+                held += self._without(split, source, answered, problem, replaced, bool(held) or given > 0)
+                before = self._gives_first(split, source.context)
+                crashed, fed = True, []
+            if not source.go_on(fed):
+                source.go_on(held)
+                held = []
+
+    def _gives_first(self, split: int, context: Sequence[Any]) -> int:
+        """How much the function gives before it asks for more than the context."""
+        given = 0
+        try:
+            for _ in self.function(split, _asked_for_more(context)):
+                given += 1
+        except _AskedForMore:
+            return given
+        return 0
+
+    def _without(self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], fine: bool) -> Fed:
+        """The records that the function had read since it gave something, without its culprits, which are noted.
+
+        What comes first is what the culprits met, as far as known, while no record behind it is ``fine``.
+        """
+        pulled = list(source.pulled)
+        suspects = range(min(max(answered - source.let_go, 0), len(pulled) - 1), len(pulled))
+        found = sorted(self._found(split, source, pulled, suspects, problem), key=lambda each: each.place)
+        instead: dict[int, list[Any]] = {}
+        left = [place for place in suspects if not (source.context and pulled[place] is source.context[0])]
+        first = NO_RECORD if fine or not source.context or len(left) > len(found) else source.context[0]
+        for place, own, together in found:
+            position, record = source.position(place), pulled[place]
+            if not together:
+                self.crashed(None, NO_RECORD, own)
+                return []
+            if together == 1:
+                again = position in replaced
+                instead[place] = [new for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
+                replaced.add(position)
+            else:
+                met = pulled[place + 1 - together:place]
+                self.crashed(position, record, own, met[0] if len(met) == 1 else met)
+                instead[place] = []
+        return [(source.position(place), record) for place in left for record in instead.get(place, [pulled[place]])]
+
+    def _found(self, split: int, source: InFlight, pulled: list[Any], suspects: range, problem: BaseException) -> list[Found]:
+        crash = partial(self._raised, split, source.context, pulled)
+        *others, last = suspects
+        own = crash([last])
+        if type(own) is not type(problem) and self._needs_first(split, source, pulled[last], type(problem)):
+            source.context.append(source.first)
+            others = [place for place in others if pulled[place] is not source.first]
+            own = crash([last])
+        if own is not None and type(own) is type(problem):
+            earlier = crash(others) if others else None
+            return [Found(last, own, 1), *([] if earlier is None else culprits(crash, others, earlier))]
+        found = list(culprits(crash, suspects, problem))
+        return found if found[-1].together or len(suspects) == len(pulled) else list(culprits(crash, range(len(pulled)), problem))
+
+    def _needs_first(self, split: int, source: InFlight, record: Any, kind: type[BaseException]) -> bool:
+        """Whether the function crashes on a record if it has read the first one before, and not on that."""
+        if source.context or source.first is NO_RECORD or source.first is record:
+            return False
+        both = [source.first, record]
+        return self._raised(split, [], both, [0]) is None and type(self._raised(split, [], both, [0, 1])) is kind
+
+    def _raised(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
+        """What the function raises on some records; where workers end in it, in a process of its own."""
+        def call() -> None:
+            deque(self.function(split, iter([*context, *(pulled[place] for place in places)])), maxlen=0)
+
+        cell = None if self.flight is None else Cell(lambda: call, self.dumps)
+        try:
+            call() if cell is None else cell.call("__call__")
+        except CRASHES as own:
+            return own
+        finally:
+            if cell is not None:
+                cell.close()
+        return None

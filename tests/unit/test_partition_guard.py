@@ -1,0 +1,140 @@
+"""Guarded functions over an iterator: they find each record that crashes, and give what the function gives of the others."""
+
+from __future__ import annotations
+
+import csv
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug.agents.guards.inflight import Instead
+from bigdebug.agents.guards.partition import GuardedPartition
+
+Function = Callable[[int, Iterable[Any]], Iterable[Any]]
+
+
+def inverse(text: str) -> float:
+    return 1 / int(text)
+
+
+def streaming(split: int, records: Iterable[str]) -> Iterator[Any]:
+    for record in records:
+        yield inverse(record)
+
+
+def lazily(split: int, records: Iterable[str]) -> Iterable[Any]:
+    return map(inverse, records)
+
+
+def at_once(split: int, records: Iterable[str]) -> list[Any]:
+    return [inverse(record) for record in list(records)]
+
+
+def summed(split: int, records: Iterable[str]) -> list[Any]:
+    return [round(sum(inverse(record) for record in records), 6)]
+
+
+def in_threes(split: int, records: Iterable[str]) -> Iterator[Any]:
+    held: list[str] = []
+    for record in records:
+        held.append(record)
+        if len(held) == 3:
+            yield [inverse(each) for each in held]
+            held = []
+    yield [inverse(each) for each in held]
+
+
+def with_frame(split: int, records: Iterable[str]) -> Iterator[Any]:
+    yield "begin"
+    for record in records:
+        yield inverse(record)
+    yield "end"
+
+
+def some(split: int, records: Iterable[str]) -> Iterator[Any]:
+    for record in records:
+        if inverse(record) < 0.2:
+            yield record
+
+
+FUNCTIONS: list[Function] = [streaming, lazily, at_once, summed, in_threes, with_frame, some]
+
+
+def guarded(function: Function, records: Iterable[Any], exact: bool = False) -> tuple[list[Any], list[tuple[int | None, Any, str]]]:
+    """What the guard gives, and the position, record and exception of each crash."""
+    crashes: list[tuple[int | None, Any, str]] = []
+
+    def note(position: int | None, record: Any, problem: BaseException, met: Any = None, again: bool = False, replaces: bool = False) -> Instead:
+        crashes.append((position, record, type(problem).__name__))
+        return ()
+
+    outputs = list(GuardedPartition(function, note, pickle.dumps, exact=exact)(0, iter(records)))
+    return outputs, crashes
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@given(records=st.lists(st.sampled_from(["0", "1", "2", "5", "9", "x"]), max_size=12))
+def test_every_culprit_and_what_a_clean_run_gives(function: Function, records: list[str]) -> None:
+    outputs, crashes = guarded(function, records)
+    wrong = {"0": "ZeroDivisionError", "x": "ValueError"}
+    assert sorted(crashes) == [(at, record, wrong[record]) for at, record in enumerate(records) if record in wrong]
+    assert outputs == list(function(0, [record for record in records if record not in wrong]))
+
+
+def with_header(split: int, lines: Iterable[str]) -> Iterator[Any]:
+    for row in csv.DictReader(lines):
+        yield row["name"], inverse(row["number"])
+
+
+@pytest.mark.parametrize("bad", [[], [1], [4], [2, 3], [1, 2, 3, 4]])
+def test_a_header_is_given_to_each_call(bad: list[int]) -> None:
+    lines = ["name,number", *(f"{name},{'x' if at in bad else at}" for at, name in enumerate("abcd", 1))]
+    outputs, crashes = guarded(with_header, lines)
+    assert crashes == [(at, lines[at], "ValueError") for at in bad]
+    assert outputs == list(with_header(0, [line for at, line in enumerate(lines) if at not in bad]))
+
+
+def test_a_pair_of_which_none_crashes_alone() -> None:
+    def steps(split: int, records: Iterable[int]) -> Iterator[float]:
+        return (1 / (after - before) for before, after in pairwise(records))
+
+    assert guarded(steps, [1, 2, 2, 5])[1] == [(2, 2, "ZeroDivisionError")]
+
+
+def test_two_thousand_culprits_of_a_function_that_answers_at_the_end_are_not_two_thousand_calls() -> None:
+    calls = 0
+
+    def counting(split: int, records: Iterable[int]) -> list[float]:
+        nonlocal calls
+        total = 0.0
+        for record in records:
+            calls += 1
+            total += 1 / (record % 10)
+        return [total]
+
+    outputs, crashes = guarded(counting, range(20_000))
+    assert len(crashes) == 2_000
+    assert outputs == [pytest.approx(sum(1 / (n % 10) for n in range(20_000) if n % 10))]
+    assert calls < 5 * 20_000
+
+
+def test_records_that_were_let_go_of_are_not_left_out_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.agents.guards.inflight.KEPT_BYTES", 1_000)
+    records = [*("5" for _ in range(5_000)), "x"]
+    assert guarded(summed, records)[1] == [(5_000, "x", "ValueError")]
+    with pytest.raises(ValueError, match="invalid literal"):
+        guarded(summed, records, exact=True)
+    assert len(guarded(streaming, records, exact=True)[0]) == 5_000
+
+
+def test_what_crashes_whatever_it_is_given_is_told_once() -> None:
+    def never(split: int, records: Iterable[Any]) -> list[Any]:
+        raise RuntimeError("no")
+
+    outputs, crashes = guarded(never, [1, 2])
+    assert (outputs, [(position, kind) for position, _, kind in crashes]) == ([], [(None, "RuntimeError")])
