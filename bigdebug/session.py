@@ -160,11 +160,12 @@ class DebugSession:
         "inject" keeps it for all actions but writes, and limits too, and indexes the rest at once; "defer" builds indexes in
         think time (Smoke 3.2).
 
-        ``on_crash`` says what becomes of records of RDD programs that crash: "fail" (Spark's exception, which tells of them), "skip" (they
+        ``on_crash`` says what becomes of records that crash: "fail" (Spark's exception, which tells of them), "skip" (they
         are left out), a function that gives another record for one that crashed, to go on with, or "decide": left out until
         ``run.resume(...)`` says otherwise. A dict says it by RDD. ``run.culprits`` has them, ``most`` of each task in full; all of them
         go into the directory ``letters``, for ``bigdebug.read_letters``. What Spark would reuse of such a run is computed anew by others.
-        Records pass one by one through guards, which takes up to half as long again as without (BigDebug 4.3, 5).
+        Records of RDDs pass one by one through guards, which takes up to half as long again as without; actions on DataFrames fail, and
+        are called again over the query without what crashed. A write fails (BigDebug 4.3, 5).
         """
         policy = policy_of(on_crash, most, letters)
         if policy is not None:

@@ -50,6 +50,8 @@ class Report:
     error: str | None = None
     crashes: tuple[Any, ...] = ()
     crashed: int = 0
+    unposted: str | None = None
+    """Why dead letters could not be written, if they could not."""
 
 
 ADDING = threading.Lock()
@@ -146,5 +148,5 @@ class StageFunction:
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
-        crashes, crashed = ((), 0) if notes.guard is None else (tuple(notes.guard.crashes), notes.guard.total)
-        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed)])
+        crashes, crashed, unposted = ((), 0, None) if notes.guard is None else (tuple(notes.guard.crashes), notes.guard.total, notes.guard.unposted)
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted)])

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
+import bigdebug
 from bigdebug.errors import ReplayError, SourceChangedError
 from bigdebug.trace.run import Run
 from tests.spark.code_that_crashes import CRASHING, arrow, plain
@@ -112,3 +113,48 @@ def test_what_cannot_be_resumed_says_why(dbg: Any, flights: Any, path: Path) -> 
     path.write_text("id,dep,arr\n1,10,20\n")
     with pytest.raises(SourceChangedError):
         run.resume(skip=True)
+
+
+@pytest.mark.parametrize(("on_crash", "expected"), [
+    ("skip", [("1", 10), ("3", 7), ("5", 0)]), ("decide", [("1", 10), ("3", 7), ("5", 0)]),
+    (lambda row: {**row.asDict(), "dep": "77"}, [("1", 10), ("2", 77), ("3", 7), ("4", 77), ("5", 0)]),
+], ids=["skip", "decide", "repair"])
+@pytest.mark.parametrize("python", [True, False])
+def test_an_action_goes_on_as_a_policy_says(on_crash: Any, expected: list[Any], python: bool, dbg: Any, flights: Any, tmp_path: Path) -> None:
+    number = plain("dep") if python else F.col("dep").cast("int")
+    with dbg.capture("on", on_crash=on_crash, letters=tmp_path / "letters") as capture:
+        rows = flights.select("id", "dep").select("id", number.alias("d")).collect()
+    assert sorted(map(tuple, rows)) == expected
+    failing, run = capture.runs
+    assert (failing.status, run.status) == ("failed", "succeeded")
+    assert [c.record.id for c in run.culprits] == ["2", "4"]
+    assert [(letter.record["id"], letter.operator) for letter in bigdebug.read_letters(tmp_path / "letters")] == [
+        (c.record.id, c.operator.id) for c in run.culprits
+    ]
+    assert sorted(map(tuple, run.resume(repair=lambda row: {**row.asDict(), "dep": "3"}).result)) == [("1", 10), ("2", 3), ("3", 7), ("4", 3), ("5", 0)]
+
+
+def test_a_policy_says_nothing_of_what_does_not_crash(dbg: Any, flights: Any) -> None:
+    with dbg.capture(on_crash="skip") as capture:
+        assert flights.count() == 5
+    assert [run.status for run in capture.runs] == ["succeeded"]
+
+
+def test_what_cannot_go_on_fails_as_spark_does_and_says_why(dbg: Any, flights: Any, path: Path) -> None:
+    with pytest.raises(Exception, match=r"write|Python worker") as raised, dbg.capture(on_crash="skip"):
+        flights.select(plain("dep").alias("d")).write.mode("overwrite").parquet(str(path.with_suffix(".out")))
+    assert any("could not go on" in note and "writes, and is not called again" in note for note in raised.value.__notes__)
+    with pytest.raises(Exception, match="invalid literal") as raised, dbg.capture(on_crash=lambda row: row.nothing):
+        flights.select("id", plain("dep")).collect()
+    assert any("could not go on" in note and "nothing" in note for note in raised.value.__notes__)
+
+
+def test_letters_that_cannot_be_written_are_reported(dbg: Any, flights: Any, tmp_path: Path) -> None:
+    for job in (lambda: flights.select("id", plain("dep")).collect(), lambda: dbg.context.parallelize([1, 0], 1).map(lambda n: 1 / n).collect()):
+        letters = tmp_path / "letters"
+        with dbg.capture(on_crash="skip", letters=letters) as capture:
+            letters.rmdir()
+            letters.write_text("")
+            assert job()
+        assert ["Dead letters could not be written" in why for why in capture.latest.culprits.unknown] == [True]
+        letters.unlink()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
-import os
 import pickle
 import zlib
 from collections import Counter
@@ -13,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bigdebug.agents.guards.crash import message_of, name_of
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead
-from bigdebug.shown import shown
+from bigdebug.agents.letters import letter_of, post
 
 
 class Place(NamedTuple):
@@ -85,6 +82,8 @@ class Deciding(Guard):
         self._seen: Counter[tuple[int, int | None]] = Counter()
         self._letters = None if policy.letters is None else Path(policy.letters) / f"{stage}-{partition}-{attempt}.jsonl"
         self._functions: dict[bytes, Callable[[Any], Any]] = {}
+        self.unposted: str | None = None
+        """Why letters could not be written, if they could not: the job goes on without them."""
 
     def _crashed(
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
@@ -124,12 +123,8 @@ class Deciding(Guard):
     def _tell(self, operator: int, position: int | None, given: Any, problem: BaseException) -> None:
         if self._letters is None:
             return
-        pickled = self._pickled(given)
-        line = {
-            "operator": operator, "partition": self._partition, "position": position, "record": shown(given),
-            "exception": name_of(problem), "message": message_of(problem), "pickle": pickled and base64.b64encode(pickled).decode(),
-        }
-        os.makedirs(self._letters.parent, exist_ok=True)
-        with self._letters.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            post(self._letters, [letter_of(operator, self._partition, position, given, problem)])
+        except OSError as trouble:
+            self.unposted = f"{type(trouble).__name__}: {trouble}"
 

@@ -41,6 +41,7 @@ def _note(recorder: Recorder, run: Run, action: Action) -> None:
     hidden = sum(report.crashed - len(report.crashes) for report in reports)
     if hidden:
         run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
+    run.culprits.unknown += sorted({f"Dead letters could not be written: {report.unposted}" for report in reports if report.unposted})
     made_by = {number for report in reports if (number := recorder.compiler.rdd_id(report.stage)) is not None}
     if made_by:
         gone = let_go(recorder.sc, action.jrdds, made_by)

@@ -75,11 +75,14 @@ def _told(name: str, method: Any, of_frame: bool) -> Any:
         def again(other: Any) -> Any:
             return told(other, *args, **kwargs)
 
-        with (
-            called_by_user(recorder.spark.sparkContext, name),
-            recorder.acting(name if of_frame else f"write.{name}", frame, of_frame, again if of_frame else None) as action,
-        ):
-            action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)
-            return action.result
+        action = recorder.action(name if of_frame else f"write.{name}", frame, again if of_frame else None)
+        try:
+            with called_by_user(recorder.spark.sparkContext, name), recorder.acting(action, of_frame):
+                action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)
+                return action.result
+        except Exception:
+            if action.instead is None:
+                raise
+            return action.instead.result
 
     return told

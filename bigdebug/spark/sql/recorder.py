@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
@@ -26,6 +27,7 @@ from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.executions import KEPT, planned_at
 from bigdebug.spark.sql.failures import is_users
+from bigdebug.spark.sql.going_on import going_on
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
@@ -35,6 +37,7 @@ from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
 from bigdebug.spark.sql.workloads import Workload
+from bigdebug.trace.resumed import Resumed
 
 log = logging.getLogger("bigdebug")
 
@@ -71,6 +74,8 @@ class Action:
     problem: Exception | None = None
     again: Callable[[Any], Any] | None = None
     """Calls it, as the user did, on another DataFrame."""
+    instead: Resumed | None = None
+    """What it gives though it failed, where that is what the user wants."""
 
     def __post_init__(self) -> None:
         self.frame_to_run = self.frame
@@ -98,23 +103,27 @@ class FrameRecorder:
         self._sessions = Sessions(spark)
         self._alone = threading.RLock()
 
+    def action(self, name: str, frame: Any, again: Callable[[Any], Any] | None = None) -> Action:
+        """The action ``name`` that the user calls on ``frame``."""
+        return Action(name, frame, again=again)
+
     @contextmanager
-    def acting(self, name: str, frame: Any, reads: bool, again: Callable[[Any], Any] | None = None) -> Iterator[Action]:
-        """The user called action ``name`` on ``frame``; it ``reads`` its rows. Gives the action to run and to tell of.
+    def acting(self, action: Action, reads: bool) -> Iterator[None]:
+        """An action runs; it ``reads`` the rows of its DataFrame.
 
         Actions within it are its own; what goes wrong here, and would not without capture, never reaches the user.
         """
+        name, frame = action.name, action.frame
         capture = None if self._state.acting else self.captures.current()
-        action = Action(name, frame, again=again)
         if capture is None:
             with self._uncaptured(action):
-                yield action
+                yield
             return
         try:
             conditions = self.beside.submit(self._conditions, frame, time.time() if name in KEPT else None)
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
-            yield action
+            yield
             return
         self._state.acting = True
         try:
@@ -122,7 +131,7 @@ class FrameRecorder:
                 self._keep(action, conditions, inject=capture.strategy == "inject")
             began = time.perf_counter()
             try:
-                yield action
+                yield
                 action.status = "succeeded"
             except Exception as problem:
                 action.problem = problem
@@ -241,8 +250,11 @@ class FrameRecorder:
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
             run.culprits.find_by(FrameDiagnosis(self, run).more)
-            run.resuming.append(FrameResume(self, run, action))
-            tell(self.spark.sparkContext, run.culprits, action.problem)
+            resume = FrameResume(self, run, action)
+            run.resuming.append(resume)
+            action.instead = None if capture.policy is None else going_on(run, resume, Policy.unpacked(capture.policy), action.problem)
+            if action.instead is None:
+                tell(self.spark.sparkContext, run.culprits, action.problem)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:
             try:
                 index(run)

@@ -94,7 +94,7 @@ def _all(culprits: Culprits) -> list[CrashCulprit]:
     try:
         return list(culprits)
     except (PySparkException, Py4JError) as problem:
-        raise ReplayError(f"The rows that are to come in the place of others do not fit: {str(problem).splitlines()[0]}") from problem
+        raise ReplayError(f"The rows that are to come in the place of others do not fit: {str(problem).splitlines()[0].rstrip('.')}") from problem
 
 
 def _key(culprit: CrashCulprit) -> Key:

@@ -1,0 +1,38 @@
+"""Dead letters: a line of JSON for each record that a job went on without."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bigdebug.agents.guards.crash import message_of, name_of
+from bigdebug.shown import shown
+
+
+def letter(operator: int, partition: int | None, position: int | None, record: Any, exception: str, message: str) -> str:
+    """A record that an operator crashed on, and what it raised."""
+    try:
+        pickled = base64.b64encode(pickle.dumps(record)).decode()
+    except Exception:  # its text is what is left of it
+        pickled = None
+    return json.dumps({
+        "operator": operator, "partition": partition, "position": position, "record": shown(record),
+        "exception": exception, "message": message, "pickle": pickled,
+    })
+
+
+def letter_of(operator: int, partition: int, position: int | None, record: Any, problem: BaseException) -> str:
+    """The letter of a record on which something was raised."""
+    return letter(operator, partition, position, record, name_of(problem), message_of(problem))
+
+
+def post(file: Path, letters: Iterable[str]) -> None:
+    """Add letters to a file."""
+    os.makedirs(file.parent, exist_ok=True)
+    with file.open("a", encoding="utf-8") as box:
+        box.writelines(f"{line}\n" for line in letters)
