@@ -58,6 +58,8 @@ class CrashCulprit:
     """Operators and rids of the sources, where they are known without a job."""
     place: Any = None
     """Which crash of the run it is, for who resumes it."""
+    raised: Any = field(default=None, repr=False, compare=False)
+    """What the task told, for who resumes the run."""
     again: bool = False
     """Whether the record came in the place of another one that had crashed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -243,3 +243,38 @@ def test_what_is_no_policy(on_crash: Any, dbg: Any) -> None:
 def test_most_is_a_number(most: Any, dbg: Any) -> None:
     with pytest.raises(ValueError, match="most is how many"), dbg.capture(on_crash="skip", most=most):
         pass
+
+
+def running_totals(numbers: Iterator[int]) -> Iterator[float]:
+    total = 0.0
+    for number in numbers:
+        total += 60 / number
+        yield total
+
+
+def firsts(numbers: Iterator[int]) -> Iterator[int]:
+    seen: set[float] = set()
+    for number in numbers:
+        if (value := 60 // number) not in seen:
+            seen.add(value)
+            yield number
+
+
+def all_at_once(numbers: Iterator[int]) -> list[float]:
+    return sorted(60 / number for number in list(numbers))
+
+
+@pytest.mark.parametrize("function", [running_totals, firsts, all_at_once])
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_function_that_keeps_something_goes_on_as_if_the_culprits_had_never_been(function: Any, chained: bool, dbg: Any) -> None:
+    numbers = [5, 0, 10, 5, 5, 0, 0, 20, 10, 3, 0, 5, 0]
+
+    def program(records: list[int]) -> Any:
+        rdd = dbg.context.parallelize(records, 1)
+        return (rdd.map(lambda n: n) if chained else rdd).mapPartitions(function).map(lambda x: x)
+
+    run = failed(dbg, program(numbers).collect)
+    resumed = run.resume(skip=True)
+    assert resumed.result == program([n for n in numbers if n]).collect()
+    assert [(c.record, c.exception_type, c.place) for c in resumed.run.culprits] == [(c.record, c.exception_type, c.place) for c in run.culprits]
+    assert run.resume(skip=list(run.culprits)).result == resumed.result

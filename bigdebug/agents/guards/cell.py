@@ -42,6 +42,11 @@ def _class_of(exception: str) -> type[Elsewhere]:
     return type(exception, (Elsewhere,), {})
 
 
+def elsewhere(raised: Raised) -> Elsewhere:
+    """What was raised in another process, as an exception here."""
+    return _class_of(raised.exception)(raised)
+
+
 class Cell:
     """A process that is made when it is first needed, and again when it has ended. ``make`` gives, there, the object whose methods are called."""
 
@@ -63,7 +68,7 @@ class Cell:
         except (EOFError, OSError):
             raise WorkerEnded(self._last_words()) from None
         if raised is not None:
-            raise _class_of(raised.exception)(raised)
+            raise elsewhere(raised)
         if stuck is not None:
             raise CannotCrossError(f"what a function gives cannot be pickled: {stuck}")
         return value

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.flight import Flight
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Note
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Leaving, Note
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -40,6 +40,10 @@ class Guard:
     def flown(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
         """The function; where workers end in it, each call is noted until the ``whole`` of what it gives is there."""
         return function if self.flight is None else self.flight.over(function, whole)
+
+    def leaving(self, operator: int) -> Leaving:
+        """What a function over an iterator is not given, because it is known to crash on it."""
+        return {}
 
     def note(self, operator: int, segment: int) -> Note:
         """What notes the crashes of an operator in a segment."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
@@ -21,6 +21,17 @@ NO_RECORD: Any = object()
 
 Instead = tuple[tuple[Callable[[Any], Any] | None, Any], ...]
 """What comes in the place of a record that crashed: nothing, or a record, and the function to call on it if not the same one."""
+
+
+class Left(NamedTuple):
+    """A record that is known to crash and is to be left out: its pickle, and what was raised."""
+
+    record: bytes
+    problem: BaseException
+
+
+Leaving = Mapping[int, Left]
+"""What a function over an iterator is not given, by position. So one that keeps something from record to record does not begin anew."""
 
 
 class Note(Protocol):
@@ -54,6 +65,7 @@ class InFlight:
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
         self._fresh = 0
+        self._gaps: list[int] = []
         self.first: Any = NO_RECORD
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
@@ -63,7 +75,26 @@ class InFlight:
     def position(self, place: int) -> int:
         """That of the record at a place of those pulled."""
         at = self.let_go + place
-        return self._positions[at] if at < len(self._positions) else self._fresh + at - len(self._positions)
+        return self._positions[at] if at < len(self._positions) else self._counted(self._fresh + at - len(self._positions))
+
+    def leave(self, leaving: Leaving, crashed: Note) -> None:
+        """From here on some records do not come, and are noted."""
+        self._source = self._without(self._source, leaving, crashed)
+
+    def _without(self, records: Iterator[Any], leaving: Leaving, crashed: Note) -> Iterator[Any]:
+        for position, record in enumerate(records):
+            left = leaving.get(position)
+            if left is None or self._pickled(record) != left.record:
+                yield record
+            else:
+                self._gaps.append(position)
+                crashed(position, record, left.problem)
+
+    def _counted(self, number: int) -> int:
+        """The position of the record that has come as this one, counted from 0."""
+        for gap in self._gaps:
+            number += gap <= number
+        return number
 
     def go_on(self, fed: Sequence[tuple[int, Any]]) -> bool:
         """Have the next call pull these records, with their positions, and then those behind; False if there are none."""
@@ -73,7 +104,7 @@ class InFlight:
         self._fed.extendleft(reversed(fed))
         if not self._fed:
             for record in islice(self._source, 1):
-                self._fed.append((self._fresh, record))
+                self._fed.append((self._counted(self._fresh), record))
                 self._fresh += 1
         return bool(self._fed)
 
@@ -118,7 +149,11 @@ class InFlight:
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
     def _weight(self, record: Any) -> int:
+        pickled = self._pickled(record)
+        return 1024 if pickled is None else len(pickled)
+
+    def _pickled(self, record: Any) -> bytes | None:
         try:
-            return len(self._dumps(record))
+            return self._dumps(record)
         except Exception:  # it need not be picklable
-            return 1024
+            return None

@@ -13,7 +13,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, InFlight, Note
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, InFlight, Leaving, Note
 
 
 class _AskedForMore(BaseException):
@@ -46,9 +46,12 @@ class GuardedPartition:
     flight: Flight | None = None
     exact: bool = False
     """Whether what it gives is what the job is to give: then it fails rather than to leave out records that it has let go of."""
+    leaving: Leaving | None = None
 
     def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
         source = InFlight(records, self.dumps, self.flight)
+        if self.leaving:
+            source.leave(self.leaving, self.crashed)
         replaced: set[int] = set()
         held: Fed = []
         given = before = 0

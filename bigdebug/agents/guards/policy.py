@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bigdebug.agents.guards.cell import elsewhere
+from bigdebug.agents.guards.crash import Raised
 from bigdebug.agents.guards.guard import Guard
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead
+from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Leaving, Left
 from bigdebug.agents.letters import letter_of, post
 
 
@@ -48,7 +50,8 @@ class Policy:
     """What becomes of crashes. ``chosen`` has, for some, the pickle of the record to go on with, or None to leave the record out.
 
     Of the others, those of operators in ``by`` become what is said there, the rest what ``otherwise`` says. A task keeps ``most`` crashes
-    in full, and writes all of them into the directory ``letters``, if there is one.
+    in full, and writes all of them into the directory ``letters``, if there is one. ``left`` has, for some of the chosen that a function
+    over an iterator is not given at all, the pickle of the record and what it raised.
     """
 
     otherwise: Choice = FAILS
@@ -56,18 +59,19 @@ class Policy:
     by: Mapping[int, Choice] = field(default_factory=dict)
     most: int = 1_000
     letters: str | None = None
+    left: Mapping[Place, tuple[bytes, Raised]] = field(default_factory=dict)
 
     def packed(self) -> str:
         """As text, for a local property of a job."""
         chosen = {tuple(place): record for place, record in self.chosen.items()}
         by = {operator: tuple(choice) for operator, choice in self.by.items()}
-        return base64.b64encode(zlib.compress(pickle.dumps((tuple(self.otherwise), chosen, by, self.most, self.letters)))).decode()
+        return base64.b64encode(zlib.compress(pickle.dumps((tuple(self.otherwise), chosen, by, self.most, self.letters, dict(self.left))))).decode()
 
     @classmethod
     def unpacked(cls, packed: str) -> Policy:
-        otherwise, chosen, by, most, letters = pickle.loads(zlib.decompress(base64.b64decode(packed)))
+        otherwise, chosen, by, most, letters, left = pickle.loads(zlib.decompress(base64.b64decode(packed)))
         places = {Place(*place): record for place, record in chosen.items()}
-        return cls(Choice(*otherwise), places, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters)
+        return cls(Choice(*otherwise), places, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, left)
 
 
 class Deciding(Guard):
@@ -84,6 +88,10 @@ class Deciding(Guard):
         self._functions: dict[bytes, Callable[[Any], Any]] = {}
         self.unposted: str | None = None
         """Why letters could not be written, if they could not: the job goes on without them."""
+
+    def leaving(self, operator: int) -> Leaving:
+        own = [(place, told) for place, told in self._policy.left.items() if (place.operator, place.partition) == (operator, self._partition)]
+        return {place.position: Left(record, elsewhere(raised)) for place, (record, raised) in own if place.position is not None}
 
     def _crashed(
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,

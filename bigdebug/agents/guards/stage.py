@@ -47,9 +47,9 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Kept(step):
             return GuardedSteps((step,), operators, number, guard)
         case Paired(function):
-            return Paired(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides))
+            return Paired(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.leaving(operators[-1])))
         case Whole(function):
-            return Whole(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides))
+            return Whole(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.leaving(operators[-1])))
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note)
         case Sort(order):

@@ -61,7 +61,7 @@ class Blamed:
         origin = _Origin(partial(self._trace, stage, partition, crash.segment, crash.position))
         return CrashCulprit(
             record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record), operator=operator, partition=partition,
-            met=crash.met, finding=origin.found, naming=origin.names, place=place, again=crash.again, **told(crash.raised, operator),
+            met=crash.met, finding=origin.found, naming=origin.names, place=place, again=crash.again, raised=crash.raised, **told(crash.raised, operator),
         )
 
     def _trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:

@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bigdebug.agents.guards.crash import Raised
 from bigdebug.agents.guards.policy import Choice, Place, Policy
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.errors import ReplayError
@@ -78,7 +79,20 @@ class Resume:
             operator = operator_of(self._run, what)
             self._check_recordwise(operator, "fixed")
             fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
-        return Policy(Choice(skip is True, every), chosen, fixes, MOST)
+        skipped = [c for c in culprits.known if (chosen[c.place] is None if c.place in chosen else skip is True and every is None)]
+        left = {culprit.place: told for culprit in skipped if (told := self._left(culprit))}
+        return Policy(Choice(skip is True, every), chosen, fixes, MOST, left=left)
+
+    def _left(self, culprit: CrashCulprit) -> tuple[bytes, Raised] | None:
+        """What a function over an iterator needs to know of a record that it is not to be given; None for other operators."""
+        lowering = self._recorder.questions(self._run).definition(culprit.operator.id).lowering
+        iterates = isinstance(lowering, Narrow) and not isinstance(lowering.step, Map | Filter | FlatMap)
+        if not iterates or culprit.raised is None or culprit.met is not None or culprit.again:
+            return None
+        try:
+            return pickle.dumps(culprit.record), culprit.raised
+        except Exception:  # then it is left out where it crashes
+            return None
 
     def _check_recordwise(self, operator: Operator, done: str) -> None:
         lowering = self._recorder.questions(self._run).definition(operator.id).lowering
