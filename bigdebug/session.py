@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +45,7 @@ from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
 from bigdebug.trace.stepped import Stepped
 from bigdebug.trace.table import Table
+from bigdebug.trace.watch import Watch
 
 STRATEGIES = ("auto", "inject", "defer", "lazy")
 
@@ -116,6 +117,7 @@ class DebugSession:
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.captures.end()
+        self._recorder.watching.close()
         self._recorder.armed = False
         if self.attached:
             self.attached = False
@@ -257,6 +259,24 @@ class DebugSession:
                 if what in run.culprits.known:
                     return step(self._recorder, what, run, debug)
         raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")
+
+    def watch(
+        self, op: Any = None, guard: Callable[[Any], Any] | None = None, *, timeout: float | None = None, slow: float | None = None,
+        most: int = 1_000, rate: int = 1_000,
+    ) -> Watch:
+        """Look at records of RDD programs while their jobs run (on-demand watchpoints and latency, BigDebug 4.2, 4.4).
+
+        ``dbg.watch(rdd, lambda r: r < 0)`` is told of records of an RDD, also inside a chain of maps, for which the guard holds: ``rate`` a
+        second from each task at most, of which the latest ``most`` are kept. With ``timeout`` it names records on which a function has been
+        for more seconds than that, with the line where it is; with ``slow`` those that took so many standard deviations (and a
+        millisecond) longer than others, of one RDD's function or of all.
+
+        It is on, for actions that begin from now on, until ``stop()`` or the end of its ``with`` block; each of these actions makes a
+        run, for traces. What Spark has computed before and reads again does not pass. The guard can be set while a job runs; what it
+        raises is on ``errors``, and changes nothing else. A record costs a call of the guard and 0.1 µs, with ``timeout`` some 0.1 µs
+        for each operator that it passes, with ``slow`` 0.4 µs. Raises TypeError for a DataFrame, or a guard without an RDD.
+        """
+        return self._recorder.watching.open(op, guard, timeout, slow, most, rate)
 
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.

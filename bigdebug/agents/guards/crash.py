@@ -12,7 +12,7 @@ import sysconfig
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, islice
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
 from types import CodeType, FrameType
@@ -133,6 +133,13 @@ def raised_at(exception: str, message: str, lines: Sequence[Line]) -> Raised:
     """What was raised at lines of which nothing else is known, the outermost first."""
     inner = tuple(dropwhile(lambda line: _calls(line.file), lines))[-DEEPEST:]
     return Raised(exception, message, inner, _own(inner), ())
+
+
+def standing(frame: FrameType | None) -> Raised:
+    """Where a thread is, whose innermost frame this is: nothing was raised."""
+    walked = takewhile(lambda known: not _calls(known[0].f_code.co_filename), traceback.walk_stack(frame) if frame is not None else ())
+    lines = [_line(known, number) for known, number in walked][::-1]
+    return raised_at("", "", lines)
 
 
 def _own(lines: Sequence[Line]) -> int | None:
