@@ -7,6 +7,7 @@ import pickle
 import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -98,6 +99,10 @@ class Listener:
                     wire, _ = self._socket.accept()
                 except TimeoutError:
                     continue
+                except OSError as problem:  # no more files for this process, perhaps
+                    log.info("bigdebug could not take a connection: %s", problem)
+                    time.sleep(0.1)
+                    continue
                 if self._unknown.acquire(blocking=False):
                     threading.Thread(target=self._serve, args=(wire,), name="bigdebug watch", daemon=True).start()
                 else:
@@ -107,7 +112,7 @@ class Listener:
         with wire:
             try:
                 wire.settimeout(PATIENCE)
-                sealed = Sealed.accepted(wire, self._secret)
+                sealed = Sealed.accepted(wire, self._secret, PATIENCE)
             except (Refused, OSError) as problem:
                 self.refused += 1
                 log.info("bigdebug refused a connection: %s", problem)

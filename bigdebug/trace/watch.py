@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from bigdebug.graph import Operator
 from bigdebug.shown import counted, shown
@@ -34,6 +34,14 @@ class Steering:
     trace: Callable[[Sequence[Seen], bool], Any]
 
 
+class Latencies(Protocol):
+    """What is known of how long calls take, as far as tasks have told."""
+
+    def hangs(self) -> list[HungCall]: ...
+
+    def slow(self) -> list[SlowRecord]: ...
+
+
 class Watch(AbstractContextManager["Watch"]):
     """Made by ``dbg.watch``; on until ``stop()``, or the end of its block. Ask again, and there is more. Thread-safe.
 
@@ -46,7 +54,7 @@ class Watch(AbstractContextManager["Watch"]):
 
     def __init__(
         self, id: str, operator: Operator | None, guard: Any, timeout: float | None, deviations: float | None, most: int, rate: int,  # noqa: A002
-        steering: Steering,
+        steering: Steering, latency: Latencies,
     ) -> None:
         self.id, self.operator, self.timeout, self.deviations, self.most, self.rate = id, operator, timeout, deviations, most, rate
         self.generation = 1
@@ -62,9 +70,7 @@ class Watch(AbstractContextManager["Watch"]):
         """Of which runs no task computed what is watched, and why."""
         self._totals: dict[Any, Totals] = {}
         self._unreached: Counter[str] = Counter()
-        self.hanging: Callable[[], list[HungCall]] = list
-        self.slowest: Callable[[], list[SlowRecord]] = list
-        """Who hears the tasks knows these."""
+        self.latency = latency
 
     # ---- what the user asks -----------------------------------------------------------------------------------
 
@@ -87,11 +93,11 @@ class Watch(AbstractContextManager["Watch"]):
 
     @property
     def hangs(self) -> list[HungCall]:
-        return self.hanging()
+        return self.latency.hangs()
 
     @property
     def slow(self) -> list[SlowRecord]:
-        return self.slowest()
+        return self.latency.slow()
 
     @property
     def matched(self) -> int:

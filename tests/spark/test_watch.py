@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -129,6 +131,23 @@ def test_behind_every_kind_of_operator(define: Any, guard: Any, records: list[An
     assert sorted(r.record for r in watch.records) == records
     assert sorted(watch.lineage().collect()) == records
     assert watch.goBackAll().count() >= 1
+
+
+def test_rows_of_a_dataframe_as_an_rdd(dbg: Any, spark: Any) -> None:
+    frame = spark.range(10)
+    with dbg.watch(frame.rdd, lambda row: row.id == 4) as watch:
+        assert frame.rdd.map(lambda row: row.id).sum() == 45
+    assert [r.record.id for r in watch.records] == [4]
+
+
+def test_a_watch_that_nobody_has_any_more_goes(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(range(10), 1).map(lambda n: n)
+    with dbg.watch(numbers, bool) as watch:
+        numbers.count()
+    gone = weakref.ref(watch)
+    del watch
+    gc.collect()
+    assert gone() is None
 
 
 def test_records_arrive_while_the_job_runs(dbg: Any, tmp_path: Path) -> None:
@@ -395,7 +414,7 @@ def test_a_message_that_was_changed_or_sent_twice_is_refused() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         found: list[Sealed] = []
-        accepting = threading.Thread(target=lambda: found.append(Sealed.accepted(theirs, secret)))
+        accepting = threading.Thread(target=lambda: found.append(Sealed.accepted(theirs, secret, 5)))
         accepting.start()
         greeting = ours.recv(32)
         ours.sendall(bytes(32) + secret.sign(b"task", greeting, bytes(32)))
@@ -487,6 +506,29 @@ def test_a_job_that_is_cancelled_names_its_hang(dbg: Any, tmp_path: Path) -> Non
     assert hang.record == 3
     assert hang._repr_mimebundle_()["text/plain"].startswith("<lost after")
     (tmp_path / "never").touch()
+
+
+def test_a_function_that_hangs_at_the_end_of_its_records(dbg: Any, tmp_path: Path) -> None:
+    """It hangs on no record, and none is named."""
+    hold = waiting_for(tmp_path / "flag", -1)
+    sums = dbg.context.parallelize(range(4), 1).mapPartitions(lambda part: [sum(part), hold(-1)])
+    with dbg.watch(timeout=0.2) as watch:
+        job = Running(sums.count)
+        (hang,) = until(lambda: watch.hangs)
+        (tmp_path / "flag").touch()
+        assert job.wait() == 2
+    assert hang.record is None
+    assert hang.operator.id == sums._definition.operator.id
+    assert hang.sources == ()
+
+
+def test_nobody_is_named_while_spark_is_slow(dbg: Any) -> None:
+    """Nor is the record before: what a task waits for may be another's work."""
+    numbers = dbg.context.parallelize(range(4), 1)
+    slow = numbers.pipe("sh -c 'cat; sleep 0.6; echo 9'").filter(lambda text: text != "3").map(lambda text: text)
+    with dbg.watch(slow, timeout=0.2) as watch:
+        assert slow.count() == 4
+    assert watch.hangs == []
 
 
 def test_only_the_operator_that_is_watched(dbg: Any) -> None:

@@ -10,6 +10,7 @@ import hmac
 import os
 import socket
 import struct
+import time
 from dataclasses import dataclass, field
 
 MOST_BYTES = 32 << 20
@@ -56,13 +57,14 @@ class Sealed:
         return cls(wire, Secret(secret.sign(b"key", greeting, own)), b"task", b"driver")
 
     @classmethod
-    def accepted(cls, wire: socket.socket, secret: Secret) -> Sealed:
-        """A connection that a task has made. Raises Refused if it does not know the secret."""
-        own = os.urandom(_NONCE)
+    def accepted(cls, wire: socket.socket, secret: Secret, timeout: float) -> Sealed:
+        """A connection that a task has made. Raises Refused if it does not know the secret, OSError if it does not say so in so many seconds."""
+        own, until = os.urandom(_NONCE), time.monotonic() + timeout
         wire.sendall(own)
-        greeting, shown = _exactly(wire, _NONCE), _exactly(wire, _MAC)
+        greeting, shown = _exactly(wire, _NONCE, until=until), _exactly(wire, _MAC, until=until)
         _check(shown, secret.sign(b"task", own, greeting))
         wire.sendall(secret.sign(b"driver", own, greeting))
+        wire.settimeout(timeout)
         return cls(wire, Secret(secret.sign(b"key", own, greeting)), b"driver", b"task")
 
     def send(self, message: bytes) -> None:
@@ -92,11 +94,13 @@ def _check(given: bytes, due: bytes) -> None:
         raise Refused("the other end does not know the secret")
 
 
-def _exactly(wire: socket.socket, size: int, ends: bool = False) -> bytes:
+def _exactly(wire: socket.socket, size: int, ends: bool = False, until: float | None = None) -> bytes:
     """So many bytes. Raises ConnectionError if the connection ends before, unless it ``ends`` and none came."""
     parts: list[bytes] = []
     left = size
     while left:
+        if until is not None:
+            wire.settimeout(max(until - time.monotonic(), 0.001))
         part = wire.recv(min(left, 1 << 16))
         if not part:
             if ends and left == size:

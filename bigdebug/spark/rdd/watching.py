@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from pyspark.cloudpickle import dumps
@@ -44,7 +45,9 @@ class Watching:
         self._ids = itertools.count(1)
         self._alone = threading.RLock()
         self._open: dict[str, Watch] = {}
-        self._known: dict[str, tuple[Watch, Latency]] = {}
+        self._known: WeakValueDictionary[str, Watch] = WeakValueDictionary()
+        self._latency: WeakKeyDictionary[Watch, Latency] = WeakKeyDictionary()
+        """Those that tasks may still tell of, as long as somebody has them."""
         self._guards: dict[str, bytes | None] = {}
         self._names: dict[int, Operator] = {}
         self._tasks: dict[Line, dict[str, Any]] = {}
@@ -64,17 +67,16 @@ class Watching:
         for name, given, kind in (("timeout", timeout, int | float), ("slow", slow, int | float), ("most", most, int), ("rate", rate, int)):
             if given is not None and (not isinstance(given, kind) or isinstance(given, bool) or not given > 0):
                 raise ValueError(f"{name} is a number above 0, not {shown(given)}")
-        watch = Watch(
-            f"w{next(self._ids)}", operator, guard, timeout, slow, most, rate, Steering(self._change, self._stop, self._trace),
-        )
         latency = Latency(most, slow)
-        watch.hanging, watch.slowest = latency.hangs, latency.slow
+        watch = Watch(
+            f"w{next(self._ids)}", operator, guard, timeout, slow, most, rate, Steering(self._change, self._stop, self._trace), latency,
+        )
         pickled = _pickled(guard)
         with self._alone:
             if self._listener is None:
                 self._listener = Listener(self._recorder.sc, self.secret, self._heard, self._orders)
             self._guards[watch.id] = pickled
-            self._known[watch.id] = watch, latency
+            self._known[watch.id], self._latency[watch] = watch, latency
             self._open[watch.id] = watch
         return watch
 
@@ -134,6 +136,7 @@ class Watching:
     def _stop(self, watch: Watch) -> None:
         with self._alone:
             self._open.pop(watch.id, None)
+            self._guards.pop(watch.id, None)
             listener = self._listener
             last = not self._open
             if last:
@@ -153,17 +156,17 @@ class Watching:
     def settle(self, run: Run, watches: Collection[str], reports: Sequence[Report]) -> None:
         """Take what tasks of an action that has ended have reported: it tells where the driver was not reached, and what did not run."""
         ran = {watch for report in reports for watch in report.watched.watches}
-        for watch, _ in [self._known[known] for known in watches] if run.status != "failed" else ():
+        for watch in [watch for watch in self._told_of() if watch.id in watches] if run.status != "failed" else ():
             if watch.id not in ran and (watch.operator is None or watch.operator.id in run.graph):
                 watch.unseen.append(
                     f"Run {run.id} ({run.action}) computed nothing of what is watched: Spark had it from an earlier action, or no Python function reads it."
                 )
         for report in reports:
             told_last = report.watched
-            for watch, latency in list(self._known.values()):
+            for watch in self._told_of():
                 if watch.id in told_last.totals:
                     watch.counted((run.id, report.stage, report.partition, report.attempt), told_last.totals[watch.id])
-                latency.timed((run.id, report.stage, report.partition, report.attempt), told_last.times)
+                self._latency[watch].timed((run.id, report.stage, report.partition, report.attempt), told_last.times)
                 if told_last.trouble is not None and watch.on and watch.id in told_last.watches:
                     watch.unheard(told_last.trouble)
 
@@ -176,24 +179,27 @@ class Watching:
                 line.tell([("bye",)])
             case ("lost",):
                 self._tasks.pop(line, None)
-                for _, latency in list(self._known.values()):
-                    latency.lost(line)
+                for each in self._told_of():
+                    self._latency[each].lost(line)
             case ("totals", totals) if task is not None:
                 self._counted(task, totals)
-            case (_, str(known), *_) if task is not None and known in self._known:
-                self._told(line, task, message)
+            case (_, str(known), *_) if task is not None and (watch := self._known.get(known)) is not None:
+                self._told(line, task, watch, message)
 
     def _counted(self, task: dict[str, Any], totals: dict[str, Any]) -> None:
         key = task["run"], task["stage"], task["partition"], task["task"]
-        for watch, latency in list(self._known.values()):
+        for watch in self._told_of():
             if watch.id in totals["guards"]:
                 watch.counted(key, totals["guards"][watch.id])
                 if watch.on and self._guards.get(watch.id) is not None and (watch.disabled or watch.failed >= MOST_ERRORS):
                     self._disable(watch)
-            latency.timed(key, totals["times"])
+            self._latency[watch].timed(key, totals["times"])
 
-    def _told(self, line: Line, task: dict[str, Any], message: Message) -> None:
-        watch, latency = self._known[message[1]]
+    def _told_of(self) -> list[Watch]:
+        return list(self._known.values())
+
+    def _told(self, line: Line, task: dict[str, Any], watch: Watch, message: Message) -> None:
+        latency = self._latency[watch]
         match message:
             case ("record", _, position, came, when, pickled, text):
                 assert watch.operator is not None
