@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.shown import shown
+from bigdebug.shown import masking, shown
 from bigdebug.spark.attachment import (
     check_frame,
     check_session,
@@ -23,6 +23,7 @@ from bigdebug.spark.attachment import (
     uninstall,
 )
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.masks import mask
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
@@ -132,6 +133,20 @@ class DebugSession:
     @progress.setter
     def progress(self, shown: bool) -> None:
         self._recorder.progress = shown
+
+    @property
+    def mask(self) -> str | None:
+        """A regular expression, ``dbg.mask = r"sk-\\w+|password=\\S+"``: wherever bigdebug shows a record, a variable, a message or a line,
+        *** stands for what it matches within a line. None: nothing is secret. It is a process's, and BIGDEBUG_MASK in the environment
+        sets it as well.
+
+        What is held stays what it is: ``culprit.record``, ``message``, pickles in letters. Raises re.error for what is no pattern.
+        """
+        return masking()
+
+    @mask.setter
+    def mask(self, pattern: str | None) -> None:
+        mask(self.context, pattern)
 
     @property
     def plain_context(self) -> Any:

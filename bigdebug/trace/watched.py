@@ -112,7 +112,7 @@ class HungCall(Seen):
         return f"{self.state} {'after' if self.state != 'running' else 'for'} {self.seconds:.3g} s at {self.user_line}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GuardError:
     """What a guard raised on a record: the watch goes on, without the record."""
 
@@ -121,3 +121,6 @@ class GuardError:
     message: str
     user_line: CallSite | None
     traceback: str
+
+    def __repr__(self) -> str:
+        return plain(f"<the guard raised {self.exception_type}: {self.message} on {shown(self.record)}>")

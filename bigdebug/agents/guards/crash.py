@@ -18,7 +18,7 @@ from traceback import FrameSummary, StackSummary
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from bigdebug.shown import shown
+from bigdebug.shown import masked, shown
 
 DEEPEST = 20
 """Lines of a traceback that are kept, the innermost ones."""
@@ -88,7 +88,7 @@ def name_of(problem: BaseException) -> str:
 def message_of(problem: BaseException) -> str:
     """What the exception says, in as many characters as a reader needs, whatever its ``__str__`` does."""
     try:
-        text = str(problem)
+        text = masked(str(problem))
     except Exception as worse:  # it is the user's code that runs here
         return f"<{name_of(problem)} whose str raised {name_of(worse)}>"
     return text if len(text) <= 2_000 else f"{text[:1_997]}..."
