@@ -40,7 +40,6 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.capture import Capture, each_run
-from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
@@ -267,13 +266,7 @@ class DebugSession:
         which each record steps into the operators that read it. With ``debug`` functions run under Python's debugger. Costs no job for
         a culprit. Raises ReplayError for operators that take more than a record at a time, TypeError for what is neither.
         """
-        if isinstance(what, LineageRDD):
-            return step(self._recorder, what, what.run, debug)
-        if isinstance(what, CrashCulprit):
-            for run in self._recorder.runs:
-                if what in run.culprits.known:
-                    return step(self._recorder, what, run, debug)
-        raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")
+        return step(self._recorder, what, debug)
 
     def watch(
         self, op: Any = None, guard: Callable[[Any], Any] | None = None, *, timeout: float | None = None, slow: float | None = None,
@@ -292,6 +285,11 @@ class DebugSession:
         for each operator that it passes, with ``slow`` 0.4 µs. Raises TypeError for a DataFrame, or a guard without an RDD.
         """
         return self._recorder.watching.open(op, guard, timeout, slow, most, rate)
+
+    @property
+    def watches(self) -> tuple[Watch, ...]:
+        """The watches that are on, oldest first."""
+        return self._recorder.watching.on
 
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.

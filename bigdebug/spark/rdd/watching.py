@@ -80,9 +80,15 @@ class Watching:
             self._open[watch.id] = watch
         return watch
 
+    @property
+    def on(self) -> tuple[Watch, ...]:
+        """The watches that are on."""
+        with self._alone:
+            return tuple(self._open.values())
+
     def close(self) -> None:
         """Stop all watches."""
-        for watch in list(self._open.values()):
+        for watch in self.on:
             watch.stop()
 
     def asked(self) -> Asked | None:
