@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,7 +37,7 @@ from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
-from bigdebug.store.directory import LineageStore
+from bigdebug.store.directory import LineageStore, check_place
 from bigdebug.trace.capture import Capture, each_run
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
@@ -61,7 +60,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
     or ValueError for what is no running SparkSession or names no directory. Costs no Spark job.
     """
     check_session(spark)
-    _check_store(store)
+    check_place(store)
     for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
         del _sessions[stopped]
     known = _sessions.get(spark)
@@ -88,14 +87,6 @@ def active_session(join: bool = True) -> DebugSession | None:
     if spark is None or not (join or (spark in _sessions and _sessions[spark].attached)):
         return None
     return attach(spark)
-
-
-def _check_store(store: Any) -> None:
-    remedy = "name a directory that you may write, or leave it out for a temporary one"
-    if not isinstance(store, str | os.PathLike | None):
-        raise TypeError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
-    if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
-        raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
 
 
 class DebugSession:

@@ -64,6 +64,7 @@ class Listener:
     """
 
     def __init__(self, sc: SparkContext, secret: Secret, heard: Callable[[Line, Message], None], greeting: Callable[[], list[Message]]) -> None:
+        self._sc = sc
         self._secret, self._heard, self._greeting = secret, heard, greeting
         here, host = _addresses(sc)
         family = socket.getaddrinfo(here, 0, type=socket.SOCK_STREAM)[0][0]
@@ -94,7 +95,7 @@ class Listener:
 
     def _accept(self) -> None:
         with self._socket:
-            while self._open:
+            while self._open and self._sc._jsc is not None:
                 try:
                     wire, _ = self._socket.accept()
                 except TimeoutError:

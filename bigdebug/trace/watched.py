@@ -16,6 +16,16 @@ from bigdebug.shown import plain, shown
 from bigdebug.trace.culprits import Described
 
 
+def unpickled(pickled: bytes | None, text: str) -> Any:
+    """A record as a task sent it, or what stands for it."""
+    if pickled is None:
+        return Described(text)
+    try:
+        return pickle.loads(pickled)
+    except Exception as problem:  # it is the user's code that runs here
+        return Described(f"<a record that cannot be unpickled here: {type(problem).__name__}: {problem}>")
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Seen:
     """A record that a task told of while it ran. ``attempt`` counts the attempts of the same task before, ``run`` is the id of the run.
@@ -39,12 +49,7 @@ class Seen:
     @cached_property
     def record(self) -> Any:
         """The record as it was then; its text alone, if it could not be pickled or was larger than a megabyte."""
-        if self.pickled is None:
-            return Described(self.text)
-        try:
-            return pickle.loads(self.pickled)
-        except Exception as problem:  # it is the user's code that runs here
-            return Described(f"<a record that cannot be unpickled here: {type(problem).__name__}: {problem}>")
+        return unpickled(self.pickled, self.text)
 
     @cached_property
     def trace(self) -> Any:

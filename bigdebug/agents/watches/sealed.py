@@ -39,6 +39,9 @@ class Sealed:
 
     def __init__(self, wire: socket.socket, key: Secret, mine: bytes, theirs: bytes) -> None:
         self.wire = wire
+        # Short messages that wait for each other: each would wait for an acknowledgement, too.
+        if wire.family != getattr(socket, "AF_UNIX", None):
+            wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._key, self._mine, self._theirs = key, mine, theirs
         self._sent = self._received = 0
 

@@ -222,7 +222,7 @@ class Acting:
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
                 if action.watches:
-                    self.watching.compiled(definitions(rdd))
+                    self.watching.hearing.compiled(definitions(rdd))
                 if rdd not in action.targets:
                     action.targets.append(rdd)
                 action.jrdds.append(jrdd)

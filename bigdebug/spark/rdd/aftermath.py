@@ -21,7 +21,7 @@ _FOR_EFFECT = ("foreach", "foreachPartition")
 
 def settle(recorder: Recorder, run: Run, action: Action) -> None:
     """Tell watches what tasks reported. Let the culprits of a run be known or found, and the run be resumed if it has any."""
-    recorder.watching.settle(run, action.watches, recorder.runs.watched_of(run))
+    recorder.watching.hearing.settle(run, action.watches, recorder.runs.watched_of(run))
     failed = action.problem is not None and crashed(action.problem)
     if action.capture.policy is not None:
         _note(recorder, run, action)
