@@ -459,6 +459,18 @@ def test_a_driver_that_is_somebody_else(dbg: Any) -> None:
     assert "does not know the secret" in watch.unreached[0]
 
 
+def test_a_driver_that_says_nothing(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(range(4), 2).map(lambda n: n)
+    with dbg.watch(numbers, lambda n: True) as watch, closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        dbg._recorder.watching._listener.address = silent.getsockname()
+        began = time.monotonic()
+        assert numbers.collect() == [0, 1, 2, 3]
+        assert numbers.count() == 4  # workers remember
+        assert time.monotonic() - began < 15
+    assert watch.records == []
+    assert watch.unreached
+
+
 # ---- hangs --------------------------------------------------------------------------------------------------------------
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import select
+import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -43,13 +43,13 @@ class Uplink(threading.Thread):
         self._ready = threading.Event()
         self._ending = False
         self._told: Mapping[str, Any] = {}
-        self._pipe: tuple[int, int] | None = None
+        self._waking: tuple[socket.socket, socket.socket] | None = None
         self.trouble: str | None = None
 
     def open(self) -> None:
         """Connect. Where there are guards, wait until they are here: the first record is to meet them."""
         try:
-            self._pipe = os.pipe()
+            self._waking = socket.socketpair()
             self.start()
         except (OSError, RuntimeError) as problem:  # no more files, or threads, for this process
             self.trouble = f"the task could not begin to tell: {problem}"
@@ -60,14 +60,16 @@ class Uplink(threading.Thread):
     def close(self) -> None:
         """Send what there is, and end."""
         self._ending = True
-        if self._pipe is not None and self.ident is not None:
-            os.write(self._pipe[1], b"e")
+        if self._waking is None:
+            return
+        if self.ident is not None:
+            self._waking[1].sendall(b"e")
             self.join(ENDING)
-        if self.is_alive():
+        if self.is_alive():  # it still needs its end
             self.trouble = self.trouble or f"the driver did not take in {ENDING:g} s what was there for it"
-        elif self._pipe is not None:
-            for end in self._pipe:
-                os.close(end)
+        else:
+            for end in self._waking:
+                end.close()
 
     def run(self) -> None:
         sealed = None
@@ -101,9 +103,9 @@ class Uplink(threading.Thread):
 
     def _serve(self, sealed: Sealed) -> None:
         sealed.send(pickle.dumps([("task", self._task)]))
-        assert self._pipe is not None
+        assert self._waking is not None
         before = time.monotonic()
-        waited: list[Any] = [sealed.wire, self._pipe[0]]
+        waited: list[Any] = [sealed.wire, self._waking[0]]
         while True:
             ready, _, _ = select.select(waited, [], [], TICK)
             ending = self._ending
