@@ -87,7 +87,10 @@ class WatchedRecord(Seen):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SlowRecord(Seen):
-    """A record on which the function of ``operator`` took ``seconds``, by so many standard ``deviations`` longer than on others."""
+    """A record on which the function of ``operator`` took ``seconds``, by so many standard ``deviations`` longer than on others.
+
+    Of a function over an iterator, it is the record that it had read last.
+    """
 
     seconds: float
     deviations: float
@@ -101,7 +104,7 @@ class HungCall(Seen):
     """A call of ``operator`` that took longer than the watch's timeout: ``seconds``, up to now if it has not ended.
 
     ``state`` is "running", "ended", or "lost" if the task ended in it. ``user_line`` is the innermost line of the user's own that it was
-    seen at last, ``traceback`` goes from there outwards. The record is None where a function was at the end of its iterator.
+    seen at last, ``traceback`` goes from there outwards. Of a function over an iterator, the record is the one that it had read last; None, when it had read all.
     """
 
     seconds: float

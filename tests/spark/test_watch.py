@@ -520,10 +520,14 @@ def test_a_job_that_is_cancelled_names_its_hang(dbg: Any, tmp_path: Path) -> Non
     (tmp_path / "never").touch()
 
 
-def test_a_function_that_hangs_at_the_end_of_its_records(dbg: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("function", [
+    lambda hold: lambda part: [sum(part), hold(-1)],
+    lambda hold: lambda part: (n if not n else hold(-1) for n in [0, sum(part)]),
+], ids=["before it gives anything", "between what it gives"])
+def test_a_function_that_hangs_at_the_end_of_its_records(function: Any, dbg: Any, tmp_path: Path) -> None:
     """It hangs on no record, and none is named."""
     hold = waiting_for(tmp_path / "flag", -1)
-    sums = dbg.context.parallelize(range(4), 1).mapPartitions(lambda part: [sum(part), hold(-1)])
+    sums = dbg.context.parallelize(range(4), 1).mapPartitions(function(hold))
     with dbg.watch(timeout=0.2) as watch:
         job = Running(sums.count)
         (hang,) = until(lambda: watch.hangs)

@@ -49,7 +49,8 @@ class Calls:
 
     def _ended(self, taker: int, whole: bool) -> None:
         self._since = perf_counter()
-        self.now = [taker, None, NO_RECORD, 0.0] if whole else None
+        # From here on it is at work on no record: what it still gives, it makes of all that it has read.
+        self.now = self._current[taker] = [taker, None, NO_RECORD, 0.0] if whole else None
 
     def _timed(self, giver: int, taker: int, records: Iterable[Any], whole: bool) -> Iterator[Any]:
         self.thread = get_ident()
