@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bigdebug.shown import masked, shown
+
 Rids = npt.NDArray[np.int64]
 
 POSITION_BITS = 40
@@ -45,13 +47,16 @@ class Origin:
         return f"{self.dataset}[{self.index}]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SourceRecord:
     """A record of a job's input as the program saw it, with its rid and its origin."""
 
     record: Any
     rid: int
     origin: Origin
+
+    def __repr__(self) -> str:
+        return masked(f"SourceRecord(record={shown(self.record)}, rid={self.rid}, origin={self.origin!r})")
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.shown import shown
+from bigdebug.shown import masking, shown
 from bigdebug.spark.attachment import (
     check_frame,
     check_session,
@@ -23,6 +22,7 @@ from bigdebug.spark.attachment import (
     uninstall,
 )
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.masks import mask
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
@@ -37,14 +37,14 @@ from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
-from bigdebug.store.directory import LineageStore
+from bigdebug.store.directory import LineageStore, check_place
 from bigdebug.trace.capture import Capture, each_run
-from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
 from bigdebug.trace.stepped import Stepped
 from bigdebug.trace.table import Table
+from bigdebug.trace.watch import Watch
 
 STRATEGIES = ("auto", "inject", "defer", "lazy")
 
@@ -60,7 +60,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
     or ValueError for what is no running SparkSession or names no directory. Costs no Spark job.
     """
     check_session(spark)
-    _check_store(store)
+    check_place(store)
     for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
         del _sessions[stopped]
     known = _sessions.get(spark)
@@ -89,14 +89,6 @@ def active_session(join: bool = True) -> DebugSession | None:
     return attach(spark)
 
 
-def _check_store(store: Any) -> None:
-    remedy = "name a directory that you may write, or leave it out for a temporary one"
-    if not isinstance(store, str | os.PathLike | None):
-        raise TypeError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
-    if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
-        raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
-
-
 class DebugSession:
     """Everything bigdebug does for one SparkSession. Made by ``attach``."""
 
@@ -116,6 +108,7 @@ class DebugSession:
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.captures.end()
+        self._recorder.watching.close()
         self._recorder.armed = False
         if self.attached:
             self.attached = False
@@ -130,6 +123,20 @@ class DebugSession:
     @progress.setter
     def progress(self, shown: bool) -> None:
         self._recorder.progress = shown
+
+    @property
+    def mask(self) -> str | None:
+        """A regular expression, ``dbg.mask = r"sk-\\w+|password=\\S+"``: wherever bigdebug shows a record, a variable, a message or a line,
+        *** stands for what it matches within a line. None: nothing is secret. It is a process's, and BIGDEBUG_MASK in the environment
+        sets it as well.
+
+        What is held stays what it is: ``culprit.record``, ``message``, pickles in letters. Raises re.error for what is no pattern.
+        """
+        return masking()
+
+    @mask.setter
+    def mask(self, pattern: str | None) -> None:
+        mask(self.context, pattern)
 
     @property
     def plain_context(self) -> Any:
@@ -251,13 +258,30 @@ class DebugSession:
         which each record steps into the operators that read it. With ``debug`` functions run under Python's debugger. Costs no job for
         a culprit. Raises ReplayError for operators that take more than a record at a time, TypeError for what is neither.
         """
-        if isinstance(what, LineageRDD):
-            return step(self._recorder, what, what.run, debug)
-        if isinstance(what, CrashCulprit):
-            for run in self._recorder.runs:
-                if what in run.culprits.known:
-                    return step(self._recorder, what, run, debug)
-        raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")
+        return step(self._recorder, what, debug)
+
+    def watch(
+        self, op: Any = None, guard: Callable[[Any], Any] | None = None, *, timeout: float | None = None, slow: float | None = None,
+        most: int = 1_000, rate: int = 1_000,
+    ) -> Watch:
+        """Look at records of RDD programs while their jobs run (on-demand watchpoints and latency, BigDebug 4.2, 4.4).
+
+        ``dbg.watch(rdd, lambda r: r < 0)`` is told of records of an RDD, also inside a chain of maps, for which the guard holds: ``rate`` a
+        second from each task at most, of which the latest ``most`` are kept. With ``timeout`` it names records on which a function has been
+        for more seconds than that, with the line where it is; with ``slow`` those that took so many standard deviations (and a
+        millisecond) longer than others, of one RDD's function or of all.
+
+        It is on, for actions that begin from now on, until ``stop()`` or the end of its ``with`` block; each of these actions makes a
+        run, for traces. What Spark has computed before and reads again does not pass. The guard can be set while a job runs; what it
+        raises is on ``errors``, and changes nothing else. A record costs a call of the guard and 0.1 µs, with ``timeout`` some 0.1 µs
+        for each operator that it passes, with ``slow`` 0.4 µs. Raises TypeError for a DataFrame, or a guard without an RDD.
+        """
+        return self._recorder.watching.open(op, guard, timeout, slow, most, rate)
+
+    @property
+    def watches(self) -> tuple[Watch, ...]:
+        """The watches that are on, oldest first."""
+        return self._recorder.watching.on
 
     def forget(self, runs: Run | Capture | Iterable[Run] | None = None) -> None:
         """Forget runs (all, if None) with their lineage, and let Spark clean up what they alone hold: shuffles, files.

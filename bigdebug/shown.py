@@ -1,7 +1,9 @@
-"""Values of the user as text: bounded in length and time, and never an error of theirs."""
+"""Values of the user as text: bounded in length and time, never an error of theirs, and without what they call secret."""
 
 from __future__ import annotations
 
+import os
+import re
 import reprlib
 from collections import deque
 from collections.abc import Collection, Iterable
@@ -15,17 +17,43 @@ _WALKED = {tuple: "tuple", list: "list", dict: "dict", set: "set", frozenset: "f
 """Types whose items or characters are walked, also in classes derived from them that keep their ``__repr__``."""
 
 
+MASK = "BIGDEBUG_MASK"
+"""The variable of the environment that has the pattern of secrets, in this process and in workers."""
+
+MASKED = "***"
+
+_secrets: re.Pattern[str] | None = re.compile(os.environ[MASK]) if os.environ.get(MASK) else None
+"""What is secret is so in all sessions of a process: text of one may be shown by another."""
+
+
+def mask(pattern: str | None) -> None:
+    """From now on show *** where the regular expression matches; None: show everything. Raises re.error for what is none."""
+    global _secrets  # noqa: PLW0603
+    _secrets = None if pattern is None else re.compile(pattern)
+
+
+def masking() -> str | None:
+    """The pattern of what is not shown."""
+    return None if _secrets is None else _secrets.pattern
+
+
+def masked(text: str) -> str:
+    """The text, with *** in the place of secrets."""
+    return text if _secrets is None else _secrets.sub(MASKED, text)
+
+
 def shown(value: Any) -> str:
     """``repr(value)`` if that is short; else as much of it as a reader needs, with ``...`` where something is left out.
 
     An object whose own ``__repr__`` raises is shown by its type and the error. The answer is a plain str, whatever
     ``__repr__`` gave: the methods of a subclass could lie to those who escape it.
     """
-    return _shortened("".join([_Bounded().repr(value)]))
+    return _shortened(masked("".join([_Bounded().repr(value)])))
 
 
 def plain(text: str) -> str:
-    """``text`` with everything that a terminal or a page would obey, not show, written as an escape."""
+    """``text`` without secrets, and with everything that a terminal or a page would obey, not show, written as an escape."""
+    text = masked(text)
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -54,11 +82,15 @@ class _Bounded(reprlib.Repr):
         try:
             walked = next((name for known, name in _WALKED.items() if kind.__repr__ is known.__repr__), None)
             if walked is None:
-                return _frame(x) if _is_frame(kind) else _shortened(repr(x))
+                return _frame(x) if _is_frame(kind) else _shortened(masked(repr(x)))
             text: str = getattr(self, f"repr_{walked}")(x, level)
             return text
         except Exception as error:  # it is the user's code that runs here
             return f"<{_name(kind)} whose repr raised {_name(type(error))}>"
+
+    def repr_str(self, x: str, level: int) -> str:
+        """What is secret goes before the string is cut: the rest of it might not be known for what it is."""
+        return super().repr_str(masked(x), level)
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
         """In the dict's own order: reprlib sorts the keys."""

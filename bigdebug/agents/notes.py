@@ -69,6 +69,8 @@ class Notes:
     """How many records the emission has taken, if it counts them itself."""
     guard: Any = None
     """What went on from crashes, if anything did."""
+    watching: Any = None
+    """What told the driver of records as they passed, if anything did."""
 
     def column(self, name: str) -> Column:
         """A new column of this name."""

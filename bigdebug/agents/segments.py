@@ -84,7 +84,18 @@ class Tally:
         return sys.maxsize - self._left()
 
 
-Step = Map | Filter | FlatMap | Partitionwise
+@dataclass(frozen=True)
+class Around:
+    """A step behind which somebody else lets the records pass, as they are."""
+
+    step: Any
+    behind: Callable[[Iterable[Any]], Iterable[Any]]
+
+    def apply(self, split: int, records: Iterable[Any]) -> Iterable[Any]:
+        return self.behind(self.step.apply(split, records))
+
+
+Step = Map | Filter | FlatMap | Partitionwise | Around
 
 
 @dataclass(frozen=True)

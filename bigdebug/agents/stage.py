@@ -14,6 +14,7 @@ from bigdebug.agents.merge import MERGES
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.readers import Reader
 from bigdebug.agents.segments import Leaked
+from bigdebug.agents.watches.wanted import Link
 from bigdebug.store.blocks import Block, write_block
 
 TOO_LARGE = 1 << 30
@@ -26,13 +27,16 @@ class Task(NamedTuple):
     """Who is running: the run, and the attempt of the task, unique in the application. No run, no lineage.
 
     With ``lazy`` only counts and a digest are kept; tables are derived when a trace needs them. ``policy`` says what becomes of
-    records that crash (``guards/policy.py``); without one, the task fails.
+    records that crash (``guards/policy.py``); without one, the task fails. ``watches`` says what to tell the driver of while records pass
+    (``watches/wanted.py``); ``tries`` counts the attempts of the same task before this one.
     """
 
     run: str | None
     attempt: int
     lazy: bool = False
     policy: str | None = None
+    watches: str | None = None
+    tries: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Report:
     crashed: int = 0
     unposted: str | None = None
     """Why dead letters could not be written, if they could not."""
+    watched: Any = None
 
 
 ADDING = threading.Lock()
@@ -92,6 +97,10 @@ class StageFunction:
     operators: tuple[tuple[int, ...], ...] = ()
     ends: int = 0
     """The operators of each segment, and the one that the stage emits for."""
+    reads: int = 0
+    arrives: bool = False
+    """The operator whose records it reads; and whether these are its own only here, for nothing of ours computed them."""
+    link: Link | None = None
 
     def __call__(self, split: int, incoming: Iterable[Any], watch: Watch | None = None) -> Iterator[bytes]:
         started = time.perf_counter()
@@ -107,6 +116,20 @@ class StageFunction:
     ) -> Iterator[bytes]:
         """What leaves the stage. ``watch(level, records)`` may look at the records of each level as they pass."""
         task = self.identify()
+        if task.watches is not None:
+            from bigdebug.agents.watches.stage import Watching
+
+            notes.watching = Watching.of(self, task, split)
+        if notes.watching is None:
+            return self._decided(task, split, incoming, notes, emitted, watch)
+        watching = notes.watching
+
+        def passing(level: int, records: Iterable[Any]) -> Iterable[Any]:
+            return watching.passing(level, records if watch is None else watch(level, records))  # type: ignore[no-any-return]
+
+        return watching.during(lambda: watching.stage._decided(task, split, incoming, notes, emitted, passing))  # type: ignore[no-any-return]
+
+    def _decided(self, task: Task, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None) -> Iterator[bytes]:
         if task.policy is None:
             return self._frames(split, incoming, notes, emitted, watch)
         from bigdebug.agents.guards.policy import Deciding, Policy
@@ -149,4 +172,5 @@ class StageFunction:
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
         crashes, crashed, unposted = ((), 0, None) if notes.guard is None else (tuple(notes.guard.crashes), notes.guard.total, notes.guard.unposted)
-        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted)])
+        watched = None if notes.watching is None else notes.watching.told()
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted, watched)])

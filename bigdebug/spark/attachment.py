@@ -16,6 +16,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.shown import shown
+from bigdebug.spark import masks
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
@@ -95,6 +96,7 @@ def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder)
     actions.install()
     DataFrame.getLineage = lineage  # type: ignore[attr-defined]
     plain = plain_context(context)
+    masks.pass_on(context)
     vars(plain).setdefault(_PYTHON, plain.pythonExec)
     plain.pythonExec = context.pythonExec
     if SparkContext._active_spark_context is plain_context(context):
@@ -106,6 +108,7 @@ def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder)
 def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
     """``last`` says that no other session is attached."""
     spark._sc = plain_context(context)
+    masks.keep_back(context)
     vars(spark).pop(actions.RECORDER, None)
     if SparkContext._active_spark_context is context:
         SparkContext._active_spark_context = plain_context(context)

@@ -11,12 +11,22 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
 from bigdebug.store.blocks import Block, block_name, decode
 
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 CACHE_BYTES = 512 << 20
+
+
+def check_place(store: Any) -> None:
+    """See that ``store`` can be the path of a directory, or None; else TypeError or ValueError."""
+    remedy = "name a directory that you may write, or leave it out for a temporary one"
+    if not isinstance(store, str | os.PathLike | None):
+        raise TypeError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
+    if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
+        raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
 
 
 class LineageStore:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import StoreError
+from bigdebug.shown import plain, shown
 from bigdebug.trace.culprits import Described
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Letter:
     """A record that ``operator`` (its id) crashed on in a partition, and what it raised."""
 
@@ -24,6 +25,9 @@ class Letter:
     partition: int
     exception: str
     message: str
+
+    def __repr__(self) -> str:
+        return plain(f"<{shown(self.record)} in partition {self.partition}, operator {self.operator}: {self.exception}: {self.message}>")
 
 
 def read_letters(path: str | os.PathLike[str]) -> list[Letter]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
+from bigdebug.trace.watch import Watch
 from bigdebug_kernel.magics import COMMANDS, ON_CRASH, STEPS, STRATEGIES
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Completion:
             return _CHOICES.get(before[-1] if before else "", _CHOICES)
         if not before:
             return COMMANDS
+        if before == ["watch"]:
+            return sorted(name for name, value in list(self._shell.user_ns.items()) if name[0] != "_" and isinstance(value, Watch))
         if before[0] != "trace":
             return ()
         if len(before) == 1:

@@ -15,6 +15,8 @@ from IPython.utils.process import arg_split  # type: ignore[attr-defined]
 
 from bigdebug.errors import BigdebugError, PredicateError, UnknownColumnError, UnknownOperatorError
 from bigdebug.shown import plain
+from bigdebug.trace.watch import Watch
+from bigdebug_kernel.live import show_live
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 STRATEGIES = ("auto", "lazy", "defer", "inject")
 ON_CRASH = ("fail", "skip", "decide", "repair")
 STEPS = ("back", "next", "goBack", "goNext", "goBackAll", "goNextAll")
-COMMANDS = ("trace", "on", "off")
+COMMANDS = ("trace", "watch", "on", "off")
 
 _SHORT = {"back": "goBack", "next": "goNext"}
 
@@ -61,7 +63,7 @@ class LineageMagics(Magics):
     @line_magic
     @magic_arguments("lineage")
     @argument("command", nargs="?", help=f"none, or one of: {', '.join(COMMANDS)}")
-    @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a DataFrame, a trace or a run")
+    @argument("what", nargs="?", help="trace: the name or id of a run, or a variable that holds an RDD, a DataFrame, a trace or a run; watch: a variable that holds a watch")
     @argument("steps", nargs="*", help=f"trace: where to go from there: {', '.join(STEPS)}, or one input of several by its name")
     @argument("--where", metavar="EXPR", help="trace: narrow the records before going: a function, an expression over r, or, for a DataFrame, SQL")
     @argument("-n", type=_some, default=20, help="trace: how many records to show (default: 20)")
@@ -71,6 +73,7 @@ class LineageMagics(Magics):
         ``%lineage`` lists the runs. ``%lineage on`` captures all cells that follow, ``%lineage off`` ends that.
         ``%lineage trace errors --where "r[1] > 1000" goBackAll`` shows the records that a run's, or an RDD's, came from;
         ``%lineage trace totals --where "total > 1000" goBackAll orders`` those of one input that a DataFrame's came from.
+        ``%lineage watch w`` shows what a watch is told of while jobs of other cells run; without a name, what all watches are.
         """
         arguments = _parsed(self.lineage, line)
         if arguments.command in ("on", "off") and arguments.what is None:
@@ -82,12 +85,22 @@ class LineageMagics(Magics):
             return session.runs_table()
         if arguments.command == "trace":
             return self._trace(session, arguments)
-        raise UsageError(f"%lineage knows on, off and trace WHAT, not {line.strip()}; see %lineage?")
+        if arguments.command == "watch":
+            return self._watch(session, arguments.what)
+        raise UsageError(f"%lineage knows on, off, trace WHAT and watch, not {line.strip()}; see %lineage?")
 
     def _all(self, on: bool) -> None:
         if self._extension.cells.capturing:
             raise UsageError("this cell is under %%lineage, which captures until its end; say on or off in another one")
         self._extension.capture_all(on)
+
+    def _watch(self, session: Any, what: str | None) -> Any:
+        watches = session.watches if what is None else [self.shell.user_ns.get(_unquoted(what))]
+        if not watches:
+            raise UsageError("no watch is on; w = dbg.watch(rdd, lambda record: ...) begins one")
+        if not all(isinstance(watch, Watch) for watch in watches):
+            raise UsageError(f"{what!r} is no variable with a watch; w = dbg.watch(rdd, lambda record: ...) makes one")
+        return show_live(self.shell, watches)
 
     def _trace(self, session: Any, arguments: Any) -> Any:
         if arguments.what is None:

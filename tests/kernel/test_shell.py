@@ -319,7 +319,9 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         "%lineage trace counts --where 'r.foo'": "<--where lambda r: (r.foo)>:1 raised AttributeError: 'tuple' object has no",
         "%lineage trace counts --where nowhere": "--where nowhere: NameError: name 'nowhere' is not defined",
         "%lineage trace 'counts": "No closing quotation",
-        "%lineage erase": "%lineage knows on, off and trace WHAT, not erase",
+        "%lineage erase": "%lineage knows on, off, trace WHAT and watch, not erase",
+        "%lineage watch": "no watch is on; w = dbg.watch(rdd, lambda record: ...) begins one",
+        "%lineage watch counts": "'counts' is no variable with a watch",
         "%lineage trace": "%lineage trace needs a run or a variable to begin with; runs: known",
         "%lineage trace counts -n -5": "%lineage: argument -n: a number of records from 1, not '-5'; see %lineage?",
         "%lineage trace counts -n many": "a number of records from 1, not 'many'",
@@ -346,3 +348,13 @@ def test_tab_offers_commands_runs_variables_steps_and_strategies(shell: Shell) -
     }.items():
         with provisionalcompleter():
             assert {found.text for found in shell.Completer.completions(line, len(line))} == offers, line
+
+
+def test_a_watch_is_shown_as_it_is_now_where_output_stays(shell: Shell) -> None:
+    shell.cell("watched = sc.parallelize(range(8), 2).map(str)\nw = dbg.watch(watched, lambda text: text > '6')")
+    shell.cell("watched.count()")
+    assert [row[0] for row in shell.table("%lineage watch w")] == ["'7'"]
+    assert [row[0] for row in shell.table("%lineage watch")] == ["'7'"]
+    with provisionalcompleter():
+        assert "w" in {completion.text for completion in shell.Completer.completions("%lineage watch ", 15)}
+    shell.cell("w.stop()")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import array
+import types
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bigdebug.shown import LONGEST, shown
+from bigdebug.model import Origin, SourceRecord
+from bigdebug.shown import LONGEST, mask, masking, plain, shown
 
 leaves = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text(max_size=8)
@@ -155,3 +158,36 @@ def test_no_more_of_a_value_is_asked_than_can_be_shown(value: Any) -> None:
     Asked.times = 0
     assert "x" in shown(value)
     assert 0 < Asked.times <= LONGEST
+
+
+@pytest.fixture
+def _secret() -> Iterator[None]:
+    mask(r"sk-\d+|'password': '[^']*'")
+    yield
+    mask(None)
+
+
+@pytest.mark.usefixtures("_secret")
+@pytest.mark.parametrize("before", [0, 990, 1_000, 1_985, 1_990, 1_995, 1_999, 3_000, 10_000])
+@pytest.mark.parametrize("hold", [lambda text: text, lambda text: [text], lambda text: {text: text}, str.encode, lambda text: types.SimpleNamespace(a=text)])
+def test_a_secret_is_not_shown_in_part(before: int, hold: Any) -> None:
+    text = shown(hold("x" * before + "sk-" + "7" * 30 + " " * before))
+    assert "sk-" not in text
+    assert "7" not in text
+    assert len(text) <= LONGEST
+
+
+@pytest.mark.usefixtures("_secret")
+def test_what_is_secret_by_its_name() -> None:
+    assert shown({"password": "swordfish", "user": "me"}) == "{***, 'user': 'me'}"
+    assert plain("sk-1\x1b") == "***\\x1b"
+    assert repr(SourceRecord("sk-12", 3, Origin("d"))).startswith("SourceRecord(record='***', rid=3, origin=Origin(dataset='d'")
+    assert masking() is not None
+
+
+def test_nothing_is_secret_unless_somebody_says_so() -> None:
+    assert shown("sk-12") == "'sk-12'"
+    assert masking() is None
+    assert repr(SourceRecord("a", 3, Origin("d", line=4))) == (
+        "SourceRecord(record='a', rid=3, origin=Origin(dataset='d', path=None, line=4, row=None, index=None))"
+    )

@@ -13,13 +13,13 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import dropwhile, islice
+from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from bigdebug.shown import shown
+from bigdebug.shown import masked, shown
 
 DEEPEST = 20
 """Lines of a traceback that are kept, the innermost ones."""
@@ -95,7 +95,7 @@ def name_of(problem: BaseException) -> str:
 def message_of(problem: BaseException) -> str:
     """What the exception says, in as many characters as a reader needs, whatever its ``__str__`` does."""
     try:
-        text = str(problem)
+        text = masked(str(problem))
     except Exception as worse:  # it is the user's code that runs here
         return f"<{name_of(problem)} whose str raised {name_of(worse)}>"
     return text if len(text) <= 2_000 else f"{text[:1_997]}..."
@@ -140,6 +140,13 @@ def raised_at(exception: str, message: str, lines: Sequence[Line]) -> Raised:
     """What was raised at lines of which nothing else is known, the outermost first."""
     inner = tuple(dropwhile(lambda line: _calls(line.file), lines))[-DEEPEST:]
     return Raised(exception, message, inner, _own(inner), ())
+
+
+def standing(frame: FrameType | None) -> Raised:
+    """Where a thread is, whose innermost frame this is: nothing was raised."""
+    walked = takewhile(lambda known: not _calls(known[0].f_code.co_filename), traceback.walk_stack(frame) if frame is not None else ())
+    lines = [_line(known, number) for known, number in walked][::-1]
+    return raised_at("", "", lines)
 
 
 def _own(lines: Sequence[Line]) -> int | None:

@@ -17,7 +17,7 @@ from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Leaving, Note
 from bigdebug.agents.guards.partition import GuardedPartition
-from bigdebug.agents.segments import Filter, FlatMap, Map, Partitionwise, Step
+from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
 
 HELD = 10_000
@@ -166,6 +166,8 @@ def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard) -> Any:
             return GuardedFilter(guard.flown(function), crashed)
         case FlatMap(function):
             return GuardedFlatMap(guard.flown(function, list), crashed)
+        case Around(inner, behind):
+            return Around(guarded(inner, note, at, guard), behind)
         case Partitionwise(function):
             def within(
                 position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,

@@ -16,8 +16,10 @@ from bigdebug.graph import Form
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed
 from bigdebug.spark.rdd.compiler import Compiler
+from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.runs import Action, Runs
-from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY
+from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY, WATCH_PROPERTY
+from bigdebug.spark.rdd.watching import Watching
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
 
@@ -56,6 +58,8 @@ class Acting:
         self.sc = sc
         self.captures = Captures()
         self.runs = Runs(sc, store)
+        recorder: Any = self
+        self.watching = Watching(recorder)
         self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
         self.armed = True
         self.policies: dict[str, str | None] = {}
@@ -153,7 +157,9 @@ class Acting:
         """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
         if self.defining or self._state.action is not None or self.sc._jsc is None:
             return None
-        capture = self.captures.current()
+        capture, watches = self.captures.current(), self.watching.asked()
+        if capture is None and watches is not None:  # tasks tell of what passes in the stages that we compile
+            capture = OpenCapture(strategy="lazy")
         if capture is None:
             return None
         # The driver has nothing to do while the job runs: then it looks at the files that the job reads.
@@ -168,12 +174,15 @@ class Acting:
         self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
         if capture.policy is not None:
             self.sc.setLocalProperty(POLICY_PROPERTY, capture.policy)
+        if watches is not None and not capture.alone:
+            action.watches = frozenset(each.watch for each in watches.wanted)
+            self.sc.setLocalProperty(WATCH_PROPERTY, watches.packed())
         return action
 
     def leave(self, action: Action) -> None:
         """This thread's jobs are nobody's again; those of ``action`` may still be running."""
         self._state.action = None
-        for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY):
+        for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY, WATCH_PROPERTY):
             self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def finish(self, action: Action, status: str) -> None:
@@ -212,6 +221,8 @@ class Acting:
         with self.plain(), self.compiler.alone:
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
+                if action.watches:
+                    self.watching.hearing.compiled(definitions(rdd))
                 if rdd not in action.targets:
                     action.targets.append(rdd)
                 action.jrdds.append(jrdd)

@@ -20,7 +20,8 @@ _FOR_EFFECT = ("foreach", "foreachPartition")
 
 
 def settle(recorder: Recorder, run: Run, action: Action) -> None:
-    """Let the culprits of a run be known or found, and the run be resumed if it has any."""
+    """Tell watches what tasks reported. Let the culprits of a run be known or found, and the run be resumed if it has any."""
+    recorder.watching.hearing.settle(run, action.watches, recorder.runs.watched_of(run))
     failed = action.problem is not None and crashed(action.problem)
     if action.capture.policy is not None:
         _note(recorder, run, action)

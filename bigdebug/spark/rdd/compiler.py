@@ -17,6 +17,7 @@ from pyspark.core.rdd import portable_hash
 
 from bigdebug.agents import emit, hashing, readers
 from bigdebug.agents.stage import StageFunction
+from bigdebug.agents.watches.wanted import Link
 from bigdebug.graph import Emission, Form, Stage
 from bigdebug.spark.rdd import arranged
 from bigdebug.spark.rdd.arranged import batch_of, serializers
@@ -50,6 +51,7 @@ class Compiler:
         limit = _megabytes(sc._conf.get("spark.python.worker.memory", "512m") or "512m") << 20
         # Objects take several times the bytes of their pickles.
         self._memory = limit // 8
+        self._link = Link(recorder.watching.secret, self._dumps)
         self._recipes: WeakValueDictionary[str, Recipe] = WeakValueDictionary()
         self.alone = threading.RLock()
         """Held while anything is compiled: what several threads share is compiled, and cached, once."""
@@ -153,7 +155,8 @@ class Compiler:
         recipe.function = StageFunction(
             stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
             store=str(self._recorder.store.root), identify=identifying(), report=self._recorder.runs.reports.add,
-            leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")),
+            leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")), reads=reads, link=self._link,
+            arrives=not merges and (not chain.read_back or _is_moved(chain.begins)),
         )
         function = recipe.running(pieces, emitting)
         self._recipes[stage_id] = recipe
@@ -247,6 +250,12 @@ class Compiler:
         # As many records to a pickle as PySpark has there: the pairs of two pickles follow each other.
         sizes = [batch_of(parent.__dict__["_jrdd_deserializer"], 1) for parent in rdd._definition.parents]
         return Built.of([self._frames(rdd, branch, size) for branch, size in enumerate(sizes)], arranged.crossed)
+
+
+def _is_moved(rdd: Captured) -> bool:
+    """Whether records come to be those of an RDD in Spark's JVM alone, by being read or rearranged."""
+    definition = rdd._definition
+    return isinstance(definition.lowering, Source | Rearranged) and definition.operator.form is not Form.CARTESIAN
 
 
 def _megabytes(text: str) -> int:

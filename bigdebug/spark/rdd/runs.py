@@ -53,6 +53,8 @@ class Action:
     began: int = field(default_factory=time.time_ns)
     again: Callable[[], Any] | None = None
     """Calls the action once more, as the user did."""
+    watches: frozenset[str] = frozenset()
+    """Those that its tasks tell of records as they pass."""
     ran: bool = True
     """Whether its jobs ran what was compiled; else PySpark's own code ran, and what was compiled is there for questions."""
 
@@ -83,6 +85,7 @@ class Runs:
         self._sources: dict[str, Mapping[int, SourceFacts]] = {}
         self._stored: set[str] = set()
         self._crashes: dict[str, list[Report]] = {}
+        self._watched: dict[str, list[Report]] = {}
         self._counts: dict[str, int] = {}
         self._alone = threading.RLock()
 
@@ -152,6 +155,10 @@ class Runs:
         order = [stage.id for stage in run.graph.stages]
         return sorted(self._crashes.pop(run.id, []), key=lambda report: (order.index(report.stage), report.partition))
 
+    def watched_of(self, run: Run) -> list[Report]:
+        """The reports of tasks of a run that were watched; told once."""
+        return self._watched.pop(run.id, [])
+
     def let_go(self, stages: Collection[str]) -> None:
         """Nothing is there any more of what tasks of these stages gave; runs that were made keep their lineage."""
         with self._alone:
@@ -167,6 +174,7 @@ class Runs:
         reports = self.reports_of(action.run)
         self._counts[action.run] = len(reports)
         self._crashes[action.run] = [report for report in reports if report.crashes]
+        self._watched[action.run] = [report for report in reports if report.watched is not None]
         self._store.forget(action.run)
         for report in reports:
             self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(action.run, report.digest)

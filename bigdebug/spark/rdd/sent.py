@@ -11,6 +11,7 @@ from pyspark.errors import PySparkRuntimeError
 from bigdebug.agents.stage import Task
 
 RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY = "bigdebug.run", "bigdebug.strategy", "bigdebug.policy"
+WATCH_PROPERTY = "bigdebug.watch"
 """What a job tells its tasks."""
 
 
@@ -46,7 +47,8 @@ def identifying() -> Callable[[], Task]:
         if context is None:
             return Task(None, 0)
         lazy = context.getLocalProperty(STRATEGY_PROPERTY) == "lazy"
-        return Task(context.getLocalProperty(RUN_PROPERTY), context.taskAttemptId(), lazy, context.getLocalProperty(POLICY_PROPERTY))
+        run, policy, watches = map(context.getLocalProperty, (RUN_PROPERTY, POLICY_PROPERTY, WATCH_PROPERTY))
+        return Task(run, context.taskAttemptId(), lazy, policy, watches, context.attemptNumber())
 
     return identify
 

@@ -11,13 +11,14 @@ from bigdebug.agents.guards.inflight import CRASHES
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
+from bigdebug.shown import shown
 from bigdebug.spark.rdd.definition import Narrow
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.trace.culprits import CrashCulprit, Described
 from bigdebug.trace.run import Run
 from bigdebug.trace.stepped import Stepped
 
 if TYPE_CHECKING:
-    from bigdebug.spark.rdd.lineage_rdd import LineageRDD
     from bigdebug.spark.rdd.recorder import Recorder
 
 
@@ -71,10 +72,13 @@ class Stepping:
         return pdb.Pdb().runcall(function, record) if self._debug else function(record)
 
 
-def step(recorder: Recorder, what: CrashCulprit | LineageRDD, run: Run, debug: bool) -> list[Stepped]:
+def step(recorder: Recorder, what: Any, debug: bool) -> list[Stepped]:
     """A culprit through the operator that it crashed; the records of a trace through the operators that read them."""
-    stepping = Stepping(recorder, run, debug)
+    if isinstance(what, LineageRDD):
+        stepping, operator = Stepping(recorder, what.run, debug), what.run.graph[what._only("step")]
+        return [stepped for record in what.collect() for stepped in stepping.beyond(operator, record)]
     if isinstance(what, CrashCulprit):
-        return [stepping.into(what.operator, what.record)]
-    operator = run.graph[what._only("step")]
-    return [stepped for record in what.collect() for stepped in stepping.beyond(operator, record)]
+        for run in recorder.runs:
+            if what in run.culprits.known:
+                return [Stepping(recorder, run, debug).into(what.operator, what.record)]
+    raise TypeError(f"step() takes a culprit of an RDD's run of this session, or a trace over RDDs, not {shown(what)}")

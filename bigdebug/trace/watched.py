@@ -1,0 +1,134 @@
+"""What a watch was told of: records for which its guard held, calls that hang, and records that took long."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from html import escape
+from typing import Any
+
+from bigdebug.graph import CallSite, Operator
+from bigdebug.model import SourceRecord
+from bigdebug.shown import plain, shown
+from bigdebug.trace.culprits import Described
+
+
+def unpickled(pickled: bytes | None, text: str) -> Any:
+    """A record as a task sent it, or what stands for it."""
+    if pickled is None:
+        return Described(text)
+    try:
+        return pickle.loads(pickled)
+    except Exception as problem:  # it is the user's code that runs here
+        return Described(f"<a record that cannot be unpickled here: {type(problem).__name__}: {problem}>")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Seen:
+    """A record that a task told of while it ran. ``attempt`` counts the attempts of the same task before, ``run`` is the id of the run.
+
+    ``trace`` is the trace over the records of the job's input that it was made of, ``sources`` has those; both may cost a job, once,
+    and can be asked for when the action has ended: NotCapturedError before. None, or none, if it is the merge of several.
+    """
+
+    operator: Operator
+    partition: int
+    attempt: int
+    run: str
+    at: tuple[int, int] | None
+    """The operator whose record it is, by its id, and its position among those of the partition."""
+    came: tuple[int, int] | None
+    """The same for the record that it was made of where its segment begins, if that is known without asking."""
+    pickled: bytes | None = field(repr=False)
+    text: str = field(repr=False)
+    finding: Callable[[], Any] = field(repr=False)
+
+    @cached_property
+    def record(self) -> Any:
+        """The record as it was then; its text alone, if it could not be pickled or was larger than a megabyte."""
+        return unpickled(self.pickled, self.text)
+
+    @cached_property
+    def trace(self) -> Any:
+        return self.finding()
+
+    @cached_property
+    def sources(self) -> tuple[SourceRecord, ...]:
+        return () if self.trace is None else tuple(self.trace.source_records())
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes, about."""
+        return len(self.pickled or self.text) + 500
+
+    def what(self) -> str:
+        """What is special about it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return plain(f"<{self.what()}: {shown(self.record)} of {self.operator}, partition {self.partition}>")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": f"<pre>{escape(repr(self))}</pre>"}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class WatchedRecord(Seen):
+    """A record of ``operator`` for which the guard held, ``when`` it passed."""
+
+    when: datetime
+
+    def what(self) -> str:
+        return f"watched at {self.when:%H:%M:%S}"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SlowRecord(Seen):
+    """A record on which the function of ``operator`` took ``seconds``, by so many standard ``deviations`` longer than on others.
+
+    Of a function over an iterator, it is the record that it had read last.
+    """
+
+    seconds: float
+    deviations: float
+
+    def what(self) -> str:
+        return f"{self.seconds:.3g} s, {self.deviations:.1f} standard deviations beyond the mean"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class HungCall(Seen):
+    """A call of ``operator`` that took longer than the watch's timeout: ``seconds``, up to now if it has not ended.
+
+    ``state`` is "running", "ended", or "lost" if the task ended in it. ``user_line`` is the innermost line of the user's own that it was
+    seen at last, ``traceback`` goes from there outwards. Of a function over an iterator, the record is the one that it had read last; None, when it had read all.
+    """
+
+    seconds: float
+    state: str
+    user_line: CallSite | None
+    traceback: str
+
+    @cached_property
+    def record(self) -> Any:
+        return None if self.pickled is None and not self.text else super().record
+
+    def what(self) -> str:
+        return f"{self.state} {'after' if self.state != 'running' else 'for'} {self.seconds:.3g} s at {self.user_line}"
+
+
+@dataclass(frozen=True, repr=False)
+class GuardError:
+    """What a guard raised on a record: the watch goes on, without the record."""
+
+    record: Any
+    exception_type: str
+    message: str
+    user_line: CallSite | None
+    traceback: str
+
+    def __repr__(self) -> str:
+        return plain(f"<the guard raised {self.exception_type}: {self.message} on {shown(self.record)}>")

@@ -1,0 +1,89 @@
+"""Secrets: what the user calls secret is shown nowhere (A4 in spirit, for records)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigdebug import read_letters
+
+SECRET = "sk-12345"
+
+
+@pytest.fixture(autouse=True)
+def _masked(dbg: Any) -> Iterator[None]:
+    dbg.mask = r"sk-\w+"
+    yield
+    dbg.mask = None
+
+
+def everything_shown(*shown: Any) -> str:
+    return "".join(repr(each) + "".join(each._repr_mimebundle_().values() if hasattr(each, "_repr_mimebundle_") else ()) for each in shown)
+
+
+def crash(record: dict[str, str]) -> int:
+    token = record["token"]
+    held = [token, "x" * 1_990 + token]  # would be cut in its middle
+    raise ValueError(f"cannot use {held[0]}")
+
+
+def test_a_culprit_shows_no_secret(dbg: Any) -> None:
+    records = dbg.context.parallelize([{"token": SECRET}, {"token": SECRET * 2}], 1)
+    with pytest.raises(Exception, match="cannot use"), dbg.capture() as run:
+        records.map(crash).collect()
+    culprits = run.culprits
+    assert len(culprits) == 2
+    text = everything_shown(culprits, *culprits, *culprits[0].sources, culprits.table(), dbg.step(culprits[0])[0]) + culprits.summary()
+    assert "sk-" not in text
+    assert "***" in text
+    assert culprits[0].record == {"token": SECRET}
+    assert "sk-" not in "".join(culprits[0].locals.values()) + culprits[0].message  # made into text by a worker
+
+
+def test_letters_and_watches_show_none(dbg: Any, tmp_path: Path) -> None:
+    records = dbg.context.parallelize([SECRET, "open"], 1).map(lambda text: text)
+    crashing = records.map(lambda text: {"open": 1}[text])
+    with dbg.watch(records, lambda text: text.missing) as failing, dbg.watch(records, bool) as watch, dbg.watch(timeout=9, slow=3.0) as calls, \
+            dbg.capture(on_crash="skip", letters=tmp_path) as run:
+        assert crashing.collect() == [1]
+    (letter,) = read_letters(tmp_path)
+    trace = watch.goBackAll()
+    text = everything_shown(letter, failing, *failing.errors, watch, *watch.records, calls, run.culprits, trace)
+    assert "sk-" not in text
+    assert "***" in text
+    assert letter.record == SECRET
+    (file,) = tmp_path.glob("*.jsonl")
+    assert '"record": "\'***\'"' in file.read_text()
+
+
+def test_rows_of_a_dataframe(dbg: Any, spark: Any) -> None:
+    frame = spark.createDataFrame([(1, SECRET), (2, "7")], "id INT, token STRING").selectExpr("id", "CAST(token AS INT) number")
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"), dbg.capture() as run:
+        frame.collect()
+    assert "***" in everything_shown(run.culprits, *run.culprits)
+    assert "sk-" not in everything_shown(run.culprits, *run.culprits)
+
+
+def test_what_is_no_pattern(dbg: Any) -> None:
+    with pytest.raises(TypeError, match="text of a regular expression"):
+        dbg.mask = 3
+    with pytest.raises(re.error):
+        dbg.mask = "("
+    assert dbg.mask == r"sk-\w+"
+    dbg.mask = None
+    assert dbg.mask is None
+    assert "BIGDEBUG_MASK" not in dbg.context.environment
+
+
+def test_workers_know_it_while_bigdebug_is_attached(dbg: Any, spark: Any) -> None:
+    import bigdebug
+
+    assert dbg.context.environment["BIGDEBUG_MASK"] == r"sk-\w+"
+    dbg.detach()
+    assert "BIGDEBUG_MASK" not in spark.sparkContext.environment
+    bigdebug.attach(spark)
+    assert dbg.context.environment["BIGDEBUG_MASK"] == r"sk-\w+"
