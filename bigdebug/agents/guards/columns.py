@@ -44,6 +44,17 @@ class GuardedCall:
 
 
 @dataclass(frozen=True)
+class PickledCall:
+    """A function of a single row: what it gives, as the pickle that Spark would read, if ``pickled`` has doubts about that; else None."""
+
+    code: Code
+    pickled: Callable[[Any, Any], bytes | None]
+
+    def __call__(self, *given: Any, **named: Any) -> bytes | None:
+        return self.pickled(self.code.function(*given, **named), self.code.returns)
+
+
+@dataclass(frozen=True)
 class GuardedColumns:
     """A function of columns."""
 

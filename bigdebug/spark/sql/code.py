@@ -14,14 +14,23 @@ from pyspark.util import PythonEvalType
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.code import Code
-from bigdebug.agents.guards.columns import GuardedBatches, GuardedCall, GuardedColumns, GuardedStream, anything
+from bigdebug.agents.guards.columns import (
+    GuardedBatches,
+    GuardedCall,
+    GuardedColumns,
+    GuardedStream,
+    PickledCall,
+    anything,
+)
 from bigdebug.agents.guards.groups import GuardedAggregate, GuardedGroup, LenientAggregate, LenientGroup
+from bigdebug.agents.guards.streams import LenientStream, StreamingAggregate, StreamingGroup
 from bigdebug.agents.guards.tables import TableCode, guarded_table
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
 from bigdebug.spark.sql.sent import (
     array,
     arrow_column,
     arrow_value,
+    doubtful,
     frame,
     internal,
     no_frame,
@@ -43,7 +52,10 @@ _GUARD = "__bigdebug_guard"
 _KINDS: dict[str, int] = {name: value for name, value in vars(PythonEvalType).items() if name.startswith("SQL_")}
 _ARROW = {value for name, value in _KINDS.items() if "ARROW" in name} - _ROWS
 _STREAMS = {value for name, value in _KINDS.items() if name in ("SQL_SCALAR_PANDAS_ITER_UDF", "SQL_SCALAR_ARROW_ITER_UDF")}
-_UNKNOWN = {value for name, value in _KINDS.items() if (name.endswith("_ITER_UDF") and name.startswith("SQL_GROUPED")) or name == "SQL_ARROW_UDTF"}
+_IN_BATCHES = {value: _KINDS[name.replace("_ITER", "")] for name, value in _KINDS.items() if name.startswith("SQL_GROUPED") and name.endswith("_ITER_UDF")}
+"""Functions of groups in batches, and those of the same groups as a whole."""
+
+_UNKNOWN = {value for name, value in _KINDS.items() if name == "SQL_ARROW_UDTF"}
 
 
 class Guarding(NamedTuple):
@@ -96,6 +108,14 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     return _apart(catalyst, _changed(catalyst, function, guard, inputs))
 
 
+def pickled(catalyst: Catalyst, function: Expr) -> Expr | None:
+    """What a function of a row gives as a pickle, on each row, where it is doubtful whether Spark can read it; None if it gives no pickles."""
+    if function.evalType() != PythonEvalType.SQL_BATCHED_UDF:
+        return None
+    codes, inputs = _chain(catalyst, function)
+    return _apart(catalyst, _changed(catalyst, function, PickledCall(Code(codes), doubtful()), inputs))
+
+
 def guarded_frames(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], how: Guarding) -> Expr:
     """As ``guarded``, of a function of an iterator of DataFrames with these columns."""
     guard = GuardedStream(how.code(_command(catalyst, function)), series())
@@ -112,27 +132,33 @@ def guarded_batches(catalyst: Catalyst, function: Expr, columns: Sequence[Expr],
 def guarded_groups(catalyst: Catalyst, function: Expr, names: Sequence[Expr], groups: int, how: Guarding) -> Expr:
     """A function that gives what is told of groups, or of pairs of groups, whose last columns are the names of their rows."""
     made = table() if function.evalType() in _ARROW else frame()
-    guard = taking(GuardedGroup(how.code(_command(catalyst, function)), made), groups)
+    whole = _whole(catalyst, function, StreamingGroup, how)
+    guard = taking(GuardedGroup(whole, made), groups)
     returns = StructType().add("told", BinaryType())
-    return _changed(catalyst, function, guard, [*catalyst.children(function), *names], returns)
+    return _as_whole(catalyst, _changed(catalyst, function, guard, [*catalyst.children(function), *names], returns))
 
 
 def lenient_groups(catalyst: Catalyst, function: Expr, groups: int, how: Guarding) -> Expr:
     """The function, which gives nothing for groups that it crashes on."""
-    guard = LenientGroup(how.code(_command(catalyst, function)), no_table() if function.evalType() in _ARROW else no_frame())
+    guard: Any
+    code = _whole(catalyst, function, StreamingGroup, how)
+    if function.evalType() in _IN_BATCHES:
+        guard = LenientStream(code)
+    else:
+        guard = LenientGroup(code, no_table() if function.evalType() in _ARROW else no_frame())
     return _changed(catalyst, function, taking(guard, groups), catalyst.children(function), _returns(catalyst, function))
 
 
 def guarded_aggregate(catalyst: Catalyst, function: Expr, names: Sequence[Expr], how: Guarding) -> Expr:
     """What is told of the rows that an aggregating function is given, which have these names; NULL where it does not crash."""
-    guard = GuardedAggregate(how.code(_command(catalyst, function)))
-    return _changed(catalyst, function, guard, [*names, *catalyst.children(function)])
+    guard = GuardedAggregate(_whole(catalyst, function, StreamingAggregate, how))
+    return _as_whole(catalyst, _changed(catalyst, function, guard, [*names, *catalyst.children(function)]))
 
 
 def lenient_aggregate(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     """The function, which gives NULL where it crashes."""
-    guard = LenientAggregate(how.code(_command(catalyst, function)))
-    return _changed(catalyst, function, guard, catalyst.children(function), _returns(catalyst, function))
+    guard = LenientAggregate(_whole(catalyst, function, StreamingAggregate, how))
+    return _as_whole(catalyst, _changed(catalyst, function, guard, catalyst.children(function), _returns(catalyst, function)))
 
 
 def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guarding) -> Expr:
@@ -141,6 +167,18 @@ def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guard
     guard = guarded_table(code, telling, gives_at_end(catalyst, function))
     kind = catalyst.kind(StructType().add("told", BinaryType())) if telling else function.elementSchema()
     return catalyst.with_arguments(catalyst.anew(function), {"func": _shipped(catalyst, function, guard), "elementSchema": kind})
+
+
+def _whole(catalyst: Catalyst, function: Expr, streaming: type[Code], how: Guarding) -> Code:
+    """A function of groups, or of their columns, as one of them as a whole."""
+    kind = streaming if function.evalType() in _IN_BATCHES else Code
+    return kind((_command(catalyst, function),), how.crossing)
+
+
+def _as_whole(catalyst: Catalyst, function: Expr) -> Expr:
+    """The function as Spark calls those of a whole group."""
+    kind = _IN_BATCHES.get(int(function.evalType()))
+    return function if kind is None else catalyst.with_arguments(function, {"evalType": kind})
 
 
 def _chain(catalyst: Catalyst, function: Expr) -> tuple[tuple[bytes, ...], list[Expr]]:

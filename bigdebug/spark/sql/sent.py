@@ -87,6 +87,28 @@ def internal() -> Callable[[Any, Any, int], None]:
     return fits
 
 
+def doubtful() -> Callable[[Any, Any], bytes | None]:
+    """What a function gives as the pickle that goes to the JVM, where that may not know how to read it: it has classes in it, or is no
+    struct of its type. None for other values."""
+
+    def pickled(given: Any, returns: Any) -> bytes | None:
+        from datetime import date, datetime, time, timedelta
+        from decimal import Decimal
+        from pickletools import genops
+
+        from pyspark.serializers import CPickleSerializer
+
+        value = returns.toInternal(given) if returns.needConversion() else given
+        if type(value) in (bool, int, float, str, bytes, bytearray, type(None), Decimal, date, datetime, time, timedelta):
+            return None
+        data: bytes = CPickleSerializer().dumps(value)  # type: ignore[no-untyped-call]
+        fields = getattr(returns, "fields", None)
+        unfit = fields is not None and not (isinstance(value, tuple) and len(value) == len(fields))
+        return data if unfit or any(code.name in ("GLOBAL", "STACK_GLOBAL", "INST") for code, _, _ in genops(data)) else None
+
+    return pickled
+
+
 def arrow_value() -> Callable[[Any, Any, int], None]:
     """Whether what a function of a row gives fits its type, where it goes to the JVM by Arrow. Costs some µs."""
     converters: dict[str, Any] = {}
