@@ -24,10 +24,12 @@ from bigdebug.spark.jobs import counted
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.spark.rdd.suspects import suspected
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.records import Found
+from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.places import rids_of
 
 _REMEMBERED = 500
@@ -57,6 +59,8 @@ class Crossing:
         # A checkpoint is there to be able to forget: the original is known as long as somebody else holds it.
         self._checkpoints: WeakValueDictionary[int, DataFrame] = WeakValueDictionary()
         self._alone = threading.Lock()
+        self._becoming = threading.local()
+        self._rows_in: dict[int, Any] = {}
         self._rows: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def made(self, frame: DataFrame, rdd: Any) -> None:
@@ -64,8 +68,26 @@ class Crossing:
         number = _number(frame)
         with self._alone:
             self._made_of[number] = rdd
+            self._rows_in[number] = vars(self._becoming).pop("rdd", rdd)
             while len(self._made_of) > _REMEMBERED:
-                del self._made_of[next(iter(self._made_of))]
+                oldest = next(iter(self._made_of))
+                del self._made_of[oldest], self._rows_in[oldest]
+
+    def becomes_rows(self, rdd: Any) -> None:
+        """``rdd``, which PySpark has made of another one by functions of its own, is about to be rows of a DataFrame. Never raises."""
+        self._becoming.rdd = rdd
+
+    def crashed_in(self, leaf: Any) -> Culprits | None:
+        """The culprits among the records of an RDD that are rows of a leaf of a plan; None if it is not known of what they are made.
+
+        Finding them takes a job that computes the RDD once more.
+        """
+        rdd = self._rows_in.get(int(leaf.rdd().id()))
+        if rdd is None:
+            return None
+        run = suspected(self._recorder, rdd)
+        self.runs.add(run.id)
+        return run.culprits
 
     def gave(self, frame: DataFrame) -> None:
         """``frame`` has been made of rows that were in the driver. Never raises."""

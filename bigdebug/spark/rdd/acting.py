@@ -209,6 +209,10 @@ class Acting:
         finally:
             action.partitions = before
 
+    def measured(self, subject: Captured) -> dict[int, SourceFacts]:
+        """What is known now of the sources of an RDD."""
+        return self._measure(subject, time.time_ns())
+
     def _measure(self, subject: Captured, began: int) -> dict[int, SourceFacts]:
         from bigdebug.spark.rdd.sources import measured
 

@@ -75,6 +75,11 @@ class Recorded:
     def _plain_jrdd(self) -> Any:
         raise NotImplementedError
 
+    def _to_java_object_rdd(self) -> Any:
+        """As PySpark's: the rows of a DataFrame, in the JVM."""
+        self._recorder.crossing.becomes_rows(self)
+        return PLAIN._to_java_object_rdd(self)
+
     def getLineage(self) -> LineageRDD:
         """The trace over all records of this RDD in the latest run that computed it (Titian 3).
 
