@@ -216,9 +216,9 @@ class Catalyst:
         return self._plans.Join(left, right, joins.apply(kind), condition, hint)
 
     def inner(self, left: Node, right: Node, conditions: Sequence[Expr]) -> Node:
-        """The pairs of rows for which all conditions hold."""
+        """The pairs of rows for which all conditions hold; all pairs if there are none."""
         hints = getattr(getattr(self._plans, "JoinHint$"), "MODULE$")
-        return self.join(left, right, "inner", self.some(reduce(self._expressions.And, conditions)), hints.NONE())
+        return self.join(left, right, "inner", self.some(self.all_hold(conditions) if conditions else None), hints.NONE())
 
     def local(self, like: Node, rows: Any) -> Node:
         """A plan of rows that the JVM holds, as a Scala Seq, with the columns of another one."""
@@ -228,6 +228,10 @@ class Catalyst:
         """The rows of a DataFrame as the JVM has them, in a Scala Seq."""
         rows = frame._jdf.queryExecution().executedPlan().executeCollect()
         return getattr(getattr(self.jvm.scala.collection.immutable, "ArraySeq$"), "MODULE$").unsafeWrapArray(rows)
+
+    def first_of(self, row: Any, plan: Node) -> Expr:
+        """The first value of a row of a plan that the JVM holds: on its way through Python it would change its type."""
+        return self.field(self._expressions.Literal(row, plan.schema()), 0)
 
     def bound(self, expression: Expr, plan: Node) -> Expr:
         """The expression, to be computed on rows of a plan that the JVM holds."""
@@ -320,8 +324,11 @@ class Catalyst:
 
     def when_none(self, columns: Sequence[Expr], value: Expr) -> Expr:
         """``value`` where all columns are NULL, else NULL."""
-        none = reduce(self._expressions.And, [self._expressions.IsNull(column) for column in columns])
-        return self._expressions.If(none, value, self.null_of(value))
+        return self.either(self.all_hold([self._expressions.IsNull(column) for column in columns]), value, self.null_of(value))
+
+    def either(self, condition: Expr, value: Expr, other: Expr) -> Expr:
+        """``value`` where a condition holds, else ``other``, and only that is computed."""
+        return self._expressions.If(condition, value, other)
 
     def field(self, struct: Expr, at: int) -> Expr:
         return self._expressions.GetStructField(struct, at, self._nothing)

@@ -37,10 +37,10 @@ class Crashed(NamedTuple):
 
 
 class Crashing(NamedTuple):
-    """What was found at a node, and the node without it."""
+    """What was found at a node, and the node without it, if that can be told apart."""
 
     found: list[Crashed]
-    clean: Node
+    clean: Node | None
 
 
 def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing | None:
@@ -103,7 +103,7 @@ def _told(catalyst: Catalyst, below: Node, told: Node, marks: Sequence[Expr]) ->
     c, found = catalyst, []
     some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
     for row in unheard(c.frame(some).limit(MOST + 1), "collect"):
-        known = _part(row, 0, -len(marks))
+        known = part(row, 0, -len(marks))
         what = Told.unpacked(bytes(next(each for each in row[len(known):] if each is not None)))
         found.append(Crashed([known] if what.together else [], what, below, known))
     return found
@@ -200,7 +200,7 @@ class Named(NamedTuple):
         one, other = map(catalyst.column, self.names)
         wanted = F.broadcast(catalyst.spark.createDataFrame(sorted(names), "one long, other long"))
         rows = unheard(catalyst.frame(self.plan).join(wanted, (wanted.one == one) & (wanted.other == other), "left_semi"), "collect")
-        return ((row[-2:], _part(row, self.keys, -2)) for row in rows)
+        return ((row[-2:], part(row, self.keys, -2)) for row in rows)
 
     def where(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Column:
         """Holds for rows of these names."""
@@ -226,7 +226,7 @@ def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Seque
     return found
 
 
-def _part(row: Row, start: int, stop: int) -> Row:
+def part(row: Row, start: int, stop: int | None = None) -> Row:
     """Some of the columns of a row."""
     return Row(*row.__fields__[start:stop])(*row[start:stop])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.errors import UntraceableError
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.crashes import ended
@@ -20,14 +21,20 @@ from bigdebug.spark.raised import told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashing import MOST, Crashed, as_written, crashing, functions_of
+from bigdebug.spark.sql.crashing import MOST, Crashed, as_written, crashing, functions_of, part
 from bigdebug.spark.sql.failures import is_cancelled
+from bigdebug.spark.sql.folding import planned
+from bigdebug.spark.sql.grouped import apart, of_values
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.pickles import unread
+from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.scalars import subqueries, with_values
 from bigdebug.spark.sql.sessions import SHARING
+from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.spark.sql.thrown import Exceptions, Thrown
-from bigdebug.spark.sql.trials import Trial, clean, culpable, of_groups, tamed, trials
+from bigdebug.spark.sql.trials import Trial, clean, culpable, of_pairs, tamed, trials
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -37,10 +44,13 @@ T = TypeVar("T")
 
 
 class Step(NamedTuple):
-    """A node of a plan, and where its inputs stand among the nodes before it."""
+    """A node of a plan, and where its inputs, and the subqueries in its expressions, stand among the nodes before it."""
 
     node: Node
     inputs: tuple[int, ...]
+    written: Node
+    """The node that it is a part of in Spark's plan, if not itself."""
+    asked: tuple[int, ...] = ()
 
 
 class Input(NamedTuple):
@@ -63,6 +73,8 @@ class FrameDiagnosis:
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._how = Guarding()
+        self._looks = 0
+        """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
 
     @cached_property
     def _catalyst(self) -> Catalyst:
@@ -78,15 +90,24 @@ class FrameDiagnosis:
 
     @cached_property
     def _steps(self) -> list[Step]:
-        plan = self._catalyst.frame(Catalyst.plan(self._run.frame))._jdf.queryExecution().optimizedPlan()
         found: list[Step] = []
+        try:
+            plan = planned(self._catalyst, Catalyst.plan(self._run.frame))
+        except (PySparkException, Py4JError) as trouble:
+            if is_cancelled(self._catalyst, trouble):
+                raise
+            self._culprits.unknown.append(f"Spark could not plan the query once more: {_brief(trouble)}")
+            return found
 
         def add(node: Node) -> int:
-            node = as_written(self._catalyst, node)
+            node = written = as_written(self._catalyst, node)
+            if node.nodeName() == "Aggregate" and functions_of(self._catalyst, node):
+                node = apart(self._catalyst, node) or node
             inputs = tuple(add(child) for child in self._catalyst.children(node))
-            found.append(Step(node, inputs))
+            found.append(Step(node, inputs, written, tuple(map(add, subqueries(self._catalyst, node))) if asks else ()))
             return len(found) - 1
 
+        asks = self._catalyst.asks_plan(plan)
         add(plan)
         return found
 
@@ -100,14 +121,17 @@ class FrameDiagnosis:
             self._clean.append(None)
             return []
         try:
-            node, found = self._looked_at(step.node, below)
+            asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
+            if asked is None:
+                self._culprits.unknown.append(f"{self._operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
+            node, found = (None, []) if asked is None else self._looked_at(asked, below, step.written)
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
             if ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
-            self._culprits.unknown.append(f"The rows of {self._operator(step.node)} could not be computed again: {_brief(trouble)}")
+            self._culprits.unknown.append(f"The rows of {self._operator(step.written)} could not be computed again: {_brief(trouble)}")
             node, found = None, []
         self._clean.append(node)
         return found
@@ -115,7 +139,7 @@ class FrameDiagnosis:
     @property
     def frame(self) -> Any:
         """The query without the rows that crash, once all of them are known; None if something of it could not be looked at."""
-        root = self._clean[-1] if len(self._clean) == len(self._steps) else None
+        root = self._clean[-1] if self._clean and len(self._clean) == len(self._steps) else None
         return None if root is None else self._recorder.apart(self._catalyst.frame(root))
 
     def _fed(self, where: Input, node: Node | None) -> Node | None:
@@ -126,36 +150,79 @@ class FrameDiagnosis:
         return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame(list(rows), schema))])
 
     def _once_more(self) -> list[CrashCulprit] | None:
-        """Where no function crashed, what some give may not fit their types: that takes longer to find out."""
+        """Where no function crashed, what some give may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known or culprits.unknown:
             return None
-        if self._how.strict or not any(functions_of(self._catalyst, step.node) for step in self._steps):
+        if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None
-        self._how, self._clean = self._how._replace(strict=True), []
+        self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
 
-    def _looked_at(self, node: Node, below: list[Node]) -> tuple[Node | None, list[CrashCulprit]]:
+    def _looked_at(self, node: Node, below: list[Node], written: Node) -> tuple[Node | None, list[CrashCulprit]]:
         """A node over inputs on which nothing throws, without the rows that it throws on itself, and these."""
         c = self._catalyst
         found: list[CrashCulprit] = []
+        if node.nodeName() == "LogicalRDD":
+            found = self._crashed_in(node)
+            return None if found else node, found
+        if is_strict(node):
+            malformed = self._malformed(node)
+            return None if malformed is None or malformed else node, malformed or []
         for trial in trials(c, c.with_children(node, below) if below else node):
-            found += self._throwing(node, trial)
+            found += self._throwing(written, trial)
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
-        made = with_expressions(c, c.with_children(node, below), partial(tamed, c)) if below else node
+        made = c.with_children(node, below) if below else node
+        if made.nodeName() == "Join":
+            pairs, made = of_pairs(c, made)
+            found += [] if pairs is None else self._throwing(written, pairs)
+        elif below:
+            made = with_expressions(c, made, partial(tamed, c))
         if functions := functions_of(c, made):
+            if self._looks == 2:
+                unreadable = unread(c, made, functions)
+                if unreadable is not None and unreadable.clean is None:
+                    self._culprits.unknown.append(f"What is computed of what {self._operator(written)} gives was not looked at, for not all of it can be read.")
+                return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._crashed(written, unreadable.found)])
             code = crashing(c, made, functions, self._how)
             if code is None:
-                self._culprits.unknown.append(f"{self._operator(node)} runs Python code that cannot be run under guard, nor what is above it.")
+                self._culprits.unknown.append(f"{self._operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found
-            return code.clean, [*found, *self._crashed(node, code.found)]
-        groups = of_groups(c, made) if made.nodeName() == "Aggregate" else None
-        if groups is not None:
-            found += self._throwing(node, groups[0])
-            made = groups[1]
+            return code.clean, [*found, *self._crashed(written, code.found)]
+        values = of_values(c, made)
+        if values is not None:
+            trial, made = values
+            found += self._throwing(written, trial)
         return made, found
+
+    def _crashed_in(self, leaf: Node) -> list[CrashCulprit]:
+        """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
+        culprits = self._recorder.crossing.crashed_in(leaf)
+        if culprits is None or not len(culprits):
+            return []
+        self._culprits.unknown += [*culprits.unknown, f"What is computed of the rows of {self._operator(leaf)} was not looked at, for not all of them can be."]
+        return list(culprits)
+
+    def _malformed(self, leaf: Node) -> list[CrashCulprit] | None:
+        """The lines on which a reader fails that takes no malformed ones; None if it could not be found out which."""
+        operator, unknown = self._operator(leaf), self._culprits.unknown
+        before = [step.node for step in self._steps[:len(self._clean)] if is_strict(step.node)]
+        number = sum(node.relation().equals(leaf.relation()) for node in before)
+        try:
+            reading = Strict.of(self._catalyst, self._recorder, self._run.frame, leaf, number)
+        except UntraceableError as refused:
+            unknown.append(f"{operator} fails on malformed records, and {refused}")
+            return None
+        if reading is None:
+            return []
+        found = self._throwing(leaf, reading.trial)
+        if found:
+            unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read.")
+        if skipped := reading.skipped:
+            unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
+        return found
 
     def _throwing(self, node: Node, trial: Trial) -> list[CrashCulprit]:
         """The culprits of a trial."""
@@ -189,14 +256,20 @@ class FrameDiagnosis:
         )
 
     def _thrown(self, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
+        record, other = (part(row, 0, trial.first), shown(part(row, trial.first))) if trial.first else (row, None)
+        finding = partial(self._trace, trial.rows, row)
+        if trial.finding is not None:
+            other, finding = None, partial(trial.finding, row)
         return CrashCulprit(
-            place=None if trial.input is None else Input(len(self._clean), trial.input), record=row, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
-            user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=partial(self._trace, trial.rows, row),
+            place=None if trial.input is None else Input(len(self._clean), trial.input), record=record, met=other, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
+            user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=finding,
         )
 
-    def _trace(self, rows: Node, row: Any) -> LineageFrame:
-        """The trace over what a row was made of."""
+    def _trace(self, rows: Node, row: Any) -> LineageFrame | None:
+        """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
         run = self._recorder.aside(self._catalyst.frame(rows), apart=True)
+        if not run.questions.leaves:
+            return None
         return lineage_of(run).where(row).goBackAll()
 
     def _operator(self, node: Node) -> Operator:
@@ -206,7 +279,7 @@ class FrameDiagnosis:
             if any(function.func() in called for function in functions_of(self._catalyst, operator.node)):
                 return self._run.graph[operator.id]
         wanted = {a.exprId().id() for a in self._catalyst.items(node.output())}
-        alike = [o for o in self._run.questions.root if o.name == node.nodeName()] or [self._run.questions.root]
+        alike = [o for o in self._run.questions.root if o.name == name_of(node)] or [self._run.questions.root]
 
         def shared(operator: Any) -> int:
             return len(wanted & {a.exprId().id() for a in self._catalyst.items(operator.node.output())})

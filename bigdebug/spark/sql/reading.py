@@ -117,6 +117,11 @@ class PlanOperator:
         return place_of(self.node)
 
 
+def name_of(node: Node) -> str:
+    """What the operator of a node is called."""
+    return _NAMES.get(node.nodeName(), str(node.nodeName()))
+
+
 def read(catalyst: Catalyst, plan: Node) -> PlanOperator:
     """The operators of an analyzed plan in normal form. Costs some calls of the JVM for each node, no job."""
     return _Reader(catalyst).whole(plan)
@@ -181,7 +186,7 @@ class _Reader:
         aliased = called.alias and not (name == "LogicalRelation" and node.catalogTable().isDefined())
         if aliased and called.known is not None:
             called, aliased = called.known, False
-        return PlanOperator(next(self._ids), _NAMES.get(name, name), node, inputs, subqueries, called.name, aliased=aliased, view=called.view)
+        return PlanOperator(next(self._ids), name_of(node), node, inputs, subqueries, called.name, aliased=aliased, view=called.view)
 
     def _limit(self, limits: list[Node], below: PlanOperator) -> PlanOperator:
         plan = below.node

@@ -100,7 +100,7 @@ def _all(culprits: Culprits) -> list[CrashCulprit]:
 def _key(culprit: CrashCulprit) -> Key:
     if culprit.place is None:
         raise ReplayError(
-            f"{culprit.operator} crashed on a group of rows, and is not run without some of them here",
+            f"{culprit.operator} crashed on a group of rows, or on what is no row of a DataFrame, and is not run without it here",
             remedy="Filter the rows out of its input: culprit.sources tells which they are.",
         )
     return culprit.place, shown(culprit.record)

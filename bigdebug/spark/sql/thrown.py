@@ -86,13 +86,13 @@ class Exceptions:
         place = "".join(context)
         if kind not in self._names or place not in self._places:
             raised = raised_by(expression.eval, rows.apply(number))
-            self._names[kind] = _name(raised)
+            self._names[kind] = name_of(raised)
             contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
             self._places[place] = (_line(contexts[0]), contexts[0].summary().strip()) if len(contexts) else (None, "")
         return Thrown(self._names[kind], message, *self._places[place])
 
 
-def _name(raised: Any) -> str:
+def name_of(raised: Any) -> str:
     """What PySpark calls an exception of the JVM, or the JVM does. PySpark logs each one that it makes, and nobody has raised this one."""
     loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     before = [logger.disabled for logger in loggers]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.rewriting import from_below, with_inputs
+from bigdebug.spark.sql.pairs import Condition
+from bigdebug.spark.sql.rewriting import with_inputs
 
 _ROWWISE = {"Project", "Filter", "Sort", "Expand", "Generate", "RepartitionByExpression", "Aggregate", "Window"}
 """Nodes that compute expressions on each row of their only input."""
@@ -17,13 +18,29 @@ _CERTAIN = {"AttributeReference", "Literal", "OuterReference"}
 _PARTS = {"Alias", "SortOrder", "EqualTo", "EqualNullSafe", "PythonUDF", "PythonUDAF", "PythonUDTF", "NamedArgumentExpression"}
 """Expressions that do not throw themselves. What Python raises is not seen here (``crashing.py``)."""
 
+_QUIET = _CERTAIN | {
+    "Alias", "SortOrder", "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "And", "Or", "Not",
+    "IsNull", "IsNotNull", "IsNaN", "Coalesce", "If", "CaseWhen", "In", "InSet", "KnownNotNull", "GetStructField", "CreateNamedStruct",
+}
+"""Expressions that throw where something in them does, and of themselves never: of these alone a trial would find nothing."""
+
+
+_BOUND = "org.apache.spark.sql.catalyst.expressions.SpecialFrameBoundary"
+"""Where the frame of a window begins or ends, which is written as an expression, and computed by none."""
+
 
 class Trial(NamedTuple):
-    """Expressions that are computed on each of ``rows``, which are those of one of the node's inputs, or (None) of none."""
+    """Expressions that are computed on each of ``rows``, which are those of one of the node's inputs, or (None) of none.
+
+    ``first`` is the number of columns of the record, where another one that a join brought together with it comes behind it; else 0.
+    ``finding`` gives the trace over what one of ``rows`` was made of, where the values in it do not tell.
+    """
 
     rows: Node
     expressions: list[Expr]
     input: int | None = 0
+    first: int = 0
+    finding: Callable[[Any], Any] | None = None
 
 
 def trials(catalyst: Catalyst, node: Node) -> Iterator[Trial]:
@@ -31,40 +48,36 @@ def trials(catalyst: Catalyst, node: Node) -> Iterator[Trial]:
     inputs = catalyst.children(node)
     if node.nodeName() in _ROWWISE:
         yield from _trial(catalyst, inputs[0], catalyst.items(node.expressions()), 0)
-    elif node.nodeName() == "Join" and node.condition().isDefined():
-        conjuncts = catalyst.conjuncts(node.condition().get())
-        sides = [part for conjunct in conjuncts for part in _sides(catalyst, conjunct)]
+    elif node.nodeName() == "Join":
+        condition = Condition.of(catalyst, node)
         for number, side in enumerate(inputs):
-            yield from _trial(catalyst, side, [part for part in sides if catalyst.is_of(part, side)], number)
+            yield from _trial(catalyst, side, condition.of_side(catalyst, side), number)
 
 
-def of_groups(catalyst: Catalyst, node: Node) -> tuple[Trial, Node] | None:
-    """What an aggregate computes of the values of its groups, if anything, and the node over the groups on which that does not throw."""
-    columns: dict[str, Expr] = {}
+def of_pairs(catalyst: Catalyst, node: Node) -> tuple[Trial | None, Node]:
+    """What a join computes of the pairs of rows with equal keys, if that may throw, and the join in which pairs do not meet on which it does.
 
-    def column(expression: Expr) -> Expr:
-        if expression.nodeName() != "AggregateExpression":
-            return expression
-        text = str(expression.toString())
-        if text not in columns:
-            columns[text] = catalyst.alias(expression, f"_{len(columns)}")
-        return columns[text].toAttribute()
-
-    results = [from_below(catalyst, e, column) for e in catalyst.items(node.aggregateExpressions())]
-    tried = [part for result in results for part in _rowwise(catalyst, result)]
-    if not columns or not tried:
-        return None
-    keys = [key for key in catalyst.items(node.groupingExpressions()) if key.nodeName() == "AttributeReference"]
-    trial = Trial(catalyst.aggregated(node, [*keys, *columns.values()]), tried, None)
-    return trial, catalyst.project([tamed(catalyst, result) for result in results], clean(catalyst, trial))
+    A pair is looked at by itself: a semi join may find a match for a row before it comes to the pair.
+    """
+    condition = Condition.of(catalyst, node)
+    keys = [tamed(catalyst, key) for key in condition.keys]
+    if any(_may_throw(catalyst, other) for other in condition.others):
+        left, right = catalyst.children(node)
+        whole = catalyst.all_hold(condition.others)  # as Spark computes it: what comes behind what does not hold, it does not
+        trial = Trial(catalyst.inner(left, right, keys), [whole], None, left.output().length())
+        others = [catalyst.try_eval(whole)]
+    else:
+        trial, others = None, condition.others
+    if not (keys or others):
+        return trial, node
+    return trial, catalyst.with_arguments(node, {"condition": catalyst.some(catalyst.all_hold([*keys, *others]))})
 
 
 def tamed(catalyst: Catalyst, expression: Expr) -> Expr:
     """The expression with NULL for what throws in it: the optimizer may compute it before the rows are gone on which it does."""
-    name = expression.nodeName()
-    if name in _CERTAIN or not expression.references().nonEmpty():
+    if not _may_throw(catalyst, expression):
         return expression
-    if name in _PARTS or catalyst.computes_many(expression):
+    if expression.nodeName() in _PARTS or catalyst.computes_many(expression):
         return with_inputs(catalyst, expression, lambda part: tamed(catalyst, part))
     return catalyst.try_eval(expression)
 
@@ -79,24 +92,25 @@ def culpable(catalyst: Catalyst, trial: Trial) -> Node:
     return catalyst.filter(catalyst.negated(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions])), trial.rows)
 
 
+def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
+    """The largest parts of an expression that are computed on a single row, and may throw."""
+    if not _may_throw(catalyst, expression):
+        return
+    if expression.nodeName() in _PARTS or catalyst.computes_many(expression):
+        for part in catalyst.children(expression):
+            yield from rowwise(catalyst, part)
+    else:
+        yield expression
+
+
 def _trial(catalyst: Catalyst, rows: Node, expressions: list[Expr], number: int) -> Iterator[Trial]:
-    found = [part for expression in expressions for part in _rowwise(catalyst, expression)]
+    found = [part for expression in expressions for part in rowwise(catalyst, expression)]
     if found:
         yield Trial(rows, found, number)
 
 
-def _sides(catalyst: Catalyst, conjunct: Expr) -> list[Expr]:
-    """What a join computes of its inputs for a condition: the two keys of an equality, else the condition itself."""
-    return catalyst.children(conjunct) if conjunct.nodeName() in ("EqualTo", "EqualNullSafe") else [conjunct]
-
-
-def _rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
-    """The largest parts of an expression that are computed on a single row, and may throw."""
-    name = expression.nodeName()
-    if name in _CERTAIN or not expression.references().nonEmpty():
-        return
-    if name in _PARTS or catalyst.computes_many(expression):
-        for part in catalyst.children(expression):
-            yield from _rowwise(catalyst, part)
-    else:
-        yield expression
+def _may_throw(catalyst: Catalyst, expression: Expr) -> bool:
+    """Whether something in an expression may throw; of what draws numbers, or asks the task, without reading a row, it is known not to."""
+    if expression.nodeName() in _QUIET:
+        return any(_may_throw(catalyst, part) for part in catalyst.children(expression))
+    return bool(expression.references().nonEmpty() or (expression.deterministic() and not catalyst.is_a(expression, _BOUND)))

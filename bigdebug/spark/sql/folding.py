@@ -1,0 +1,29 @@
+"""Folding: what Spark's optimizer computes while it plans a query, so that it fails before the first row is read."""
+
+from __future__ import annotations
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bigdebug.spark.sql.catalyst import Catalyst, Node
+
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+
+_COMPUTING = ("ConstantFolding", "ConvertToLocalRelation")
+"""Rules that compute expressions: those that read no column, and projections and filters of rows that stand in the query."""
+
+
+def planned(catalyst: Catalyst, plan: Node) -> Node:
+    """The plan that Spark makes of an analyzed one. Where something throws while it is optimized, that is left for the rows to throw.
+
+    From then on the session of ``catalyst`` leaves it to them, too: the session is to be one of ours. Raises what Spark does if
+    the query cannot be planned for another reason.
+    """
+    try:
+        return catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
+    except (PySparkException, Py4JError):
+        conf = catalyst.jsession.conf()
+        known = conf.getOption(_EXCLUDED)
+        rules = [f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _COMPUTING]
+        conf.set(_EXCLUDED, ",".join([*([known.get()] if known.isDefined() and known.get() else []), *rules]))
+        return catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()

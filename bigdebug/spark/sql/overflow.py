@@ -1,0 +1,86 @@
+"""Overflow: sums and averages that leave their type. They throw inside of an aggregate, where no expression of a row does."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import functions as F
+
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.rewriting import from_below
+
+_LONG, _INT = 2**63 - 1, 2**31 - 1
+
+_SMALL = ("tinyint", "smallint", "int")
+"""Types of which more than four billion rows would have to be in one group before their sum overflows."""
+
+
+class Guarded(NamedTuple):
+    """What stands in the place of an aggregate that overflows: one that gives NULL then, and whether it was given any value.
+
+    ``thrown`` is what it throws, as an expression that throws that.
+    """
+
+    tried: Expr
+    some: Expr
+    thrown: Expr
+
+    def value(self, catalyst: Catalyst, tried: Expr, some: Expr) -> Expr:
+        """The aggregate's value, of columns with these; it throws where that overflowed."""
+        return catalyst.either(catalyst.all_hold([catalyst.is_null(tried), some]), self.thrown, tried)
+
+
+def guarded(catalyst: Catalyst, aggregate: Expr, over: Node) -> Guarded | None:
+    """A sum or an average of the rows of a plan, to be asked where it overflows; None for aggregates that do not.
+
+    Whether numbers of both signs overflow hangs on the order in which they are added: it is told of the order that they come in now.
+    """
+    c, function = catalyst, aggregate.aggregateFunction()
+    if not _overflows(c, function):
+        return None
+    column = c.column(c.children(function)[0])
+    tried = F.try_sum(column) if function.nodeName() == "Sum" else F.try_avg(column)
+    made, some = c.items(c.plan(c.frame(over).select(tried, F.bool_or(column.isNotNull()))).aggregateExpressions())
+    same = {"filter": aggregate.filter()}
+    return Guarded(
+        c.with_arguments(c.children(made)[0], {**same, "isDistinct": aggregate.isDistinct()}),
+        c.with_arguments(c.children(some)[0], same), _throwing(c, function),
+    )
+
+
+def _overflows(catalyst: Catalyst, function: Expr) -> bool:
+    name, kind = function.nodeName(), str(function.dataType().simpleString())
+    if name not in ("Sum", "Average") or kind == "double":
+        return False
+    if kind.startswith("interval"):
+        return True
+    arguments = {function.productElementName(i): function.productElement(i) for i in range(function.productArity())}
+    context = arguments.get("evalContext")  # of a sum; the mode itself before Spark 4.1
+    mode = arguments["evalMode"] if context is None else context.evalMode()
+    return str(mode.toString()) == "ANSI" and str(catalyst.children(function)[0].dataType().simpleString()) not in _SMALL
+
+
+def _throwing(catalyst: Catalyst, function: Expr) -> Expr:
+    """What the function throws when it overflows: a step of its own, on values on which that overflows."""
+    c = catalyst
+    if not str(function.dataType().simpleString()).startswith("decimal"):
+        add = _addition(c, function.updateExpressions().head())
+        largest = c.constant(_INT if str(add.dataType().getClass().getSimpleName()).startswith("Year") else _LONG, add)
+        return c.with_children(add, [largest, largest])
+    # A sum of decimals that overflowed is NULL to its last step, and was given values.
+    buffer = {a.exprId().id(): a for a in c.items(function.aggBufferAttributes())}
+    given = {"sum": None, "isEmpty": False, "count": _LONG}
+
+    def overflowed(part: Expr) -> Expr:
+        if part.nodeName() != "AttributeReference" or part.exprId().id() not in buffer:
+            return part
+        return c.constant(given[part.name()], part)
+
+    return from_below(c, function.evaluateExpression(), overflowed)
+
+
+def _addition(catalyst: Catalyst, expression: Expr) -> Expr:
+    """The addition in a step of a sum, which may take the first value for the sum."""
+    while expression.nodeName() != "Add":
+        expression = catalyst.children(expression)[0]
+    return expression

@@ -1,0 +1,56 @@
+"""Pickles: what Python functions of rows give that Spark cannot read. It is read in the JVM, as Spark does it; only what is doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bigdebug.agents.guards.code import Told
+from bigdebug.agents.guards.crash import Raised
+from bigdebug.spark.gateway import raised_by
+from bigdebug.spark.sql import code
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.crashing import MOST, Crashed, Crashing, part
+from bigdebug.spark.sql.thrown import name_of
+
+
+def unread(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing | None:
+    """The rows for which functions of a projection give what Spark cannot read, and the node without them; None if it has no such functions.
+
+    Costs a job, and a call of the gateway for each value that is not plain.
+    """
+    c = catalyst
+    pairs = [(function, guard) for function in functions if (guard := code.pickled(c, function)) is not None]
+    if not pairs or node.nodeName() != "Project":
+        return None
+    (below,) = c.children(node)
+    columns = [c.alias(guard, "pickle") for _, guard in pairs]
+    no_doubt = c.all_hold([c.is_null(column.toAttribute()) for column in columns])
+    rows = unheard(c.frame(c.filter(c.negated(no_doubt), c.extended(below, columns))).limit(MOST + 1), "collect")
+    if not rows:
+        return None
+    found = []
+    for row in rows:
+        values = row[-len(pairs):]
+        problem = next((p for (function, _), v in zip(pairs, values, strict=True) if v is not None and (p := _problem(c, function, bytes(v)))), None)
+        if problem is not None:
+            known = part(row, 0, -len(pairs))
+            found.append(Crashed([known], Told(problem, 1), below, known))
+    if not found:
+        return None
+    if len(found) < len(rows):  # others that are not plain are read well, and no expression tells which
+        return Crashing(found, None)
+    return Crashing(found, c.with_children(node, [c.filter(c.all_hold([c.is_null(guard) for _, guard in pairs]), below)]))
+
+
+def _problem(catalyst: Catalyst, function: Expr, pickled: bytes) -> Raised | None:
+    """What Spark throws when it reads what a function gave, if anything."""
+    unpickler = catalyst.jvm.net.razorvine.pickle.Unpickler()
+    thrown: Any = raised_by(unpickler.loads, bytearray(pickled))
+    if thrown is None:
+        into = catalyst.jvm.org.apache.spark.sql.execution.python.EvaluatePython.makeFromJava(function.dataType())
+        thrown = raised_by(into.apply, catalyst.jvm.net.razorvine.pickle.Unpickler().loads(bytearray(pickled)))
+    if thrown is None:
+        return None
+    return Raised(name_of(thrown), str(thrown.getMessage()), (), None, ())

@@ -1,0 +1,194 @@
+"""Strict reading: the lines of a file that a reader with mode FAILFAST takes for malformed, found by its own parser as an expression of lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as F
+
+from bigdebug.errors import UntraceableError
+from bigdebug.model import POSITION_BITS
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.formats import PARSED, format_of, option, reader_of
+from bigdebug.spark.sql.leaves import Leaf
+from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.trials import Trial
+
+if TYPE_CHECKING:
+    from bigdebug.spark.sql.recorder import FrameRecorder
+
+_SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
+
+_OF_FILES = {"header", "mode", "path", "paths", "multiline", "linesep", "inferschema", "encoding", "charset"}
+"""Options that are not of how one line is parsed, or that are said otherwise here."""
+
+_REMEDY = "Read it with mode PERMISSIVE and a column _corrupt_record, which has the malformed records."
+
+
+HANDED_OVER = "Set spark.sql.csv.filterPushdown.enabled or spark.sql.json.filterPushdown.enabled to false, and run it again."
+
+
+@dataclass(frozen=True)
+class Strict:
+    """The lines of a leaf of a query, with their rids in the second column, and the expression that throws on those that are malformed.
+
+    ``sure`` holds where no filter that Spark hands to the reader may have it skip the line; None if it hands over none.
+    """
+
+    catalyst: Catalyst
+    run: FrameRun
+    lines: Node
+    parsed: Expr
+    sure: Expr | None
+
+    @classmethod
+    def of(cls, catalyst: Catalyst, recorder: FrameRecorder, frame: Any, leaf: Node, number: int) -> Strict | None:
+        """How a leaf of ``frame`` is read, ``number`` of those with the same files; None if no column of it is, so that nothing is malformed.
+
+        Raises UntraceableError where records are not lines, or are read in a way that is not known here.
+        """
+        c, reader = catalyst, reader_of(leaf)
+        scan = _scan_of(c, frame, leaf, number)
+        _check(c, reader, scan)
+        required, is_csv = scan.requiredSchema(), format_of(reader) == "CSVFileFormat"
+        if is_csv and required.length() == 0:
+            return None
+        run = recorder.aside(_text_of(c, reader, scan))
+        plan, _ = _leaf(run).named(c)
+        value = c.column(c.items(plan.output())[0])
+        is_line = value.rlike(r"[^\x00-\x20]")
+        comment = option(reader, "comment") if is_csv else ""
+        plan = c.plan(c.frame(plan).filter(is_line & ~value.startswith(comment) if comment else is_line))
+        if is_csv and option(reader, "header").lower() == "true":
+            plan = _without_headers(c, plan, _leaf(run))
+        parser, sure = _Parser(c, plan, value, reader), None
+        filters = _handed_over(c, scan, is_csv)
+        if filters:
+            known = {a.name(): a for a in c.items(leaf.output())}
+            fields = parser.record(required, "PERMISSIVE")
+            plan = c.extended(plan, [c.renamed(c.field(fields, i), known[name]) for i, name in enumerate(required.fieldNames())])
+            sure = c.all_hold([parser.passes(required, f) for f in filters])
+        return cls(c, run, plan, parser.parsed(required, "FAILFAST"), sure)
+
+    @property
+    def trial(self) -> Trial:
+        """The lines that are read for certain, each by itself."""
+        return Trial(self.lines if self.sure is None else self.catalyst.filter(self.sure, self.lines), [self.parsed], None, 1, self._trace)
+
+    def _trace(self, line: Row) -> LineageFrame:
+        return lineage_of(self.run).standing_at({_leaf(self.run).operator: pa.array([line[1]], pa.int64())})
+
+    @property
+    def skipped(self) -> int:
+        """How many malformed lines the reader may have skipped. A job, if there are any filters."""
+        if self.sure is None:
+            return 0
+        c = self.catalyst
+        found = c.filter(c.all_hold([c.negated(self.sure), c.negated(c.is_computed(self.parsed))]), self.lines)
+        return int(unheard(c.frame(found), "count"))
+
+
+def _leaf(run: FrameRun) -> Leaf:
+    (leaf,) = run.questions.leaves.values()
+    return leaf
+
+
+def _without_headers(catalyst: Catalyst, lines: Node, leaf: Leaf) -> Node:
+    """Lines, but for the first of each file. A job that reads them once more."""
+    starts = [start for _, start in catalyst.splits(leaf.node)]
+    rid = catalyst.column(catalyst.items(lines.output())[1])
+    parts = catalyst.frame(lines).groupBy(F.shiftright(rid, POSITION_BITS).alias("part"))
+    found = [row.first for row in unheard(parts.agg(F.min(rid).alias("first")), "collect") if starts[row.part] == 0]
+    name = catalyst.items(lines.output())[1].name()
+    return catalyst.plan(catalyst.frame(lines).filter(f"{name} NOT IN ({', '.join(map(str, found))})")) if found else lines
+
+
+def _scan_of(catalyst: Catalyst, frame: Any, leaf: Node, number: int) -> Any:
+    """What reads the files of a leaf in the plan that ran: of several that read the same files, the one of this number."""
+    scans = [s for s in catalyst.items(frame._jdf.queryExecution().sparkPlan().collectLeaves()) if catalyst.is_a(s, _SCAN)]
+    same = [scan for scan in scans if scan.relation().equals(leaf.relation())]
+    return same[number] if number < len(same) else None
+
+
+def is_strict(leaf: Node) -> bool:
+    """Whether a leaf of a plan is read so that a malformed record is an exception."""
+    reader = reader_of(leaf)
+    return reader is not None and format_of(reader) in PARSED and option(reader, "mode").upper() == "FAILFAST"
+
+
+def _check(catalyst: Catalyst, reader: Any, scan: Any) -> None:
+    kind, encoding = format_of(reader), option(reader, "encoding") or option(reader, "charset")
+    is_csv = kind == "CSVFileFormat"
+    why = (
+        "its records are elements of XML" if kind == "XmlFileFormat"
+        else "a record of it may be several lines (multiLine)" if option(reader, "multiLine").lower() == "true"
+        else f"it is written in {encoding}" if encoding.upper() not in ("", "UTF-8")
+        else "how Spark reads it is not known" if scan is None
+        else "spark.sql.csv.parser.columnPruning.enabled is off" if is_csv and not catalyst.jsession.sessionState().conf().csvColumnPruning()
+        else None
+    )
+    if why is not None:
+        raise UntraceableError(f"which they are was not looked at, for {why}", remedy=_REMEDY)
+
+
+def _text_of(catalyst: Catalyst, reader: Any, scan: Any) -> Any:
+    """The lines of the files that a scan reads, as a DataFrame."""
+    files = sorted({file.urlEncodedPath() for part in catalyst.items(scan.inputRDDs().head().filePartitions()) for file in part.files()})
+    reading, separator = catalyst.spark.read.option("recursiveFileLookup", "true"), option(reader, "lineSep")
+    return (reading.option("lineSep", separator) if separator else reading).text(files)
+
+
+class _Parser(NamedTuple):
+    """The parser of a reader, as an expression of lines."""
+
+    catalyst: Catalyst
+    plan: Node
+    line: Column
+    reader: Any
+
+    def parsed(self, required: Any, mode: str) -> Expr:
+        """What a line is read as: a struct of the required columns; for JSON an array of structs, for a line may be one."""
+        c, reader = self.catalyst, self.reader
+        names = [str(key) for key in c.items(reader.options().keys().toSeq())]
+        options = {**{name: str(reader.options().apply(name)) for name in names if name.lower() not in _OF_FILES}, "mode": mode}
+        if format_of(reader) != "CSVFileFormat":
+            return self._resolved(F.from_json(self.line, f"array<{required.sql()}>", options))
+        parsed = self._resolved(F.from_csv(self.line, reader.dataSchema().toDDL(), options))
+        return c.with_arguments(parsed, {"requiredSchema": c.some(required)})
+
+    def record(self, required: Any, mode: str) -> Expr:
+        """The struct of the only record of a line."""
+        parsed = self.parsed(required, mode)
+        return parsed if format_of(self.reader) == "CSVFileFormat" else self._resolved(F.get(self.catalyst.column(parsed), F.lit(0)))
+
+    def passes(self, required: Any, given: Expr) -> Expr:
+        """Whether a line passes a filter that is handed to the reader, or has nothing to be compared in its only column: then it is not asked.
+
+        Of a line that is no JSON it is not known how far the reader came.
+        """
+        c, asked = self.catalyst, self.catalyst.items(given.references().toSeq())
+        true, false = c.literal(True, "boolean"), c.literal(False, "boolean")
+        if len(asked) != 1:
+            return c.either(given, true, false)
+        alone = c.jvm.org.apache.spark.sql.types.StructType().add(required.apply(asked[0].name()))
+        spoiled = [c.is_null(asked[0]), c.negated(c.is_computed(self.parsed(alone, "FAILFAST")))]
+        if format_of(self.reader) != "CSVFileFormat":
+            spoiled.append(self._resolved(F.json_object_keys(self.line).isNotNull()))
+        return c.either(given, true, c.all_hold(spoiled))
+
+    def _resolved(self, column: Column) -> Expr:
+        return self.catalyst.plan(self.catalyst.frame(self.plan).select(column)).projectList().head().child()
+
+
+def _handed_over(catalyst: Catalyst, scan: Any, is_csv: bool) -> list[Expr]:
+    """The filters that a reader applies to the columns of a record, before it has read the others."""
+    conf = catalyst.jsession.sessionState().conf()
+    if not (conf.csvFilterPushDown() if is_csv else conf.jsonFilterPushDown()):
+        return []
+    strategy = getattr(getattr(catalyst.jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$"), "MODULE$")
+    return [f for f in catalyst.items(scan.dataFilters()) if strategy.translateFilter(f, True).isDefined()]

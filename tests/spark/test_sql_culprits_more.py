@@ -1,0 +1,282 @@
+"""Crash culprits of DataFrames where it is no single row's expression that throws: pairs, groups, frames, constants, readers, RDDs (FEATURES B1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StructType
+from pyspark.util import PythonEvalType
+
+from tests.spark.test_sql_culprits import culprits_of
+
+NUMBER, OVERFLOW, DIVISION, RAISED = "NumberFormatException", "ArithmeticException", "ArithmeticException", "SparkRuntimeException"
+
+BIG = 2**63 - 1
+
+
+@pytest.fixture(scope="module", autouse=True)
+def flights(spark: Any, dbg: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("data") / "flights.csv"
+    path.write_text("id,dep,arr\n1,10,20\n2,NA,5\n3,7,NA\n4,NA,NA\n5,0,9\n")
+    frame = spark.read.csv(str(path), header=True)
+    frame.createOrReplaceTempView("flights")
+    spark.createDataFrame([("a", BIG, 1), ("a", 1, 2), ("b", 1, 3), ("a", 0, 4), ("c", BIG, 5), ("c", 1, 6)], "k string, v long, i int").createOrReplaceTempView("sums")
+    return frame
+
+
+def told(culprits: Any) -> list[tuple[str, str, list[int]]]:
+    """The operator, the exception, and the number of the row of each source of each culprit."""
+    assert culprits.unknown == []
+    return sorted((c.operator.name, c.exception_type, [_number(s) for s in c.sources]) for c in culprits)
+
+
+def _number(source: Any) -> int:
+    known = source.record.asDict()
+    return int(known["id"]) if "id" in known else int(known["i"])
+
+
+QUERIES: dict[str, list[tuple[str, str, list[int]]]] = {
+    # pairs
+    "select a.id, b.id from flights a left join flights b on a.id = b.id and cast(concat(a.dep, b.id) as int) > 10": [
+        ("Join", NUMBER, [2]), ("Join", NUMBER, [4]),
+    ],
+    "select a.id, b.id from flights a join flights b on a.id < b.id and 1 / (int(a.id) + int(b.id) - 6) > 0": [
+        ("Join", DIVISION, [1, 5]), ("Join", DIVISION, [2, 4]),
+    ],
+    "select id from flights where exists (select 1 from flights f where f.id = flights.id and cast(concat(f.dep, flights.id) as int) > 1)": [
+        ("Join", NUMBER, [2]), ("Join", NUMBER, [4]),
+    ],
+    "select id from flights where cast(dep as int) not in (select cast(id as int) from flights)": [("Join", NUMBER, [2]), ("Join", NUMBER, [4])],
+    # a condition on one side is computed of pairs with equal keys only: row 4 has none
+    "select a.id from flights a left join (select * from flights where id < 4) b on a.id = b.id and cast(a.dep as int) > 1": [("Join", NUMBER, [2])],
+    # constants
+    "select id, 1 / 0 x from flights where id > 3": [("Project", DIVISION, [4]), ("Project", DIVISION, [5])],
+    "select id, raise_error('x') x from flights where id > 4": [("Project", RAISED, [5])],
+    "select id from flights where id > 4 and raise_error('x') is null": [("Filter", RAISED, [5])],
+    "select id, case when dep = 'NA' then 1 / 0 else 1 end x from flights": [("Project", DIVISION, [2]), ("Project", DIVISION, [4])],
+    "select id, sum(cast('NA' as int)) s from flights where id > 4 group by id": [("Aggregate", NUMBER, [5])],
+    "select 1 / 0": [("Project", DIVISION, [])],
+    # subqueries
+    "select i, (select max(cast(dep as int)) from flights where id < 3) m from sums": [("Aggregate", NUMBER, [2])],
+    "select id, id / (select min(length(dep)) - 1 from flights) m from flights where id < 2": [("Project", DIVISION, [1])],
+    # groups
+    "select k, sum(v) s from sums group by k": [("Aggregate", OVERFLOW, [1, 2, 4]), ("Aggregate", OVERFLOW, [5, 6])],
+    "select sum(v) + 1 s from sums where k <> 'c'": [("Aggregate", OVERFLOW, [1, 2, 3, 4])],
+    "select k, sum(v) filter (where i > 1) s, sum(v) t from sums group by k": [("Aggregate", OVERFLOW, [1, 2, 4]), ("Aggregate", OVERFLOW, [5, 6])],
+    "select k, sum(distinct v) s, count(distinct i) c from sums where k <> 'c' group by k": [("Aggregate", OVERFLOW, [1, 2, 4])],
+    "select k, sum(if(v > 1, cast(repeat('9', 38) as decimal(38, 0)), v)) s from sums group by k": [
+        ("Aggregate", OVERFLOW, [1, 2, 4]), ("Aggregate", OVERFLOW, [5, 6]),
+    ],
+    "select k, avg(if(v > 1, cast(repeat('9', 38) as decimal(38, 0)), v)) s from sums where i > 3 group by k": [("Aggregate", OVERFLOW, [5, 6])],
+    "select i % 2 k, sum(make_dt_interval(cast(v / 100000000000 as int))) s from sums group by 1": [("Aggregate", OVERFLOW, [1, 3, 5])],
+    "select id % 2 g, max_by(cast(dep as int), id) m from flights group by 1": [("Aggregate", NUMBER, [2]), ("Aggregate", NUMBER, [4])],
+    "select id % 2 g, element_at(collect_list(dep), 3) e from flights group by 1": [("Aggregate", "ArrayIndexOutOfBoundsException", [2, 4])],
+    "select id, count(*) filter (where cast(dep as int) > 1) c from flights group by id": [("Aggregate", NUMBER, [2]), ("Aggregate", NUMBER, [4])],
+    # frames
+    "select i, sum(v) over (partition by k order by i) s from sums where k <> 'c'": [("Window", OVERFLOW, [1, 2]), ("Window", OVERFLOW, [1, 2, 4])],
+    "select id, 1 / (count(*) over (partition by dep) - 2) c from flights": [("Project", DIVISION, [2, 4])] * 2,
+}
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_every_culprit_of(sql: str, dbg: Any, spark: Any) -> None:
+    assert told(culprits_of(dbg, spark.sql(sql))) == QUERIES[sql]
+
+
+def test_a_culprit_of_a_join_is_a_row_that_met_another(dbg: Any, spark: Any) -> None:
+    sql = "select a.id, b.id from flights a join flights b on a.id < b.id and 1 / (int(a.id) + int(b.id) - 6) > 0"
+    one, other = culprits_of(dbg, spark.sql(sql))
+    assert [(c.record.id, c.met) for c in (one, other)] == [("1", "Row(id='5')"), ("2", "Row(id='4')")]
+
+
+def test_a_sum_that_overflows_tells_what_spark_throws(dbg: Any, spark: Any) -> None:
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW") as raised, dbg.capture() as run:
+        spark.sql("select k, sum(v) s from sums where k <> 'c' group by k").collect()
+    (culprit,) = run.culprits
+    assert culprit.message in str(raised.value)
+    assert culprit.record.k == "a"
+
+
+CSV = ["id,n", "1,10", "2,NA", "3,7", "x,1", "4", "1,z,z", "", "5,NA"]
+JSON = ['{"id": 1, "n": 1}', '{"id": "x", "n": 2}', '{"id": 3, "n": "y"}', '{"id": 1, "n": "y"}', '{"id": 4', '[{"id": 4, "n": 5}, {"id": 5}]', "", '{"n": "y"}']
+
+
+def strictly(spark: Any, form: str, path: Path) -> Any:
+    return spark.read.option("mode", "FAILFAST").option("header", "true").schema("id int, n int").format(form).load(str(path))
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("asked", ["id", "id, n", "id, n where id > 2", "id where n is not null", "n"])
+def test_lines_that_a_strict_reader_does_not_take(form: str, asked: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Each line that crashes when it is read alone, and no other; but of filters that the reader is handed, and that come first, it is said."""
+    def query(path: Path) -> Any:
+        columns, _, condition = asked.partition(" where ")
+        frame = strictly(spark, form, path)
+        return (frame.filter(condition) if condition else frame).selectExpr(*columns.split(", "))
+
+    head, lines = (CSV[:1], CSV[1:]) if form == "csv" else ([], JSON)
+    crashing = set()
+    for number, line in enumerate(lines):
+        alone = tmp_path / f"alone{number}"
+        alone.write_text("\n".join([*head, line]))
+        if fails(query(alone)):
+            crashing.add(line)
+    (tmp_path / "all").mkdir()
+    for name in "ab":
+        (tmp_path / "all" / name).write_text("\n".join([*head, *lines]) + "\n")
+    if not crashing:
+        assert not fails(query(tmp_path / "all"))
+        return
+    with pytest.raises(Exception, match=r"MALFORMED_RECORD|collectToPython"), dbg.capture() as run:
+        query(tmp_path / "all").collect()
+    found = list(run.culprits)
+    places = [(Path(c.sources[0].origin.path).name, c.sources[0].origin.line) for c in found]
+    assert all([*head, *lines][line - 1] == c.record.value == c.sources[0].record.value for c, (_, line) in zip(found, places, strict=True))
+    assert len(set(places)) == len(places) == 2 * len({c.record.value for c in found})
+    told_of = {c.record.value for c in found}
+    hangs = any("hangs on filters" in why for why in run.culprits.unknown)
+    assert told_of <= crashing if hangs else told_of == crashing
+    assert {c.operator.name for c in found} == {"Relation"}
+    assert "MALFORMED_RECORD" in found[0].message
+
+
+def fails(frame: Any) -> bool:
+    try:
+        frame.collect()
+    except Exception:
+        return True
+    return False
+
+
+def test_a_strict_reader_of_records_of_several_lines_is_refused(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,x\n")
+    found = culprits_of(dbg, spark.read.csv(str(tmp_path / "a.csv"), schema="id int, n int", mode="FAILFAST", multiLine=True))
+    assert len(found) == 0
+    assert "multiLine" in found.unknown[0]
+    assert "PERMISSIVE" in found.unknown[0]
+
+
+def divided(number: int) -> tuple[int, float]:
+    return number, 1 / number
+
+
+FROM_RDDS: dict[str, tuple[Callable[[Any, Any], Any], list[tuple[str, str]]]] = {
+    "a function": (lambda spark, rdd: spark.createDataFrame(rdd.map(divided), "a int, b double"), [("map", "ZeroDivisionError")]),
+    "toDF": (lambda spark, rdd: rdd.map(divided).toDF("a int, b double"), [("map", "ZeroDivisionError")]),
+    "what does not fit": (lambda spark, rdd: spark.createDataFrame(rdd.map(lambda x: (x or "none",)), "a int"), [("map", "PySparkTypeError")]),
+    "behind a shuffle": (
+        lambda spark, rdd: spark.createDataFrame(rdd.map(lambda x: (x % 5, x)).groupByKey().map(lambda kv: divided(kv[0])), "a int, b double"),
+        [("map", "ZeroDivisionError")],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", FROM_RDDS)
+@pytest.mark.parametrize("captured", [True, False])
+def test_records_of_an_rdd_that_a_frame_was_made_of(way: str, captured: bool, dbg: Any, spark: Any) -> None:
+    made, expected = FROM_RDDS[way]
+    frame = made(spark, spark.sparkContext.parallelize([1, 2, 0, 4], 2)).filter("a > 0")
+    found = culprits_of(dbg, frame, captured)
+    assert [(c.operator.name.rpartition(".")[2], c.exception_type.rpartition(".")[2]) for c in found] == expected
+    assert [s.record for c in found for s in c.sources] == [0]
+    assert "createDataFrame was not looked at" in found.unknown[0]
+
+
+def test_a_frame_of_an_rdd_crashes_above_it(dbg: Any, spark: Any) -> None:
+    found = culprits_of(dbg, spark.createDataFrame(spark.sparkContext.parallelize([1, 2, 0, 4], 2).map(lambda x: (x,)), "a int").selectExpr("1 / a"))
+    assert [c.record.a for c in found] == [0]
+    assert found.unknown == []
+
+
+@F.pandas_udf(DoubleType())  # type: ignore[call-overload]
+def total(numbers: pd.Series) -> float:
+    return float(pd.to_numeric(numbers, errors="coerce").fillna(0).sum())
+
+
+def test_what_is_computed_of_the_values_of_python_aggregates(dbg: Any, flights: Any) -> None:
+    found = culprits_of(dbg, flights.groupBy((F.col("id") % 2).alias("odd")).agg((1 / (total("dep") - 17)).alias("x"), total("arr").alias("y")))
+    assert told(found) == [("Aggregate", DIVISION, [1, 3, 5])]
+
+
+SCHEMA = "id string, dep string, arr string"
+PAIR = StructType().add("a", IntegerType()).add("b", IntegerType())
+
+
+def frames_of_group(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for frame in frames:
+        yield frame.assign(dep=frame["dep"].astype(int).astype(str))
+
+
+def frames_of_key_and_group(key: Any, frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    yield from frames_of_group(frames)
+
+
+def batches_of_group(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        assert "NA" not in batch.column("dep").to_pylist()
+        yield batch
+
+
+def sum_of_series(parts: Iterator[pd.Series]) -> float:
+    return float(sum(part.astype(int).sum() for part in parts))
+
+
+def sum_of_arrays(parts: Iterator[pa.Array]) -> float:
+    return float(sum(pc.sum(pc.cast(part, pa.int64())).as_py() for part in parts))  # type: ignore[attr-defined]
+
+
+def by_parity(flights: Any) -> Any:
+    return flights.groupBy((F.col("id") % 2).alias("odd"))
+
+
+PANDAS, ARROW = "FlatMapGroupsInPandas", "FlatMapGroupsInArrow"
+
+IN_BATCHES: dict[str, tuple[Callable[[Any], Any], list[tuple[str, str, list[int]]]]] = {
+    "SQL_GROUPED_MAP_PANDAS_ITER_UDF": (
+        lambda df: by_parity(df).applyInPandas(frames_of_group, SCHEMA).selectExpr("1 / cast(dep as int)"), [(PANDAS, "ValueError", [2]), (PANDAS, "ValueError", [4]), ("Project", DIVISION, [1, 3, 5])],
+    ),
+    "SQL_GROUPED_MAP_PANDAS_ITER_UDF with a key": (
+        lambda df: df.groupBy("id").applyInPandas(frames_of_key_and_group, SCHEMA).selectExpr("1 / cast(dep as int)"),
+        [(PANDAS, "ValueError", [2]), (PANDAS, "ValueError", [4]), ("Project", DIVISION, [5])],
+    ),
+    "SQL_GROUPED_MAP_ARROW_ITER_UDF": (
+        lambda df: df.groupBy("id").applyInArrow(batches_of_group, SCHEMA).selectExpr("1 / cast(dep as int)"),
+        [(ARROW, "AssertionError", [2]), (ARROW, "AssertionError", [4]), ("Project", DIVISION, [5])],
+    ),
+    "SQL_GROUPED_AGG_PANDAS_ITER_UDF": (
+        lambda df: df.groupBy("id").agg((1 / F.pandas_udf(sum_of_series, DoubleType())("dep")).alias("x")),  # type: ignore[call-overload]
+        [("Aggregate", DIVISION, [5]), ("Aggregate", "ValueError", [2]), ("Aggregate", "ValueError", [4])],
+    ),
+    "SQL_GROUPED_AGG_ARROW_ITER_UDF": (
+        lambda df: df.groupBy("id").agg(F.arrow_udf(sum_of_arrays, DoubleType())("dep")),
+        [("Aggregate", "pyarrow.lib.ArrowInvalid", [2]), ("Aggregate", "pyarrow.lib.ArrowInvalid", [4])],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", IN_BATCHES)
+def test_functions_of_groups_in_batches(way: str, dbg: Any, flights: Any) -> None:
+    if not hasattr(PythonEvalType, way.split(maxsplit=1)[0]):
+        pytest.skip("this PySpark has no such functions")
+    frame, expected = IN_BATCHES[way]
+    assert told(culprits_of(dbg, frame(flights))) == expected
+
+
+@pytest.mark.parametrize(("given", "kind", "exception"), [
+    (lambda text: np.float64(1) if text == "NA" else 1.0, DoubleType(), "PickleException"),
+    (lambda text: [np.int64(1)] if text == "NA" else [1], ArrayType(IntegerType()), "PickleException"),
+    (lambda text: (1,) if text == "NA" else (1, 2), PAIR, "IllegalArgumentException"),
+])
+def test_what_a_function_gives_that_spark_cannot_read(given: Any, kind: Any, exception: str, dbg: Any, flights: Any) -> None:
+    with pytest.raises(Exception, match=r"ClassDict|fields are required"), dbg.capture() as run:
+        flights.select("id", F.udf(given, kind, useArrow=False)("dep")).collect()
+    assert told(run.culprits) == [("Project", exception, [2]), ("Project", exception, [4])]
+    assert len(run.resume(skip=True).result) == 3
