@@ -6,9 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
-from typing import Any, overload
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol, overload
 
 from bigdebug.errors import NondeterminismError, ReplayError, UntraceableError
 from bigdebug.graph import CallSite, Operator
@@ -33,12 +34,30 @@ class Described:
         return self.text
 
 
+class Shared(NamedTuple):
+    """A source record behind several culprits: what names it in all runs, behind how many it is, and how it is read."""
+
+    name: tuple[str, int]
+    culprits: int
+    record: Callable[[], SourceRecord]
+
+
+class Behind(Protocol):
+    """What is behind several culprits together; it costs a job when it is first asked, and it is ``known`` if it was."""
+
+    @property
+    def known(self) -> bool: ...
+
+    def __call__(self) -> list[Shared]: ...
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class CrashCulprit:
     """A record that ``operator`` crashed on.
 
     ``record`` is what its function was given (None, if it had been given nothing), ``met`` the text of what the record was to be combined
-    with, if it was. ``user_line`` is the innermost line of the user's own that was running, ``locals`` the texts of its variables;
+    with, if it was. ``partition`` is that of the stage that crashed, and None for DataFrames: a diagnosis cuts their inputs into other
+    partitions than the query had. ``user_line`` is the innermost line of the user's own that was running, ``locals`` the texts of its variables;
     ``traceback`` goes from there outwards to what Spark called. ``sources`` are the records of the job's input that it was made of,
     ``trace`` is the trace over them: both are found when they are first asked for. A culprit is equal to itself alone.
     """
@@ -56,6 +75,8 @@ class CrashCulprit:
 
     naming: Callable[[], Iterable[tuple[int, int]]] = field(default=tuple, repr=False, compare=False)
     """Operators and rids of the sources, where they are known without a job."""
+    behind: Behind | None = field(default=None, repr=False, compare=False)
+    """What is behind this culprit and others with it, where that takes a job."""
     place: Any = None
     """Which crash of the run it is, for who resumes it."""
     raised: Any = field(default=None, repr=False, compare=False)
@@ -186,17 +207,28 @@ class Culprits(Sequence[CrashCulprit]):
     def common(self, most: int = 3) -> list[tuple[SourceRecord, int]]:
         """Source records behind several of the known culprits, and behind how many: the first may be what is wrong with all of them.
 
-        Looks at the first 1,000 culprits; costs a job for each of the ``most`` records that it gives, at most. Of DataFrames, it gives
-        none: to name the sources of a row takes a job.
+        Looks at the first 1,000 culprits; costs a job for each of the ``most`` records that it gives, at most, and of DataFrames one more for
+        each operator that crashed, the first time. Of rows that went through groups or windows before they crashed, it gives none.
         """
+        return self._common(most, asked=True)
+
+    def _common(self, most: int, asked: bool) -> list[tuple[SourceRecord, int]]:
+        """As ``common``; if not ``asked``, without jobs that only find out what is behind the culprits."""
         behind: Counter[tuple[int, int]] = Counter()
         traces: dict[tuple[int, int], Any] = {}
         for culprit in self.known[:LOOKED_AT]:
             for at in culprit.naming():
                 behind[at] += 1
                 traces.setdefault(at, culprit.trace)
-        shared = [(at, count) for at, count in behind.most_common(most) if count > 1]
-        return [(traces[at].source_record(*at), count) for at, count in shared]
+        shared = {at: Shared(("", 0), count, partial(traces[at].source_record, *at)) for at, count in behind.most_common(most) if count > 1}
+        found = [*shared.values()]
+        together = dict.fromkeys(culprit.behind for culprit in self.known[:LOOKED_AT] if culprit.behind is not None)
+        every = [each for known in together if asked or known.known for each in known()]
+        for name, several in groupby(sorted(every, key=lambda each: each.name), key=lambda each: each.name):
+            first, *others = several
+            found.append(first._replace(name=name, culprits=first.culprits + sum(other.culprits for other in others)))
+        found.sort(key=lambda each: -each.culprits)
+        return [(each.record(), each.culprits) for each in found[:most]]
 
     def table(self) -> Table:
         """The known culprits by cause, the most frequent first, with the first record of each."""
@@ -208,7 +240,7 @@ class Culprits(Sequence[CrashCulprit]):
         ]
         notes = [] if self.complete else ["These are the first ones; len(run.culprits) finds all of them."]
         notes += self.unknown
-        notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self.common()]
+        notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self._common(3, asked=False)]
         if len(causes) > SHOWN:
             notes.append(f"{len(causes) - SHOWN:,} more causes are not shown.")
         return Table(("culprits", "exception", "operator", "line", "first record"), rows, tuple(notes))

@@ -280,3 +280,25 @@ def test_what_a_function_gives_that_spark_cannot_read(given: Any, kind: Any, exc
         flights.select("id", F.udf(given, kind, useArrow=False)("dep")).collect()
     assert told(run.culprits) == [("Project", exception, [2]), ("Project", exception, [4])]
     assert len(run.resume(skip=True).result) == 3
+
+
+def test_what_culprits_have_in_common(dbg: Any, spark: Any) -> None:
+    """A row of one side of a join that crashes with each of the other; it is found in one job, when somebody asks."""
+    found = culprits_of(dbg, spark.sql("select a.id, b.i from flights a join sums b on cast(a.dep as int) > b.i where a.id <> 5"))
+    assert [c.operator.name for c in found] == ["Join"] * 12
+    before = jobs(spark)
+    assert "behind" not in repr(found)
+    assert jobs(spark) == before
+    assert [(s.record.id, count) for s, count in found.common(2)] == [("2", 6), ("4", 6)]
+    assert jobs(spark) - before < 12  # as many as culprits
+    assert "behind 6 of them" in repr(found)
+
+
+def test_culprits_with_nothing_in_common(dbg: Any, spark: Any) -> None:
+    found = culprits_of(dbg, spark.sql("select cast(dep as int) from flights"))
+    assert len(found) == 2
+    assert found.common() == []
+
+
+def jobs(spark: Any) -> int:
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))

@@ -19,6 +19,7 @@ from bigdebug.shown import shown
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.raised import told
 from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.behind import Behind
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashing import MOST, Crashed, as_written, crashing, functions_of, part
@@ -233,7 +234,8 @@ class FrameDiagnosis:
         rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
         operator = self._operator(node)
         thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
-        return [self._thrown(operator, trial, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
+        behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
+        return [self._thrown(operator, trial, behind, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
 
     def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
         """As many as are told of an operator."""
@@ -255,14 +257,14 @@ class FrameDiagnosis:
             finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
         )
 
-    def _thrown(self, operator: Operator, trial: Trial, row: Any, thrown: Thrown) -> CrashCulprit:
+    def _thrown(self, operator: Operator, trial: Trial, behind: Behind | None, row: Any, thrown: Thrown) -> CrashCulprit:
         record, other = (part(row, 0, trial.first), shown(part(row, trial.first))) if trial.first else (row, None)
         finding = partial(self._trace, trial.rows, row)
         if trial.finding is not None:
             other, finding = None, partial(trial.finding, row)
         return CrashCulprit(
             place=None if trial.input is None else Input(len(self._clean), trial.input), record=record, met=other, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
-            user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=finding,
+            user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=finding, behind=behind,
         )
 
     def _trace(self, rows: Node, row: Any) -> LineageFrame | None:
