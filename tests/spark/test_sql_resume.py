@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 import bigdebug
 from bigdebug.errors import ReplayError, SourceChangedError
 from bigdebug.trace.run import Run
-from tests.spark.code_that_crashes import CRASHING, arrow, plain
+from tests.spark.code_that_crashes import CRASHING, arrow, plain, total
 
 
 @pytest.fixture
@@ -62,6 +62,28 @@ def test_python_code_goes_on_without_what_it_crashed_on(way: str, dbg: Any, flig
     assert sorted(row.id for row in resumed.result) == {"filter": ["1", "3"], "one on the other": ["1", "3"]}.get(way, ["1", "3", "5"])
 
 
+GROUPS: dict[str, list[tuple[Any, ...]]] = {
+    "applyInPandas": [("1", "10", "20"), ("3", "7", "NA"), ("5", "0", "9")],
+    "applyInArrow": [("1", "10", "20"), ("3", "7", "NA"), ("5", "0", "9")],
+    "aggregate": [(1.0, 17.0)],
+    "window": [("1", 10.0), ("3", 17.0), ("5", 7.0)],
+    "table function": [("1", 0), ("1", 10), ("3", 0), ("3", 7), ("5", 0), ("5", 0)],
+}
+
+
+@pytest.mark.parametrize("way", GROUPS)
+def test_groups_go_on_without_the_rows_that_crashed(way: str, dbg: Any, flights: Any) -> None:
+    resumed = failed(dbg, CRASHING[way][0](flights)).resume(skip=True)
+    found = [(row.id, row.y) for row in resumed.result] if way == "table function" else [tuple(row) for row in resumed.result]
+    assert sorted(found) == GROUPS[way]
+
+
+def test_a_group_goes_on_with_its_other_rows(dbg: Any, flights: Any) -> None:
+    run = failed(dbg, flights.groupBy(F.lit(1).alias("one")).agg(total("dep").alias("t")))
+    assert [row.t for row in run.resume(skip=True).result] == [17.0]
+    assert [row.t for row in run.resume(repair=lambda row: {**row.asDict(), "dep": "100"}).result] == [217.0]
+
+
 def test_rows_come_in_the_place_of_others(dbg: Any, flights: Any) -> None:
     run = failed(dbg, flights.select("id", plain("dep").alias("d")))
     first, second = run.culprits
@@ -104,8 +126,10 @@ def test_what_cannot_be_resumed_says_why(dbg: Any, flights: Any, path: Path) -> 
         run.resume(fix={0: int})
     with pytest.raises(ReplayError, match="no culprit of this run"):
         run.resume(skip=[3])
-    with pytest.raises(ReplayError, match="crashed on a group of rows"):
-        failed(dbg, CRASHING["applyInPandas"][0](flights)).resume(skip=True)
+    with pytest.raises(ReplayError, match="crashed on rows together"):
+        failed(dbg, CRASHING["only together"][0](flights)).resume(skip=True)
+    with pytest.raises(ReplayError, match="without the key of their group"):
+        failed(dbg, CRASHING["applyInPandas"][0](flights)).resume(repair=lambda row: row)
     with pytest.raises(Exception, match=r"write|Python worker"), dbg.capture() as writing:
         flights.select(plain("dep").alias("d")).write.mode("overwrite").parquet(str(path.with_suffix(".out")))
     with pytest.raises(ReplayError, match="writes, and is not called again"):

@@ -34,6 +34,9 @@ class Crashed(NamedTuple):
     where: Any
     rowwise: bool = True
     """Whether the node goes on without that row as with any other."""
+    side: int = 0
+    whole: bool = True
+    """In which of the node's inputs the row is, and whether it is all of a row there."""
 
 
 class Crashing(NamedTuple):
@@ -116,8 +119,9 @@ def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: G
     mark = c.alias(c.null("binary"), "told").toAttribute()
     guard = code.guarded_groups(c, functions[0], names, len(inputs), how)
     told = c.with_arguments(c.with_children(node, [each.plan for each in inputs]), {"functionExpr": guard, "output": c.seq([mark])})
-    found = _named(c, inputs, told, [mark])
-    return Crashing(found, c.with_arguments(node, {"functionExpr": code.lenient_groups(c, functions[0], len(inputs), how)}))
+    found, names_of = _named(c, inputs, told, [mark])
+    fine = [c.project(each.bare, each.without(c, gone)) for each, gone in zip(inputs, names_of, strict=True)]
+    return Crashing(found, c.with_arguments(c.with_children(node, fine), {"functionExpr": code.lenient_groups(c, functions[0], len(inputs), how)}))
 
 
 def _of_tables(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
@@ -155,10 +159,11 @@ def _of_values(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: G
 
     marks = [c.alias(from_below(c, value, guarded), "told") for column in columns for value in _values(c, column)]
     attributes = [mark.toAttribute() for mark in marks]
-    told = c.with_arguments(over, {place: c.seq(marks)})
+    found, (names,) = _named(c, [below], c.with_arguments(over, {place: c.seq(marks)}), attributes)
+    over = c.with_children(node, [below.without(c, names)])
     both = c.with_arguments(over, {place: c.seq([*(from_below(c, column, lenient) for column in columns), *marks])})
     fine = c.filter(c.all_hold([c.is_null(mark) for mark in attributes]), both)
-    return Crashing(_named(c, [below], told, attributes), c.project(c.items(node.output()), fine))
+    return Crashing(found, c.project(c.items(node.output()), fine))
 
 
 def _values(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
@@ -188,12 +193,13 @@ class Named(NamedTuple):
     plan: Node
     names: list[Expr]
     keys: int
+    bare: list[Expr]
 
     @classmethod
     def of(cls, catalyst: Catalyst, plan: Node, keys: int = 0) -> Named:
         hashes = fingerprint(catalyst, plan, catalyst.items(plan.output()), bits=True)
         columns = [catalyst.alias(value, f"__bigdebug_{i}") for i, value in enumerate(hashes)]
-        return cls(catalyst.extended(plan, columns), [column.toAttribute() for column in columns], keys)
+        return cls(catalyst.extended(plan, columns), [column.toAttribute() for column in columns], keys, catalyst.items(plan.output()))
 
     def having(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], Row]]:
         """The rows of these names, with those, and without their keys."""
@@ -202,14 +208,22 @@ class Named(NamedTuple):
         rows = unheard(catalyst.frame(self.plan).join(wanted, (wanted.one == one) & (wanted.other == other), "left_semi"), "collect")
         return ((row[-2:], part(row, self.keys, -2)) for row in rows)
 
+    def without(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Node:
+        """The rows of other names."""
+        listed = ", ".join(f"({one}L, {other}L)" for one, other in sorted(names))
+        if not listed:
+            return self.plan
+        pair = ", ".join(name.name() for name in self.names)
+        return catalyst.plan(catalyst.frame(self.plan).filter(f"({pair}) NOT IN ({listed})"))
+
     def where(self, catalyst: Catalyst, names: Iterable[tuple[int, int]]) -> Column:
         """Holds for rows of these names."""
         one, other = map(catalyst.column, self.names)
         return reduce(or_, [(one == a) & (other == b) for a, b in names])
 
 
-def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Sequence[Expr]) -> list[Crashed]:
-    """What is told of rows of the inputs by their names."""
+def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Sequence[Expr]) -> tuple[list[Crashed], list[set[tuple[int, int]]]]:
+    """What is told of rows of the inputs by their names, and the names, for each input, of those that crashed by themselves."""
     collected = unheard(catalyst.frame(catalyst.project(marks, told)), "collect")
     said = [telling for row in collected for each in row if each is not None for telling in pickle.loads(bytes(each))]
     tellings = dict(islice({(side, tuple(names)): Told.unpacked(packed) for side, names, packed in said}.items(), MOST + 1))
@@ -222,8 +236,10 @@ def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Seque
         for names, what in own.items():
             others = [row for name in names[:-1] for row in rows[name][:1]]
             last = rows[names[-1]] if len(names) == 1 else rows[names[-1]][:1]
-            found += [Crashed([*others, row], what, source.plan, source.where(catalyst, names), rowwise=False) for row in last]
-    return found
+            where, rowwise = source.where(catalyst, names), len(names) == 1
+            found += [Crashed([*others, row], what, source.plan, where, rowwise, side, not source.keys) for row in last]
+    alone = [{names[0] for at, names in tellings if at == side and len(names) == 1} for side in range(len(inputs))]
+    return found, alone
 
 
 def part(row: Row, start: int, stop: int | None = None) -> Row:

@@ -59,6 +59,8 @@ class Input(NamedTuple):
 
     step: int
     number: int
+    whole: bool = True
+    """Whether culprits in it are told with all of their columns."""
 
 
 class FrameDiagnosis:
@@ -253,7 +255,7 @@ class FrameDiagnosis:
     def _raised(self, operator: Operator, crashed: Crashed) -> CrashCulprit:
         record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
         return CrashCulprit(
-            place=Input(len(self._clean), 0) if crashed.rowwise else None, record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
+            place=Input(len(self._clean), crashed.side, crashed.whole) if crashed.rowwise else None, record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
             finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
         )
 

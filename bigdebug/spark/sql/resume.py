@@ -68,7 +68,7 @@ class FrameResume:
         decided = Counter(map(_key, known.chosen(() if isinstance(skip, bool) else skip or ())))
         for culprit in known.chosen(repair) if isinstance(repair, Mapping) else ():
             decided[_key(culprit)] += 1
-            besides.setdefault(culprit.place, []).append(repair[culprit])
+            besides.setdefault(_whole(culprit), []).append(repair[culprit])
         for _ in range(ROUNDS):
             found = Culprits()
             diagnosis = FrameDiagnosis(self._recorder, self._run, found, besides)
@@ -82,7 +82,7 @@ class FrameResume:
                 raise self._action.problem
             for culprit in new:
                 decided[_key(culprit)] += 1
-                besides.setdefault(culprit.place, []).append(repair(culprit.record))
+                besides.setdefault(_whole(culprit), []).append(repair(culprit.record))
         if diagnosis.frame is None:
             raise ReplayError(
                 f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
@@ -100,10 +100,21 @@ def _all(culprits: Culprits) -> list[CrashCulprit]:
 def _key(culprit: CrashCulprit) -> Key:
     if culprit.place is None:
         raise ReplayError(
-            f"{culprit.operator} crashed on a group of rows, or on what is no row of a DataFrame, and is not run without it here",
+            f"{culprit.operator} crashed on rows together, or on what is no row of a DataFrame, and is not run without it here",
             remedy="Filter the rows out of its input: culprit.sources tells which they are.",
         )
     return culprit.place, shown(culprit.record)
+
+
+def _whole(culprit: CrashCulprit) -> Input:
+    """Where another row can come in the place of a culprit."""
+    where: Input = culprit.place
+    if not where.whole:
+        raise ReplayError(
+            f"{culprit.operator} is given rows without the key of their group, which another row in the place of one might not have",
+            remedy="Leave the row out with skip=, or repair it in the input.",
+        )
+    return where
 
 
 def _others(culprits: Iterable[CrashCulprit], decided: Counter[Key]) -> list[CrashCulprit]:
