@@ -302,3 +302,24 @@ def test_culprits_with_nothing_in_common(dbg: Any, spark: Any) -> None:
 
 def jobs(spark: Any) -> int:
     return len(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
+
+
+def test_what_count_does_not_compute_does_not_crash(dbg: Any, spark: Any) -> None:
+    frame = spark.range(10).filter("10 / (id % 5) > 1").selectExpr("id", "1 / (id % 3) x")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"), dbg.capture() as run:
+        frame.count()
+    assert sorted((c.record.id, c.operator.name) for c in run.culprits) == [(0, "Filter"), (5, "Filter")]
+    assert run.resume(skip=True).result == 8
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"), dbg.capture() as run:
+        frame.collect()
+    assert sorted((c.record.id, c.operator.name) for c in run.culprits) == [
+        (0, "Filter"), (3, "Project"), (5, "Filter"), (6, "Project"), (9, "Project"),
+    ]
+
+
+@pytest.mark.parametrize("action", [lambda frame: frame.take(3), lambda frame: frame.limit(3).collect()])
+def test_rows_that_a_limit_may_not_have_come_to_are_said_to_be_such(action: Any, dbg: Any, spark: Any) -> None:
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"), dbg.capture() as run:
+        action(spark.range(0, 10, 1, 1).selectExpr("1 / (id % 5) x"))
+    assert [c.record.id for c in run.culprits] == [0, 5]
+    assert run.culprits.unknown == ["A limit stops when it has enough: some of these rows the action may not have come to."]

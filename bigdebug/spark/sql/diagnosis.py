@@ -41,6 +41,11 @@ from bigdebug.trace.culprits import CrashCulprit, Culprits
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
 
+_STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
+"""Actions that may not compute all rows."""
+
+_LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
+
 T = TypeVar("T")
 
 
@@ -91,11 +96,17 @@ class FrameDiagnosis:
     def _exceptions(self) -> Exceptions:
         return Exceptions(self._catalyst)
 
+    @property
+    def _counts(self) -> bool:
+        """Whether only the number of rows was asked for: what makes the columns of rows, Spark leaves away."""
+        return self._run.action == "count"
+
     @cached_property
     def _steps(self) -> list[Step]:
         found: list[Step] = []
         try:
-            plan = planned(self._catalyst, Catalyst.plan(self._run.frame))
+            frame = self._run.frame
+            plan = planned(self._catalyst, Catalyst.plan(frame.groupBy().count() if self._counts else frame))
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
@@ -142,7 +153,10 @@ class FrameDiagnosis:
     @property
     def frame(self) -> Any:
         """The query without the rows that crash, once all of them are known; None if something of it could not be looked at."""
-        root = self._clean[-1] if self._clean and len(self._clean) == len(self._steps) else None
+        if not self._clean or len(self._clean) != len(self._steps):
+            return None
+        counted = self._counts and self._steps[-1].node.nodeName() == "Aggregate"
+        root = self._clean[self._steps[-1].inputs[0] if counted else -1]
         return None if root is None else self._recorder.apart(self._catalyst.frame(root))
 
     def _fed(self, where: Input, node: Node | None) -> Node | None:
@@ -155,6 +169,8 @@ class FrameDiagnosis:
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where no function crashed, what some give may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
+        if culprits.known and (self._run.action in _STOPPING or any(step.node.nodeName() in _LIMITS for step in self._steps)):
+            culprits.unknown.append("A limit stops when it has enough: some of these rows the action may not have come to.")
         if culprits.known or culprits.unknown:
             return None
         if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
