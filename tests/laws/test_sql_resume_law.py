@@ -1,0 +1,60 @@
+"""Resuming a query that crashed gives what the query gives over rows that do not crash (DESIGN 4.3, BigDebug 5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+from bigdebug.errors import ReplayError
+from tests.laws.sql_programs import Query, queries
+from tests.laws.test_sql_laws import FEW, World, multiset
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables")
+
+
+def holds(number: Any) -> bool:
+    return 1 / ((1 if number is None else number) % 3) > 0
+
+
+CRASHING = {
+    "expression": lambda column: F.expr(f"1 / (coalesce({column}, 1) % 3) > 0"),
+    "python": F.udf(holds, "boolean", useArrow=False),
+    "arrow": F.udf(holds, "boolean", useArrow=True),
+}
+
+
+@FEW
+@given(queries(), st.sampled_from([*CRASHING]))
+def test_a_resumed_query_is_a_clean_one(dbg: Any, spark: Any, folder: Path, query: Query, how: str) -> None:
+    world = World(spark, folder, query)
+    keys = {name: frame.columns[0] for name, frame in world.bases.items()}
+    for name, frame in world.bases.items():
+        frame.filter(f"coalesce({keys[name]}, 1) % 3 <> 0").createOrReplaceTempView(name)
+    expected = multiset(world.plain())
+    for name, frame in world.bases.items():
+        frame.filter(CRASHING[how](keys[name])).createOrReplaceTempView(name)
+    frame = spark.sql(query.sql)
+    with dbg.capture("law") as capture:
+        try:
+            rows = frame.collect()
+        except PySparkException:
+            rows = None
+    event(f"{how}: {'crashed' if rows is None else 'did not'}")
+    if rows is None:
+        run = capture.latest
+        assert {culprit.record[0] % 3 for culprit in run.culprits} == {0}
+        try:
+            rows = run.resume(skip=True).result
+        except ReplayError as refused:
+            event(f"refused: {refused.args[0][:60]}")
+            return
+    assert multiset(rows) == expected
