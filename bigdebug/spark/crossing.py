@@ -24,7 +24,7 @@ from bigdebug.spark.jobs import counted
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
-from bigdebug.spark.rdd.suspects import suspected
+from bigdebug.spark.rdd.suspects import comes_from, suspected
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
@@ -68,7 +68,8 @@ class Crossing:
         number = _number(frame)
         with self._alone:
             self._made_of[number] = rdd
-            self._rows_in[number] = vars(self._becoming).pop("rdd", rdd)
+            rows = vars(self._becoming).pop("rdd", rdd)
+            self._rows_in[number] = rows if comes_from(rows, rdd) else rdd
             while len(self._made_of) > _REMEMBERED:
                 oldest = next(iter(self._made_of))
                 del self._made_of[oldest], self._rows_in[oldest]

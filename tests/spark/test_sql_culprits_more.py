@@ -323,3 +323,12 @@ def test_rows_that_a_limit_may_not_have_come_to_are_said_to_be_such(action: Any,
         action(spark.range(0, 10, 1, 1).selectExpr("1 / (id % 5) x"))
     assert [c.record.id for c in run.culprits] == [0, 5]
     assert run.culprits.unknown == ["A limit stops when it has enough: some of these rows the action may not have come to."]
+
+
+def test_an_rdd_that_spark_read_for_something_else_is_not_what_a_frame_was_made_of(dbg: Any, spark: Any) -> None:
+    other = dbg.context.parallelize([1, 2], 1).map(lambda n: 1 // (n - 5))
+    assert other.countApprox(60_000) == 2
+    frame = spark.createDataFrame([(0,), (1,)], "n int").selectExpr("1 / n x")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"), dbg.capture() as run:
+        frame.collect()
+    assert [(c.record.n, c.operator.name) for c in run.culprits] == [(0, "Project")]

@@ -65,7 +65,9 @@ def some(split: int, records: Iterable[str]) -> Iterator[Any]:
 FUNCTIONS: list[Function] = [streaming, lazily, at_once, summed, in_threes, with_frame, some]
 
 
-def guarded(function: Function, records: Iterable[Any], exact: bool = False) -> tuple[list[Any], list[tuple[int | None, Any, str]]]:
+def guarded(
+    function: Function, records: Iterable[Any], exact: bool = False, lost: Callable[[], None] = lambda: None,
+) -> tuple[list[Any], list[tuple[int | None, Any, str]]]:
     """What the guard gives, and the position, record and exception of each crash."""
     crashes: list[tuple[int | None, Any, str]] = []
 
@@ -73,7 +75,7 @@ def guarded(function: Function, records: Iterable[Any], exact: bool = False) -> 
         crashes.append((position, record, type(problem).__name__))
         return ()
 
-    outputs = list(GuardedPartition(function, note, pickle.dumps, exact=exact)(0, iter(records)))
+    outputs = list(GuardedPartition(function, note, pickle.dumps, exact=exact, lost=lost)(0, iter(records)))
     return outputs, crashes
 
 
@@ -126,7 +128,9 @@ def test_two_thousand_culprits_of_a_function_that_answers_at_the_end_are_not_two
 def test_records_that_were_let_go_of_are_not_left_out_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigdebug.agents.guards.inflight.KEPT_BYTES", 1_000)
     records = [*("5" for _ in range(5_000)), "x"]
-    assert guarded(summed, records)[1] == [(5_000, "x", "ValueError")]
+    lost: list[int] = []
+    assert guarded(summed, records, lost=lambda: lost.append(1))[1] == [(5_000, "x", "ValueError")]
+    assert lost
     with pytest.raises(ValueError, match="invalid literal"):
         guarded(summed, records, exact=True)
     assert len(guarded(streaming, records, exact=True)[0]) == 5_000

@@ -28,6 +28,8 @@ class Diagnosed(NamedTuple):
     partition: int
     crashes: tuple[Crash, ...]
     total: int
+    lost: bool = False
+    """Whether a function had read more than is kept, when it crashed: there may be culprits among that."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Diagnose:
             flight.close()
         if guard.total:
             self._write(split, notes, emitted.records)
-        yield Diagnosed(split, tuple(guard.crashes), guard.total)
+        yield Diagnosed(split, tuple(guard.crashes), guard.total, guard.lost)
 
     def _write(self, split: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}

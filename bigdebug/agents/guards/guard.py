@@ -33,6 +33,7 @@ class Guard:
     def __init__(self, dumps: Dumps, most: int, flight: Flight | None = None) -> None:
         self.crashes: list[Crash] = []
         self.total = 0
+        self.lost = False
         self.dumps = dumps
         self._most = most
         self.flight = flight
@@ -40,6 +41,10 @@ class Guard:
     def flown(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
         """The function; where workers end in it, each call is noted until the ``whole`` of what it gives is there."""
         return function if self.flight is None else self.flight.over(function, whole)
+
+    def lose(self) -> None:
+        """A function had read more than is kept, when it crashed."""
+        self.lost = True
 
     def leaving(self, operator: int) -> Leaving:
         """What a function over an iterator is not given, because it is known to crash on it."""
@@ -174,4 +179,4 @@ def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard) -> Any:
             ) -> Instead:
                 return note(at(), given, problem, again=again, replaces=replaces)
 
-            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight, guard.decides))
+            return Partitionwise(GuardedPartition(function, within, guard.dumps, guard.flight, guard.decides, lost=guard.lose))

@@ -52,7 +52,7 @@ _LOOK = 1024
 class InFlight:
     """Records as calls of a function over an iterator pull them, each call from an iterator of its own; the one pulled last is in flight.
 
-    ``pulled`` are those that the present call has pulled, the last ones, as many as ``KEPT_BYTES`` hold; it has ``let_go`` of the
+    ``pulled`` are those that the present call has pulled, the last ones, as many as ``KEPT_BYTES`` hold; it has ``let_go`` of so many
     others. Each call is given ``context`` first.
     """
 
@@ -71,6 +71,8 @@ class InFlight:
         self.pulled: deque[Any] = deque()
         self.let_go = 0
         self.failed = False
+        self.keeping = False
+        """Whether it lets go of nothing."""
 
     def position(self, place: int) -> int:
         """That of the record at a place of those pulled."""
@@ -143,7 +145,7 @@ class InFlight:
         if self.first is NO_RECORD:
             self.first = self.pulled[0]
         self._heaviest = max(self._heaviest, self._weight(self.pulled[-1]))
-        while len(self.pulled) > 1 and len(self.pulled) * self._heaviest > KEPT_BYTES:
+        while not self.keeping and len(self.pulled) > 1 and len(self.pulled) * self._heaviest > KEPT_BYTES:
             self.pulled.popleft()
             self.let_go += 1
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))

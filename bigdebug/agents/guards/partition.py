@@ -47,39 +47,45 @@ class GuardedPartition:
     exact: bool = False
     """Whether what it gives is what the job is to give: then it fails rather than to leave out records that it has let go of."""
     leaving: Leaving | None = None
+    lost: Callable[[], None] = lambda: None
+    """Called where there may be culprits among records that were let go of."""
 
     def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
         source = InFlight(records, self.dumps, self.flight)
         if self.leaving:
             source.leave(self.leaving, self.crashed)
         replaced: set[int] = set()
+        pulled = source.pulled
         held: Fed = []
-        given = before = 0
-        crashed = False
+        before = 0
+        crashed = fine = False
         while True:
             looking, answered = bool(held), 0
+            source.keeping = looking
             try:
                 outputs = iter(self.function(split, source.records()))
-                for output in islice(outputs, min(before, given), None):
+                for output in islice(outputs, before, None):
                     if looking:
                         break
-                    answered = source.let_go + len(source.pulled)
-                    given += 1
+                    answered = source.let_go + len(pulled)
                     yield output
                 if self.flight is not None:
                     self.flight.end()
                 if not looking:
                     return
-                held += [(source.position(place), record) for place, record in enumerate(source.pulled)]
+                held += [(source.position(place), record) for place, record in enumerate(pulled)]
                 fed, held = held, []
             except CRASHES as problem:
                 if source.failed or (self.exact and source.let_go > answered):
                     raise
-                if not source.pulled:
+                if not pulled:
                     if self.exact or not crashed:  # it crashes whatever it is given
                         self.crashed(None, NO_RECORD, problem)
                     return
-                held += self._without(split, source, answered, problem, replaced, bool(held) or given > 0)
+                if source.let_go > answered:
+                    self.lost()
+                fine = fine or looking or answered > 0
+                held += self._without(split, source, answered, problem, replaced, fine)
                 before = self._gives_first(split, source.context)
                 crashed, fed = True, []
             if not source.go_on(fed):

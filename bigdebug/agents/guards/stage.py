@@ -10,6 +10,7 @@ from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard, guarded
+from bigdebug.agents.guards.inflight import Note
 from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.merge import Combine, Sort
@@ -47,15 +48,19 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Kept(step):
             return GuardedSteps((step,), operators, number, guard)
         case Paired(function):
-            return Paired(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.leaving(operators[-1])))
+            return Paired(_over_partition(function, note, guard, operators[-1]))
         case Whole(function):
-            return Whole(GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.leaving(operators[-1])))
+            return Whole(_over_partition(function, note, guard, operators[-1]))
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note)
         case Sort(order):
             return GuardedSort(order, note)
         case _:
             return run
+
+
+def _over_partition(function: Callable[[int, Iterable[Any]], Iterable[Any]], note: Note, guard: Guard, operator: int) -> GuardedPartition:
+    return GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.leaving(operator), guard.lose)
 
 
 def guarded_emission(emission: Emission, operator: int, number: int, guard: Guard) -> Emission:

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.agents.guards.flight import calls_ended
+from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.crashes import ended
@@ -64,6 +65,10 @@ class Diagnosis:
         self._run.culprits.unknown += [
             f"{each.total:,} records of partition {each.partition} crashed; {len(each.crashes):,} of them are told."
             for each in seen if each.total > len(each.crashes)
+        ]
+        self._run.culprits.unknown += [
+            f"In partition {each.partition} a function had read more than {KEPT_BYTES >> 20} MB since it gave something, when it crashed: what it had read before was not looked at."
+            for each in seen if each.lost
         ]
         return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
 

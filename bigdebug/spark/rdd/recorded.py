@@ -77,7 +77,8 @@ class Recorded:
 
     def _to_java_object_rdd(self) -> Any:
         """As PySpark's: the rows of a DataFrame, in the JVM."""
-        self._recorder.crossing.becomes_rows(self)
+        if self._recorder.crossing is not None:  # there is a session
+            self._recorder.crossing.becomes_rows(self)
         return PLAIN._to_java_object_rdd(self)
 
     def getLineage(self) -> LineageRDD:

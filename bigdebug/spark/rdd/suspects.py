@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
 
 
+def comes_from(rdd: Any, other: Any) -> bool:
+    """Whether ``rdd`` is made of the records of ``other``, one after the other, or is that."""
+    while rdd is not other:
+        parents = rdd._definition.parents
+        if len(parents) != 1:
+            return False
+        rdd = parents[0]
+    return True
+
+
 def suspected(recorder: Recorder, rdd: Any) -> Run:
     """A run of no action, as if one had failed before any partition of ``rdd`` was computed: its culprits are found by computing all.
 
