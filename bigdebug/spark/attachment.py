@@ -108,7 +108,8 @@ def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder)
 def uninstall(spark: SparkSession, context: LineageContext, last: bool) -> None:
     """``last`` says that no other session is attached."""
     spark._sc = plain_context(context)
-    masks.keep_back(context)
+    if last:
+        masks.keep_back(context)
     vars(spark).pop(actions.RECORDER, None)
     if SparkContext._active_spark_context is context:
         SparkContext._active_spark_context = plain_context(context)

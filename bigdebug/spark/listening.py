@@ -130,6 +130,8 @@ class Listener:
                         self._heard(line, message)
             except (Refused, OSError) as problem:
                 log.info("bigdebug lost the connection of a task: %s", problem)
+            except Exception as trouble:  # the job goes on, and others are heard
+                log.warning("bigdebug could not hear a task: %s: %s", type(trouble).__name__, trouble)
             finally:
                 with self._alone:
                     self._lines.discard(line)

@@ -22,12 +22,13 @@ class Letter:
 
     record: Any
     operator: int
-    partition: int
+    partition: int | None
     exception: str
     message: str
 
     def __repr__(self) -> str:
-        return plain(f"<{shown(self.record)} in partition {self.partition}, operator {self.operator}: {self.exception}: {self.message}>")
+        where = f"operator {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")
+        return plain(f"<{shown(self.record)} in {where}: {self.exception}: {self.message}>")
 
 
 def read_letters(path: str | os.PathLike[str]) -> list[Letter]:
@@ -42,7 +43,9 @@ def read_letters(path: str | os.PathLike[str]) -> list[Letter]:
 
 
 def _letters(file: Path) -> Iterator[Letter]:
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
+        if not line.endswith("\n"):  # the task was killed while it wrote: the next attempt has written it again
+            continue
         told = json.loads(line)
         pickled = told["pickle"]
         record = Described(told["record"]) if pickled is None else pickle.loads(base64.b64decode(pickled))

@@ -64,6 +64,7 @@ class Watch(AbstractContextManager["Watch"]):
         self._guard = guard
         self._steering = steering
         self._alone = threading.RLock()
+        self._changing = threading.Lock()
         self._records: deque[WatchedRecord] = deque()
         self._arrived = self._bytes = 0
         self.unseen: list[str] = []
@@ -81,10 +82,11 @@ class Watch(AbstractContextManager["Watch"]):
 
     @guard.setter
     def guard(self, guard: Any) -> None:
-        with self._alone:
+        with self._changing:  # and not _alone: tasks that have something to tell must not wait until all have heard
             self._steering.change(self, guard)
-            self._guard, self.disabled = guard, False
-            self.errors.clear()
+            with self._alone:
+                self._guard = guard
+                self.errors.clear()
 
     @property
     def records(self) -> list[WatchedRecord]:

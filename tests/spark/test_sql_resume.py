@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -182,3 +184,34 @@ def test_letters_that_cannot_be_written_are_reported(dbg: Any, flights: Any, tmp
             assert job()
         assert ["Dead letters could not be written" in why for why in capture.latest.culprits.unknown] == [True]
         letters.unlink()
+
+
+def test_a_repair_that_gives_what_crashes_again_is_reported(dbg: Any, flights: Any) -> None:
+    run = failed(dbg, flights.select("id", plain("dep")))
+    with pytest.raises(ReplayError, match="crashes as that did"):
+        run.resume(repair=lambda row: row)
+
+
+def test_more_culprits_than_are_told_are_left_out_and_not_repaired(dbg: Any, spark: Any) -> None:
+    run = failed(dbg, spark.range(10_010).select(F.expr("1 / (id div 10005)").alias("x")))
+    resumed = run.resume(skip=True)
+    assert len(resumed.result) == 5
+    assert ["More than 10,000 rows crash" in why for why in resumed.run.culprits.unknown] == [True]
+    with pytest.raises(ReplayError, match="More than 10,000 rows"):
+        run.resume(repair=lambda row: (20_000,))
+
+
+def test_an_action_that_was_cancelled_does_not_go_on(dbg: Any, spark: Any) -> None:
+    sc = spark.sparkContext
+    sc.addJobTag("to be cancelled")
+    timer = Timer(1.5, sc.cancelJobsWithTag, ["to be cancelled"])
+    slow = spark.range(0, 4, 1, 2).select(F.udf(lambda n: time.sleep(20) or n, "long")("id"))
+    before = time.monotonic()
+    try:
+        timer.start()
+        with pytest.raises(Exception, match="cancelled"), dbg.capture(on_crash="skip"):
+            slow.collect()
+    finally:
+        timer.cancel()
+        sc.removeJobTag("to be cancelled")
+    assert time.monotonic() - before < 15

@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 MOST_BYTES = 32 << 20
@@ -89,6 +90,8 @@ class Sealed:
         return message
 
     def close(self) -> None:
+        with suppress(OSError):  # the other end may have gone
+            self.wire.shutdown(socket.SHUT_RDWR)  # a process that was forked meanwhile has the socket too
         self.wire.close()
 
 

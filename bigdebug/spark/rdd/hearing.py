@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Hearing:
     """Hears for the watches of one session, as long as somebody has them. ``disable`` is called for one whose guard raises all the time."""
 
-    def __init__(self, recorder: Recorder, disable: Callable[[Watch], None]) -> None:
+    def __init__(self, recorder: Recorder, disable: Callable[[Watch, int], None]) -> None:
         self._recorder = recorder
         self._disable = disable
         self._known: WeakValueDictionary[str, Watch] = WeakValueDictionary()
@@ -88,7 +88,7 @@ class Hearing:
             if watch.id in totals["guards"]:
                 watch.counted(key, totals["guards"][watch.id])
                 if watch.on and (watch.disabled or watch.failed >= MOST_ERRORS):
-                    self._disable(watch)
+                    self._disable(watch, totals["guards"][watch.id][2])
             self._latency[watch].timed(key, totals["times"])
 
     def _told_of(self) -> list[Watch]:

@@ -78,7 +78,8 @@ class Watching:
             if self._listener is None:
                 return None
             wanted = [
-                Wanted(w.id, None if w.operator is None else w.operator.id, w.guard is not None, w.timeout, w.deviations, w.rate)
+                # A guard may be set while the job runs: it is called where records pass.
+                Wanted(w.id, None if w.operator is None else w.operator.id, w.operator is not None, w.timeout, w.deviations, w.rate)
                 for w in self._open.values()
             ]
             return Asked(self._listener.address, tuple(wanted))
@@ -102,22 +103,23 @@ class Watching:
         pickled = _pickled(guard)
         with self._alone:
             watch.generation += 1
+            watch.disabled = False
             if watch.id in self._open:
                 self._guards[watch.id] = pickled
             listener = self._listener
         if listener is not None:
             listener.tell(("guard", watch.id, watch.generation, pickled))
 
-    def _disable(self, watch: Watch) -> None:
-        """Call a guard no more that raises all the time; the user may give another."""
+    def _disable(self, watch: Watch, generation: int) -> None:
+        """Call a guard no more that raises all the time; the user may give another, and may have done so by now."""
         with self._alone:
-            if self._guards.get(watch.id) is None:
+            if self._guards.get(watch.id) is None or watch.generation != generation:
                 return
             watch.disabled = True
             self._guards[watch.id] = None
             listener = self._listener
         if listener is not None:
-            listener.tell(("guard", watch.id, watch.generation, None))
+            listener.tell(("guard", watch.id, generation, None))
 
     def _stop(self, watch: Watch) -> None:
         with self._alone:

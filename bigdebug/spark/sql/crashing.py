@@ -35,8 +35,9 @@ class Crashed(NamedTuple):
     rowwise: bool = True
     """Whether the node goes on without that row as with any other."""
     side: int = 0
+    """In which of the node's inputs the row is."""
     whole: bool = True
-    """In which of the node's inputs the row is, and whether it is all of a row there."""
+    """Whether it is all of a row there."""
 
 
 class Crashing(NamedTuple):
@@ -108,7 +109,7 @@ def _told(catalyst: Catalyst, below: Node, told: Node, marks: Sequence[Expr]) ->
     for row in unheard(c.frame(some).limit(MOST + 1), "collect"):
         known = part(row, 0, -len(marks))
         what = Told.unpacked(bytes(next(each for each in row[len(known):] if each is not None)))
-        found.append(Crashed([known] if what.together else [], what, below, known))
+        found.append(Crashed([known] if what.together else [], what, below, known, rowwise=what.together == 1))
     return found
 
 
@@ -120,6 +121,8 @@ def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: G
     guard = code.guarded_groups(c, functions[0], names, len(inputs), how)
     told = c.with_arguments(c.with_children(node, [each.plan for each in inputs]), {"functionExpr": guard, "output": c.seq([mark])})
     found, names_of = _named(c, inputs, told, [mark])
+    if names_of is None:
+        return Crashing(found, None)
     fine = [c.project(each.bare, each.without(c, gone)) for each, gone in zip(inputs, names_of, strict=True)]
     return Crashing(found, c.with_arguments(c.with_children(node, fine), {"functionExpr": code.lenient_groups(c, functions[0], len(inputs), how)}))
 
@@ -159,7 +162,10 @@ def _of_values(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: G
 
     marks = [c.alias(from_below(c, value, guarded), "told") for column in columns for value in _values(c, column)]
     attributes = [mark.toAttribute() for mark in marks]
-    found, (names,) = _named(c, [below], c.with_arguments(over, {place: c.seq(marks)}), attributes)
+    found, names_of = _named(c, [below], c.with_arguments(over, {place: c.seq(marks)}), attributes)
+    if names_of is None:
+        return Crashing(found, None)
+    (names,) = names_of
     over = c.with_children(node, [below.without(c, names)])
     both = c.with_arguments(over, {place: c.seq([*(from_below(c, column, lenient) for column in columns), *marks])})
     fine = c.filter(c.all_hold([c.is_null(mark) for mark in attributes]), both)
@@ -222,9 +228,11 @@ class Named(NamedTuple):
         return reduce(or_, [(one == a) & (other == b) for a, b in names])
 
 
-def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Sequence[Expr]) -> tuple[list[Crashed], list[set[tuple[int, int]]]]:
-    """What is told of rows of the inputs by their names, and the names, for each input, of those that crashed by themselves."""
-    collected = unheard(catalyst.frame(catalyst.project(marks, told)), "collect")
+def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Sequence[Expr]) -> tuple[list[Crashed], list[set[tuple[int, int]]] | None]:
+    """What is told of rows of the inputs by their names; and the names, for each input, of those that crashed by themselves, if not too many do."""
+    c = catalyst
+    crashed = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), c.project(marks, told))
+    collected = unheard(c.frame(crashed).distinct(), "collect")
     said = [telling for row in collected for each in row if each is not None for telling in pickle.loads(bytes(each))]
     tellings = dict(islice({(side, tuple(names)): Told.unpacked(packed) for side, names, packed in said}.items(), MOST + 1))
     found = []
@@ -238,6 +246,8 @@ def _named(catalyst: Catalyst, inputs: Sequence[Named], told: Node, marks: Seque
             last = rows[names[-1]] if len(names) == 1 else rows[names[-1]][:1]
             where, rowwise = source.where(catalyst, names), len(names) == 1
             found += [Crashed([*others, row], what, source.plan, where, rowwise, side, not source.keys) for row in last]
+    if len(tellings) > MOST:
+        return found, None
     alone = [{names[0] for at, names in tellings if at == side and len(names) == 1} for side in range(len(inputs))]
     return found, alone
 

@@ -81,6 +81,8 @@ class FrameDiagnosis:
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._how = Guarding()
+        self.truncated = False
+        """Whether more rows crash in an operator than are told."""
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
 
@@ -219,9 +221,13 @@ class FrameDiagnosis:
     def _crashed_in(self, leaf: Node) -> list[CrashCulprit]:
         """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
         culprits = self._recorder.crossing.crashed_in(leaf)
-        if culprits is None or not len(culprits):
+        if culprits is None:
             return []
-        self._culprits.unknown += [*culprits.unknown, f"What is computed of the rows of {self._operator(leaf)} was not looked at, for not all of them can be."]
+        crashed = len(culprits)
+        self._culprits.unknown += culprits.unknown
+        if not crashed:
+            return []
+        self._culprits.unknown += [f"What is computed of the rows of {self._operator(leaf)} was not looked at, for not all of them can be."]
         return list(culprits)
 
     def _malformed(self, leaf: Node) -> list[CrashCulprit] | None:
@@ -258,6 +264,7 @@ class FrameDiagnosis:
     def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
         """As many as are told of an operator."""
         if len(found) > MOST:
+            self.truncated = True
             self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
         return found[:MOST]
 

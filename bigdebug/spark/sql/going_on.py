@@ -11,16 +11,18 @@ from pathlib import Path
 
 from bigdebug.agents.guards.policy import Policy
 from bigdebug.agents.letters import letter, post
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.resume import FrameResume
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 
 
-def going_on(run: Run, resume: FrameResume, policy: Policy, problem: Exception) -> Resumed | None:
+def going_on(catalyst: Catalyst, run: Run, resume: FrameResume, policy: Policy, problem: Exception) -> Resumed | None:
     """What a failed action gives after all; None, and a note of why on its exception, if it has to fail."""
     choice = policy.otherwise
-    if not choice.goes_on:
+    if not choice.goes_on or is_cancelled(catalyst, problem):
         return None
     repair = None if choice.repair is None else pickle.loads(choice.repair)
     try:
@@ -29,7 +31,6 @@ def going_on(run: Run, resume: FrameResume, policy: Policy, problem: Exception) 
         problem.add_note(f"bigdebug could not go on: {trouble}")
         return None
     resumed.run.resuming.append(resume)
-    resumed.run.culprits.unknown += run.culprits.unknown
     if policy.letters is not None:
         _post(Path(policy.letters) / f"{run.id}.jsonl", resumed.run.culprits)
     return resumed

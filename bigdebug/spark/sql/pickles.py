@@ -31,9 +31,10 @@ def unread(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashin
     if not rows:
         return None
     found = []
+    names: dict[str, str] = {}
     for row in rows:
         values = row[-len(pairs):]
-        problem = next((p for (function, _), v in zip(pairs, values, strict=True) if v is not None and (p := _problem(c, function, bytes(v)))), None)
+        problem = next((p for (function, _), v in zip(pairs, values, strict=True) if v is not None and (p := _problem(c, function, bytes(v), names))), None)
         if problem is not None:
             known = part(row, 0, -len(pairs))
             found.append(Crashed([known], Told(problem, 1), below, known))
@@ -44,8 +45,8 @@ def unread(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashin
     return Crashing(found, c.with_children(node, [c.filter(c.all_hold([c.is_null(guard) for _, guard in pairs]), below)]))
 
 
-def _problem(catalyst: Catalyst, function: Expr, pickled: bytes) -> Raised | None:
-    """What Spark throws when it reads what a function gave, if anything."""
+def _problem(catalyst: Catalyst, function: Expr, pickled: bytes, names: dict[str, str]) -> Raised | None:
+    """What Spark throws when it reads what a function gave, if anything; ``names`` are those of the JVM's classes that were looked up."""
     unpickler = catalyst.jvm.net.razorvine.pickle.Unpickler()
     thrown: Any = raised_by(unpickler.loads, bytearray(pickled))
     if thrown is None:
@@ -53,4 +54,7 @@ def _problem(catalyst: Catalyst, function: Expr, pickled: bytes) -> Raised | Non
         thrown = raised_by(into.apply, catalyst.jvm.net.razorvine.pickle.Unpickler().loads(bytearray(pickled)))
     if thrown is None:
         return None
-    return Raised(name_of(thrown), str(thrown.getMessage()), (), None, ())
+    kind = thrown.getClass().getName()
+    if kind not in names:
+        names[kind] = name_of(thrown)
+    return Raised(names[kind], str(thrown.getMessage()), (), None, ())

@@ -252,7 +252,7 @@ class FrameRecorder:
             run.culprits.find_by(FrameDiagnosis(self, run).more)
             resume = FrameResume(self, run, action)
             run.resuming.append(resume)
-            action.instead = None if capture.policy is None else going_on(run, resume, Policy.unpacked(capture.policy), action.problem)
+            action.instead = None if capture.policy is None else going_on(self.users, run, resume, Policy.unpacked(capture.policy), action.problem)
             if action.instead is None:
                 tell(self.spark.sparkContext, run.culprits, action.problem)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
+from bigdebug.spark.sql.crashing import MOST
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis, Input
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.culprits import CrashCulprit, Culprits
@@ -54,16 +55,18 @@ class FrameResume:
                 "puts other rows in their place.",
             )
         self._run.questions.check()
-        frame, left = self._without(skip, repair)
+        frame, left, unknown = self._without(skip, repair)
         runs: list[Run] = []
         with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append):
             result = again(frame)
         runs[-1].culprits.known += left
+        runs[-1].culprits.unknown += unknown
         return Resumed(result, runs[-1], 0, -1)
 
-    def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit]]:
-        """The query over what does not crash, and the culprits that are not in it."""
+    def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit], list[str]]:
+        """The query over what does not crash, the culprits that are not in it, and what is not known of them."""
         besides: dict[Input, list[Any]] = {}
+        repaired: set[Key] = set()
         known = self._run.culprits
         decided = Counter(map(_key, known.chosen(() if isinstance(skip, bool) else skip or ())))
         for culprit in known.chosen(repair) if isinstance(repair, Mapping) else ():
@@ -74,20 +77,34 @@ class FrameResume:
             diagnosis = FrameDiagnosis(self._recorder, self._run, found, besides)
             found.find_by(diagnosis.more)
             culprits = _all(found)
+            if not culprits:
+                raise ReplayError(
+                    f"No row crashed by itself when the query was run again, so there is none to leave out. {' '.join(found.unknown)}".strip(),
+                    remedy="See what the action's own exception says, and call it again.",
+                )
             new = _others(culprits, decided)
             if not new or (skip is True and not callable(repair)):
                 break
             if not callable(repair):
                 assert self._action.problem is not None
                 raise self._action.problem
+            if diagnosis.truncated:
+                raise ReplayError(
+                    f"More than {MOST:,} rows crash in an operator, and no more are repaired one by one", remedy="Repair them in the input, or leave them out with skip=True.",
+                )
+            if same := next((culprit for culprit in new if _key(culprit) in repaired), None):
+                raise ReplayError(f"The row that repair gives in the place of {shown(same.record)} crashes as that did", remedy="Give another one, or skip=True.")
+            repaired.update(map(_key, new))
             for culprit in new:
                 decided[_key(culprit)] += 1
                 besides.setdefault(_whole(culprit), []).append(repair(culprit.record))
+        else:
+            raise ReplayError(f"Rows in the place of those that crashed still crash after {ROUNDS} rounds", remedy="Repair them in the input, or leave them out with skip=True.")
         if diagnosis.frame is None:
             raise ReplayError(
                 f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
             )
-        return diagnosis.frame, culprits
+        return diagnosis.frame, culprits, found.unknown
 
 
 def _all(culprits: Culprits) -> list[CrashCulprit]:
