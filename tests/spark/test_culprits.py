@@ -306,6 +306,27 @@ def test_values_that_are_hard_to_show(dbg: Any) -> None:
     assert max(map(len, texts)) < 20_000
 
 
+class Panic(BaseException):
+    """As what libraries in Rust raise."""
+
+
+def panics(number: int) -> int:
+    if not number:
+        raise Panic("no")
+    return number
+
+
+@pytest.mark.parametrize("define", [
+    lambda rdd: rdd.map(panics), lambda rdd: rdd.filter(panics), lambda rdd: rdd.mapPartitions(lambda numbers: [panics(number) for number in numbers]),
+    lambda rdd: rdd.map(lambda n: (n, n)).reduceByKey(operator.add).mapValues(panics),
+])
+def test_what_is_no_exception_is_a_crash_all_the_same(define: Any, dbg: Any) -> None:
+    with pytest.raises(Exception, match="Panic"), dbg.capture() as run:
+        define(dbg.context.parallelize([1, 0, 2], 2)).collect()
+    assert [(c.exception_type.rpartition(".")[2], [s.record for s in c.sources]) for c in run.culprits] == [("Panic", [0])]
+    assert len(run.resume(skip=True).result) == 2
+
+
 def test_what_the_driver_raises_makes_no_run(dbg: Any) -> None:
     before = dbg.runs
     with pytest.raises(ValueError, match="empty"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -10,8 +11,22 @@ from typing import Any, NamedTuple, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
 
-CRASHES = (Exception, SystemExit)
-"""What a crash is. A KeyboardInterrupt is Spark's, or the user's, wish to end."""
+
+class Signal(BaseException):
+    """What guards say to each other past the user's code, which may catch exceptions."""
+
+
+_NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
+
+
+def crashes() -> tuple[type[BaseException], ...]:
+    """For ``except crashes()``: the class of what is being raised, if that is a crash.
+
+    Libraries raise what is no Exception (a panic in Rust, a function that timed out), and Spark takes all of it for a crash. A
+    KeyboardInterrupt is Spark's, or the user's, wish to end, a GeneratorExit a reader's.
+    """
+    kind = sys.exc_info()[0]
+    return () if kind is None or issubclass(kind, _NO_CRASHES) else (kind,)
 
 KEPT_BYTES = 64 << 20
 """Records that are kept to find the culprit of a function that had read further when it crashed."""

@@ -13,10 +13,10 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, InFlight, Leaving, Note
+from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Leaving, Note, Signal, crashes
 
 
-class _AskedForMore(BaseException):
+class _AskedForMore(Signal):
     """A function reads on."""
 
 
@@ -72,7 +72,7 @@ class GuardedPartition:
                     return
                 held += [(source.position(place), record) for place, record in enumerate(source.pulled)]
                 fed, held = held, []
-            except CRASHES as problem:
+            except crashes() as problem:
                 if source.failed or (self.exact and source.let_go > answered):
                     raise
                 if not source.pulled:
@@ -151,7 +151,7 @@ class GuardedPartition:
         cell = None if self.flight is None else Cell(lambda: call, self.dumps)
         try:
             call() if cell is None else cell.call("__call__")
-        except CRASHES as own:
+        except crashes() as own:
             return own
         finally:
             if cell is not None:
