@@ -327,6 +327,14 @@ def test_what_is_no_exception_is_a_crash_all_the_same(define: Any, dbg: Any) -> 
     assert len(run.resume(skip=True).result) == 2
 
 
+def test_a_function_that_reads_in_a_thread_of_its_own(dbg: Any) -> None:
+    """The thread of pipe() must come to an end, whatever a guard asks."""
+    began = time.monotonic()
+    found = culprits_of(dbg, dbg.context.parallelize(["1", "2", "3", "0"], 2).pipe("grep 0", checkCode=True).collect)
+    assert [(c.partition, c.sources) for c in found] == [(0, ())]
+    assert time.monotonic() - began < 30
+
+
 def test_what_the_driver_raises_makes_no_run(dbg: Any) -> None:
     before = dbg.runs
     with pytest.raises(ValueError, match="empty"):

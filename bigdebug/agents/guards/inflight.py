@@ -28,6 +28,7 @@ def crashes() -> tuple[type[BaseException], ...]:
     kind = sys.exc_info()[0]
     return () if kind is None or issubclass(kind, _NO_CRASHES) else (kind,)
 
+
 KEPT_BYTES = 64 << 20
 """Records that are kept to find the culprit of a function that had read further when it crashed."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from threading import get_ident
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
@@ -20,9 +21,13 @@ class _AskedForMore(Signal):
     """A function reads on."""
 
 
-def _asked_for_more(context: Sequence[Any]) -> Iterator[Any]:
+def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
+    """The context, and then a stop. A function that reads in another thread than ``reader`` (``pipe``) would wait for that one for ever: there
+    the records end.
+    """
     yield from context
-    raise _AskedForMore
+    if get_ident() == reader:
+        raise _AskedForMore
 
 
 Fed = list[tuple[int, Any]]
@@ -90,10 +95,12 @@ class GuardedPartition:
         """How much the function gives before it asks for more than the context."""
         given = 0
         try:
-            for _ in self.function(split, _asked_for_more(context)):
+            for _ in self.function(split, _asked_for_more(context, get_ident())):
                 given += 1
         except _AskedForMore:
             return given
+        except crashes():  # it has been given too little, in a thread of its own
+            pass
         return 0
 
     def _without(self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], fine: bool) -> Fed:
