@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -138,3 +139,21 @@ def test_what_crashes_whatever_it_is_given_is_told_once() -> None:
 
     outputs, crashes = guarded(never, [1, 2])
     assert (outputs, [(position, kind) for position, _, kind in crashes]) == ([], [(None, "RuntimeError")])
+
+
+def test_what_crashes_behind_the_last_record_is_none_of_the_records() -> None:
+    def closing(split: int, records: Iterable[str]) -> Iterator[float]:
+        for record in records:
+            yield inverse(record)
+        raise RuntimeError("not closed")
+
+    outputs, crashes = guarded(closing, ["1", "0", "2"])
+    assert outputs == [1, 0.5]
+    assert crashes == [(1, "0", "ZeroDivisionError"), (None, crashes[1][1], "RuntimeError")]
+
+
+def test_what_crashes_on_nothing_may_have_culprits_all_the_same() -> None:
+    def document(split: int, records: Iterable[str]) -> list[Any]:
+        return [json.loads("".join(records))]
+
+    assert guarded(document, ["1", "x", "2"])[1] == [(1, "x", "JSONDecodeError")]

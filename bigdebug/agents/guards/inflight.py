@@ -86,7 +86,7 @@ class InFlight:
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
         self.let_go = 0
-        self.failed = False
+        self.failed = self.ended = False
 
     def position(self, place: int) -> int:
         """That of the record at a place of those pulled."""
@@ -146,6 +146,7 @@ class InFlight:
                         flight.begin(self._function, self.position(len(pulled) - 1), record)
                     yield record
                 look = min(2 * look, self._hold())
+            self.ended = True
         except (GeneratorExit, WorkerEnded):
             raise
         except BaseException:

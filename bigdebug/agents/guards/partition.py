@@ -12,6 +12,7 @@ from typing import Any
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
+from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Leaving, Note, Signal, crashes
@@ -30,8 +31,16 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
         raise _AskedForMore
 
 
+_ASKED = 20
+"""Records on each of which a function is called, to find out whether it crashes on any."""
+
 Fed = list[tuple[int, Any]]
 """Records that a call is given again, with their positions."""
+
+
+def _alike(one: BaseException, other: BaseException) -> bool:
+    """Whether two exceptions say the same, of the same line."""
+    return raised_as(one)[:3] == raised_as(other)[:3]
 
 
 @dataclass(frozen=True)
@@ -84,12 +93,22 @@ class GuardedPartition:
                     if self.exact or not crashed:  # it crashes whatever it is given
                         self.crashed(None, NO_RECORD, problem)
                     return
+                if source.ended and self._whatever(split, source, problem):
+                    self.crashed(None, NO_RECORD, problem)
+                    return
                 held += self._without(split, source, answered, problem, replaced, bool(held) or given > 0)
                 before = self._gives_first(split, source.context)
                 crashed, fed = True, []
             if not source.go_on(fed):
                 source.go_on(held)
                 held = []
+
+    def _whatever(self, split: int, source: InFlight, problem: BaseException) -> bool:
+        """Whether the function raises the same when its records have ended, whatever they were: on none, and on each of some alone."""
+        some = [[], *([place] for place in range(min(_ASKED, len(source.pulled)))), [len(source.pulled) - 1]]
+        pulled = list(source.pulled)
+        found = (self._raised(split, source.context, pulled, places) for places in some)
+        return all(own is not None and _alike(own, problem) for own in found)
 
     def _gives_first(self, split: int, context: Sequence[Any]) -> int:
         """How much the function gives before it asks for more than the context."""
