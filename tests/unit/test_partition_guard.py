@@ -157,3 +157,21 @@ def test_what_crashes_on_nothing_may_have_culprits_all_the_same() -> None:
         return [json.loads("".join(records))]
 
     assert guarded(document, ["1", "x", "2"])[1] == [(1, "x", "JSONDecodeError")]
+
+
+@given(records=st.lists(st.integers(0, 3), max_size=10))
+def test_a_function_that_keeps_the_record_before_goes_on_from_that(records: list[int]) -> None:
+    def steps(split: int, numbers: Iterable[int]) -> Iterator[Any]:
+        yield "begin"
+        before = None
+        for number in numbers:
+            if before is None:
+                yield number
+            else:
+                yield 1 / (number - before)
+            before = number
+
+    outputs, crashes = guarded(steps, records)
+    known = [at for at, (one, other) in enumerate(pairwise(records), 1) if one == other]
+    assert sorted(crashes) == [(at, records[at], "ZeroDivisionError") for at in known]
+    assert outputs == list(steps(0, [number for at, number in enumerate(records) if at not in known]))

@@ -34,6 +34,9 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
 _ASKED = 20
 """Records on each of which a function is called, to find out whether it crashes on any."""
 
+_REPEATED = 100
+"""Records that a function is given again, of those that one met on which it crashed."""
+
 Fed = list[tuple[int, Any]]
 """Records that a call is given again, with their positions."""
 
@@ -67,6 +70,7 @@ class GuardedPartition:
         if self.leaving:
             source.leave(self.leaving, self.crashed)
         replaced: set[int] = set()
+        repeated: set[int] = set()
         held: Fed = []
         given = before = 0
         crashed = False
@@ -96,8 +100,8 @@ class GuardedPartition:
                 if source.ended and self._whatever(split, source, problem):
                     self.crashed(None, NO_RECORD, problem)
                     return
-                held += self._without(split, source, answered, problem, replaced, bool(held) or given > 0)
-                before = self._gives_first(split, source.context)
+                held += self._without(split, source, answered, problem, replaced, repeated, bool(held) or given > 0)
+                before = self._gives_first(split, [*source.context, *(record for position, record in held if position in repeated)])
                 crashed, fed = True, []
             if not source.go_on(fed):
                 source.go_on(held)
@@ -122,10 +126,13 @@ class GuardedPartition:
             pass
         return 0
 
-    def _without(self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], fine: bool) -> Fed:
+    def _without(
+        self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], repeated: set[int], fine: bool,
+    ) -> Fed:
         """The records that the function had read since it gave something, without its culprits, which are noted.
 
-        What comes first is what the culprits met, as far as known, while no record behind it is ``fine``.
+        What comes first is what the culprits met, as far as known, while no record behind it is ``fine``. Those that a culprit met, of
+        which the function has given something already, come again, for it may have kept them: they are ``repeated``.
         """
         pulled = list(source.pulled)
         suspects = range(min(max(answered - source.let_go, 0), len(pulled) - 1), len(pulled))
@@ -146,6 +153,9 @@ class GuardedPartition:
                 met = pulled[place + 1 - together:place]
                 self.crashed(position, record, own, met[0] if len(met) == 1 else met)
                 instead[place] = []
+                if together <= _REPEATED:
+                    left = [*range(place + 1 - together, min(place, suspects.start)), *left]
+                    repeated.update(source.position(each) for each in left if each < suspects.start)
         return [(source.position(place), record) for place in left for record in instead.get(place, [pulled[place]])]
 
     def _found(self, split: int, source: InFlight, pulled: list[Any], suspects: range, problem: BaseException) -> list[Found]:

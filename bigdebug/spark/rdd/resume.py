@@ -87,7 +87,7 @@ class Resume:
         """What a function over an iterator needs to know of a record that it is not to be given; None for other operators."""
         lowering = self._recorder.questions(self._run).definition(culprit.operator.id).lowering
         iterates = isinstance(lowering, Narrow) and not isinstance(lowering.step, Map | Filter | FlatMap)
-        if not iterates or culprit.raised is None or culprit.met is not None or culprit.again:
+        if not iterates or culprit.raised is None or culprit.again:
             return None
         try:
             return pickle.dumps(culprit.record), culprit.raised
