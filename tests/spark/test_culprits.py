@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import bigdebug
+from bigdebug.errors import ReplayError
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 
@@ -304,6 +306,24 @@ def test_values_that_are_hard_to_show(dbg: Any) -> None:
     texts = [c.text() for c in found]
     assert any("whose repr raised" in text for text in texts)
     assert max(map(len, texts)) < 20_000
+
+
+@pytest.mark.parametrize("define", [
+    lambda rdd: rdd.sortBy(lambda text: 1 // int(text)), lambda rdd: rdd.map(lambda text: (1 // int(text), text)).sortByKey(),
+    lambda rdd: rdd.map(lambda text: 1 // int(text)).zipWithIndex(), lambda rdd: rdd.map(lambda text: (text, 1)).reduceByKey(operator.add).sortBy(lambda kv: 1 // int(kv[0])),
+])
+@pytest.mark.parametrize("captured", [True, False])
+def test_what_spark_reads_where_an_rdd_is_defined(define: Any, captured: bool, dbg: Any) -> None:
+    """It cannot be resumed: the RDD is not there yet."""
+    before, texts = len(dbg.runs), dbg.context.parallelize(["1", "0", "2", "x"], 2)
+    with pytest.raises(Exception, match="Error") as raised, dbg.capture() if captured else contextlib.nullcontext():
+        define(texts).collect()
+    (run,) = dbg.runs[before:]
+    assert "bigdebug: 2 records crashed" in raised.value.__notes__[0]
+    assert sorted((c.exception_type, *(s.record for s in c.sources)) for c in run.culprits) == [("ValueError", "x"), ("ZeroDivisionError", "0")]
+    with pytest.raises(ReplayError, match="cannot be called again"):
+        run.resume(skip=True)
+    assert define(dbg.context.parallelize(["1", "2"], 2)).count() == 2
 
 
 class Panic(BaseException):
