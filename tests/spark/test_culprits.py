@@ -326,6 +326,21 @@ def test_what_spark_reads_where_an_rdd_is_defined(define: Any, captured: bool, d
     assert define(dbg.context.parallelize(["1", "2"], 2)).count() == 2
 
 
+@pytest.mark.parametrize("captured", [True, False])
+def test_sources_that_are_read_within_the_stage_that_crashed(captured: bool, dbg: Any, tmp_path: Path) -> None:
+    """Rows of a DataFrame, whole files, pickles: to read them again is to pass through what crashed."""
+    for name, text in {"a": "1", "b": "0", "c": "2"}.items():
+        (tmp_path / name).write_text(text)
+    dbg.context.parallelize([1, 0, 2], 1).saveAsPickleFile(str(tmp_path / "pickled"))
+    for rdd, wanted in (
+        (dbg.spark.createDataFrame([(1,), (0,), (2,)], "n int").rdd.map(lambda row: 1 // row.n), (0,)),
+        (dbg.context.wholeTextFiles(str(tmp_path / "[abc]")).map(lambda pair: 1 // int(pair[1])), (f"file:{tmp_path}/b", "0")),
+        (dbg.context.pickleFile(str(tmp_path / "pickled")).map(lambda n: (n, 1 // n)).reduceByKey(operator.add), 0),
+    ):
+        found = (culprits_of if captured else culprits_of_uncaptured)(dbg, rdd.collect)
+        assert [[s.record for s in c.sources] for c in found] == [[wanted]]
+
+
 class Panic(BaseException):
     """As what libraries in Rust raise."""
 
