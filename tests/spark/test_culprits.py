@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import bigdebug
+from bigdebug.errors import ReplayError
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 
@@ -304,6 +306,68 @@ def test_values_that_are_hard_to_show(dbg: Any) -> None:
     texts = [c.text() for c in found]
     assert any("whose repr raised" in text for text in texts)
     assert max(map(len, texts)) < 20_000
+
+
+@pytest.mark.parametrize("define", [
+    lambda rdd: rdd.sortBy(lambda text: 1 // int(text)), lambda rdd: rdd.map(lambda text: (1 // int(text), text)).sortByKey(),
+    lambda rdd: rdd.map(lambda text: 1 // int(text)).zipWithIndex(), lambda rdd: rdd.map(lambda text: (text, 1)).reduceByKey(operator.add).sortBy(lambda kv: 1 // int(kv[0])),
+])
+@pytest.mark.parametrize("captured", [True, False])
+def test_what_spark_reads_where_an_rdd_is_defined(define: Any, captured: bool, dbg: Any) -> None:
+    """It cannot be resumed: the RDD is not there yet."""
+    before, texts = len(dbg.runs), dbg.context.parallelize(["1", "0", "2", "x"], 2)
+    with pytest.raises(Exception, match="Error") as raised, dbg.capture() if captured else contextlib.nullcontext():
+        define(texts).collect()
+    (run,) = dbg.runs[before:]
+    assert "bigdebug: 2 records crashed" in raised.value.__notes__[0]
+    assert sorted((c.exception_type, *(s.record for s in c.sources)) for c in run.culprits) == [("ValueError", "x"), ("ZeroDivisionError", "0")]
+    with pytest.raises(ReplayError, match="cannot be called again"):
+        run.resume(skip=True)
+    assert define(dbg.context.parallelize(["1", "2"], 2)).count() == 2
+
+
+@pytest.mark.parametrize("captured", [True, False])
+def test_sources_that_are_read_within_the_stage_that_crashed(captured: bool, dbg: Any, tmp_path: Path) -> None:
+    """Rows of a DataFrame, whole files, pickles: to read them again is to pass through what crashed."""
+    for name, text in {"a": "1", "b": "0", "c": "2"}.items():
+        (tmp_path / name).write_text(text)
+    dbg.context.parallelize([1, 0, 2], 1).saveAsPickleFile(str(tmp_path / "pickled"))
+    for rdd, wanted in (
+        (dbg.spark.createDataFrame([(1,), (0,), (2,)], "n int").rdd.map(lambda row: 1 // row.n), (0,)),
+        (dbg.context.wholeTextFiles(str(tmp_path / "[abc]")).map(lambda pair: 1 // int(pair[1])), (f"file:{tmp_path}/b", "0")),
+        (dbg.context.pickleFile(str(tmp_path / "pickled")).map(lambda n: (n, 1 // n)).reduceByKey(operator.add), 0),
+    ):
+        found = (culprits_of if captured else culprits_of_uncaptured)(dbg, rdd.collect)
+        assert [[s.record for s in c.sources] for c in found] == [[wanted]]
+
+
+class Panic(BaseException):
+    """As what libraries in Rust raise."""
+
+
+def panics(number: int) -> int:
+    if not number:
+        raise Panic("no")
+    return number
+
+
+@pytest.mark.parametrize("define", [
+    lambda rdd: rdd.map(panics), lambda rdd: rdd.filter(panics), lambda rdd: rdd.mapPartitions(lambda numbers: [panics(number) for number in numbers]),
+    lambda rdd: rdd.map(lambda n: (n, n)).reduceByKey(operator.add).mapValues(panics),
+])
+def test_what_is_no_exception_is_a_crash_all_the_same(define: Any, dbg: Any) -> None:
+    with pytest.raises(Exception, match="Panic"), dbg.capture() as run:
+        define(dbg.context.parallelize([1, 0, 2], 2)).collect()
+    assert [(c.exception_type.rpartition(".")[2], [s.record for s in c.sources]) for c in run.culprits] == [("Panic", [0])]
+    assert len(run.resume(skip=True).result) == 2
+
+
+def test_a_function_that_reads_in_a_thread_of_its_own(dbg: Any) -> None:
+    """The thread of pipe() must come to an end, whatever a guard asks."""
+    began = time.monotonic()
+    found = culprits_of(dbg, dbg.context.parallelize(["1", "2", "3", "0"], 2).pipe("grep 0", checkCode=True).collect)
+    assert [(c.partition, c.sources) for c in found] == [(0, ())]
+    assert time.monotonic() - began < 30
 
 
 def test_what_the_driver_raises_makes_no_run(dbg: Any) -> None:

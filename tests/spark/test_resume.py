@@ -278,3 +278,19 @@ def test_a_function_that_keeps_something_goes_on_as_if_the_culprits_had_never_be
     assert resumed.result == program([n for n in numbers if n]).collect()
     assert [(c.record, c.exception_type, c.place) for c in resumed.run.culprits] == [(c.record, c.exception_type, c.place) for c in run.culprits]
     assert run.resume(skip=list(run.culprits)).result == resumed.result
+
+
+def test_a_function_that_keeps_the_record_before_goes_on_from_that(dbg: Any) -> None:
+    """A record that crashes with the one before it is left out as any other: the next one meets the one before."""
+    def steps(numbers: Iterator[int]) -> Iterator[float]:
+        before = None
+        for number in numbers:
+            if before is not None:
+                yield 60 / (number - before)
+            before = number
+
+    def program(records: list[int]) -> Any:
+        return dbg.context.parallelize(records, 1).mapPartitions(steps)
+
+    run = failed(dbg, program([1, 2, 2, 3, 5, 5, 5, 6]).collect)
+    assert run.resume(skip=True).result == program([1, 2, 3, 5, 6]).collect()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import pytest
@@ -62,7 +63,16 @@ def some(split: int, records: Iterable[str]) -> Iterator[Any]:
             yield record
 
 
-FUNCTIONS: list[Function] = [streaming, lazily, at_once, summed, in_threes, with_frame, some]
+def ahead(split: int, records: Iterable[str]) -> Iterator[Any]:
+    source = iter(records)
+    yield "begin"
+    while held := list(islice(source, 3)):
+        for record in held:
+            yield inverse(record)
+    yield "end"
+
+
+FUNCTIONS: list[Function] = [streaming, lazily, at_once, summed, in_threes, with_frame, some, ahead]
 
 
 def guarded(
@@ -79,10 +89,11 @@ def guarded(
     return outputs, crashes
 
 
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("function", FUNCTIONS)
 @given(records=st.lists(st.sampled_from(["0", "1", "2", "5", "9", "x"]), max_size=12))
-def test_every_culprit_and_what_a_clean_run_gives(function: Function, records: list[str]) -> None:
-    outputs, crashes = guarded(function, records)
+def test_every_culprit_and_what_a_clean_run_gives(function: Function, exact: bool, records: list[str]) -> None:
+    outputs, crashes = guarded(function, records, exact)
     wrong = {"0": "ZeroDivisionError", "x": "ValueError"}
     assert sorted(crashes) == [(at, record, wrong[record]) for at, record in enumerate(records) if record in wrong]
     assert outputs == list(function(0, [record for record in records if record not in wrong]))
@@ -142,3 +153,61 @@ def test_what_crashes_whatever_it_is_given_is_told_once() -> None:
 
     outputs, crashes = guarded(never, [1, 2])
     assert (outputs, [(position, kind) for position, _, kind in crashes]) == ([], [(None, "RuntimeError")])
+
+
+def test_what_crashes_behind_the_last_record_is_none_of_the_records() -> None:
+    def closing(split: int, records: Iterable[str]) -> Iterator[float]:
+        for record in records:
+            yield inverse(record)
+        raise RuntimeError("not closed")
+
+    outputs, crashes = guarded(closing, ["1", "0", "2"])
+    assert outputs == [1, 0.5]
+    assert crashes == [(1, "0", "ZeroDivisionError"), (None, crashes[1][1], "RuntimeError")]
+
+
+def test_what_crashes_on_nothing_may_have_culprits_all_the_same() -> None:
+    def document(split: int, records: Iterable[str]) -> list[Any]:
+        return [json.loads("".join(records))]
+
+    assert guarded(document, ["1", "x", "2"])[1] == [(1, "x", "JSONDecodeError")]
+
+
+@given(records=st.lists(st.integers(0, 3), max_size=10))
+def test_a_function_that_keeps_the_record_before_goes_on_from_that(records: list[int]) -> None:
+    def steps(split: int, numbers: Iterable[int]) -> Iterator[Any]:
+        yield "begin"
+        before = None
+        for number in numbers:
+            if before is None:
+                yield number
+            else:
+                yield 1 / (number - before)
+            before = number
+
+    outputs, crashes = guarded(steps, records)
+    known = [at for at, (one, other) in enumerate(pairwise(records), 1) if one == other]
+    assert sorted(crashes) == [(at, records[at], "ZeroDivisionError") for at in known]
+    assert outputs == list(steps(0, [number for at, number in enumerate(records) if at not in known]))
+
+
+def test_a_pair_among_many_is_found_where_it_is() -> None:
+    calls = 0
+
+    def all_different(split: int, records: Iterable[int]) -> list[int]:
+        nonlocal calls
+        calls += 1
+        known = list(records)
+        assert all(before != after for before, after in pairwise(known))
+        return known
+
+    outputs, crashes = guarded(all_different, [1, 2, 2, *range(5, 200)])
+    assert crashes == [(2, 2, "AssertionError")]
+    assert outputs == [1, 2, *range(5, 200)]
+    assert calls < 100
+
+
+def test_what_lies_far_behind_a_culprit_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.agents.guards.inflight.KEPT_BYTES", 1_000)
+    records = ["5", "x", *("5" for _ in range(5_000))]
+    assert guarded(summed, records, exact=True)[0] == [pytest.approx(5_001 / 5)]

@@ -22,11 +22,11 @@ from typing import IO, Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Raised, raised_as
 from bigdebug.agents.guards.flight import WorkerEnded
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import Signal, crashes
 
 
-class CannotCrossError(BaseException):
-    """A value cannot be pickled. No Exception, for a guard takes those for crashes."""
+class CannotCrossError(Signal):
+    """A value cannot be pickled."""
 
 
 class Elsewhere(Exception):
@@ -126,7 +126,7 @@ def _answer(make: Callable[[], Any], made: list[Any], dumps: Dumps, method: str,
         made += [] if made else [make()]
         value = getattr(made[0], method)(*given, **named)
         value = list(value) if isinstance(value, Iterator) else value
-    except CRASHES as problem:
+    except crashes() as problem:
         return pickle.dumps((raised_as(problem), None, None))
     try:
         return dumps((None, None, value))

@@ -13,7 +13,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell, Confined, ConfinedStream
 from bigdebug.agents.guards.crash import Line, Raised, raised_as
 from bigdebug.agents.guards.halving import Crashing, culprits
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,6 @@ def crash_of(call: Callable[..., Any], *given: Any, **named: Any) -> BaseExcepti
     """What a call raises."""
     try:
         call(*given, **named)
-    except CRASHES as own:
+    except crashes() as own:
         return own
     return None

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from bigdebug.agents.guards.code import Code, crash_of, found, told
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 
 Column = Any
 """A Series, a DataFrame, or an Array."""
@@ -38,7 +38,7 @@ class GuardedCall:
     def __call__(self, *given: Any, **named: Any) -> bytes | None:
         try:
             self.fits(self.code.function(*given, **named), self.code.returns, 1)
-        except CRASHES as problem:
+        except crashes() as problem:
             return told(problem)
         return None
 
@@ -66,7 +66,7 @@ class GuardedColumns:
         rows = len(next(iter((*given, *named.values()))))
         try:
             self._called(given, named)
-        except CRASHES as problem:
+        except crashes() as problem:
             crash = partial(self._crash, given, named)
             known = dict(found(crash, rows, problem))
             return self.column([known.get(row) for row in range(rows)])
@@ -144,7 +144,7 @@ class GuardedStream:
                 for _ in self.code.stream(source):
                     yield from _fine(source.passed())
                 break
-            except CRASHES as problem:
+            except crashes() as problem:
                 if source.failed:
                     raise
                 if source.flying is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Note
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Leaked, Tally
 
@@ -61,7 +61,7 @@ class GuardedShuffled(Shuffled):
                 key, value = (record[0], record[1]) if self.pairs else record
                 target = partition(key) % targets
                 buckets[target].append((key, value))
-            except CRASHES as problem:
+            except crashes() as problem:
                 self.crashed(None, record, problem)
             note(target)
         return buckets
@@ -104,7 +104,7 @@ class GuardedCombined(Combined):
             else:
                 met = values[code]
                 values[code] = self.merge(met, value)
-        except CRASHES as problem:
+        except crashes() as problem:
             if len(known) > len(values):
                 known.popitem()
             self.crashed(None, record, problem, met)
@@ -133,13 +133,13 @@ class Picklable:
     def __call__(self, batch: list[Any]) -> bytes:
         try:
             return self.dumps(batch)
-        except CRASHES:
+        except crashes():
             return self.dumps([record for number, record in enumerate(batch) if self._takes(number, record)])
 
     def _takes(self, number: int, record: Any) -> bool:
         try:
             self.dumps([record])
-        except CRASHES as problem:
+        except crashes() as problem:
             self.crashed(number, record, problem)
             return False
         return True

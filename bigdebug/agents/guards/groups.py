@@ -13,7 +13,7 @@ from typing import Any
 
 from bigdebug.agents.guards.code import Code, crash_of, found, told
 from bigdebug.agents.guards.columns import Column, Making, part, rows_of
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 
 Telling = list[tuple[int, list[tuple[int, int]], bytes]]
 """The number of the group, names of its rows that crashed together, and what is told of that."""
@@ -34,7 +34,7 @@ class GuardedGroup:
         call = partial(called, self.code, key)
         try:
             call(*bare)
-        except CRASHES as problem:
+        except crashes() as problem:
             return self.table([pickle.dumps(self._told(call, groups, bare, problem))])
         return self.table([None])
 
@@ -62,7 +62,7 @@ class GuardedAggregate:
     def __call__(self, one: Column, other: Column, *given: Column, **columns: Column) -> bytes | None:
         try:
             self.code.function(*given, **columns)
-        except CRASHES as problem:
+        except crashes() as problem:
             names = list(zip(_numbers(one), _numbers(other), strict=True))
             crash = partial(self._crash, given, columns)
             return pickle.dumps(named(0, names, dict(found(crash, len(names), problem))))
@@ -108,7 +108,7 @@ class LenientGroup:
     def __call__(self, key: tuple[Any, ...], *groups: Any) -> Any:
         try:
             return called(self.code, key, *groups)
-        except CRASHES:
+        except crashes():
             return self.empty(self.code.returns)
 
 
@@ -121,7 +121,7 @@ class LenientAggregate:
     def __call__(self, *given: Column, **columns: Column) -> Any:
         try:
             return self.code.function(*given, **columns)
-        except CRASHES:
+        except crashes():
             return None
 
 

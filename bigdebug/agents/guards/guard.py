@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.flight import Flight
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Leaving, Note
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Leaving, Note, crashes
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -90,7 +90,7 @@ def given_instead(
     for other, new in crashed(record, problem):
         try:
             given = whole((other or function)(new))
-        except CRASHES as worse:
+        except crashes() as worse:
             crashed(new, worse, again=True)
         else:
             yield new, given
@@ -106,7 +106,7 @@ class GuardedMap:
         for record in records:
             try:
                 given = function(record)
-            except CRASHES as problem:
+            except crashes() as problem:
                 for _, given in given_instead(function, self.crashed, record, problem):
                     yield given
             else:
@@ -123,7 +123,7 @@ class GuardedFilter:
         for record in records:
             try:
                 kept = bool(function(record))
-            except CRASHES as problem:
+            except crashes() as problem:
                 for new, kept in given_instead(function, self.crashed, record, problem):
                     if kept:
                         yield new
@@ -144,7 +144,7 @@ class GuardedFlatMap:
             try:
                 outputs = iter(self.function(record))
                 given = list(islice(outputs, HELD))
-            except CRASHES as problem:
+            except crashes() as problem:
                 for _, all_of_it in given_instead(self.function, self.crashed, record, problem, list):
                     yield from all_of_it
                 continue
@@ -152,7 +152,7 @@ class GuardedFlatMap:
             while len(given) == HELD:
                 try:
                     given = list(islice(outputs, HELD))
-                except CRASHES as problem:
+                except crashes() as problem:
                     self.crashed(record, problem)
                     break
                 yield from given

@@ -29,7 +29,8 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException) -> 
     while left:
         alone = dict(_alone(crash, left, type(raised)))
         if not alone:
-            yield Found(left[-1], raised, _fewest(crash, left, type(raised)))
+            first = _first(crash, left, type(raised))
+            yield Found(first[-1], raised, _fewest(crash, first, type(raised)))
             return
         for place, own in alone.items():
             yield Found(place, own, 1)
@@ -52,6 +53,15 @@ def _alone(crash: Crashing, places: Sequence[int], kind: type[BaseException]) ->
         else:
             middle = len(some) // 2
             todo += [some[middle:], some[:middle]]
+
+
+def _first(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Sequence[int]:
+    """The fewest of the places, the first ones, that a function crashes on; all, if it does not again."""
+    too_few, enough = 0, len(places)
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if type(crash(places[:middle])) is kind else (middle, enough)
+    return places[:enough]
 
 
 def _fewest(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -10,8 +11,23 @@ from typing import Any, NamedTuple, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
 
-CRASHES = (Exception, SystemExit)
-"""What a crash is. A KeyboardInterrupt is Spark's, or the user's, wish to end."""
+
+class Signal(BaseException):
+    """What guards say to each other past the user's code, which may catch exceptions."""
+
+
+_NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
+
+
+def crashes() -> tuple[type[BaseException], ...]:
+    """For ``except crashes()``: the class of what is being raised, if that is a crash.
+
+    Libraries raise what is no Exception (a panic in Rust, a function that timed out), and Spark takes all of it for a crash. A
+    KeyboardInterrupt is Spark's, or the user's, wish to end, a GeneratorExit a reader's.
+    """
+    kind = sys.exc_info()[0]
+    return () if kind is None or issubclass(kind, _NO_CRASHES) else (kind,)
+
 
 KEPT_BYTES = 64 << 20
 """Records that are kept to find the culprit of a function that had read further when it crashed."""
@@ -70,7 +86,7 @@ class InFlight:
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
         self.let_go = 0
-        self.failed = False
+        self.failed = self.ended = False
         self.keeping = False
         """Whether it lets go of nothing."""
 
@@ -78,6 +94,10 @@ class InFlight:
         """That of the record at a place of those pulled."""
         at = self.let_go + place
         return self._positions[at] if at < len(self._positions) else self._counted(self._fresh + at - len(self._positions))
+
+    def read(self) -> list[tuple[int, Any]]:
+        """What the present call has pulled, with positions."""
+        return [(self.position(place), record) for place, record in enumerate(self.pulled)]
 
     def leave(self, leaving: Leaving, crashed: Note) -> None:
         """From here on some records do not come, and are noted."""
@@ -132,6 +152,7 @@ class InFlight:
                         flight.begin(self._function, self.position(len(pulled) - 1), record)
                     yield record
                 look = min(2 * look, self._hold())
+            self.ended = True
         except (GeneratorExit, WorkerEnded):
             raise
         except BaseException:

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from bigdebug.agents.groups import Sorted
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Note
+from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
 from bigdebug.agents.merge import Combine, Sort
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.passes import NOBODY, Passes
@@ -44,7 +44,7 @@ class GuardedCombine(Combine):
                 else:
                     try:
                         values[code] = merge(values[code], value)
-                    except CRASHES as problem:
+                    except crashes() as problem:
                         self.crashed(passes.position(number), (key, value), problem, values[code])
                         code = NOBODY
                 note(code)
@@ -67,11 +67,11 @@ class GuardedSort(Sort):
         for position, record in pairs:
             try:
                 keyed.append((self.order.keyfunc(record[0]), position, record))
-            except CRASHES as problem:
+            except crashes() as problem:
                 self.crashed(position, record, problem)
         try:
             keyed.sort(key=_KEY, reverse=self.order.descending)
-        except CRASHES as problem:
+        except crashes() as problem:
             keyed = self._comparable(keyed, problem)
             keyed.sort(key=_KEY, reverse=self.order.descending)
         return ((position, record) for _, position, record in keyed)
@@ -99,6 +99,6 @@ class GuardedSort(Sort):
 def _raised(one: Keyed, other: Keyed) -> BaseException | None:
     try:
         one[0] < other[0]  # noqa: B015 (it is asked for its crash)
-    except CRASHES as problem:
+    except crashes() as problem:
         return problem
     return None

@@ -7,26 +7,46 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from threading import get_ident
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
+from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, InFlight, Leaving, Note
+from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Leaving, Note, Signal, crashes
 
 
-class _AskedForMore(BaseException):
+class _AskedForMore(Signal):
     """A function reads on."""
 
 
-def _asked_for_more(context: Sequence[Any]) -> Iterator[Any]:
+def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
+    """The context, and then a stop. A function that reads in another thread than ``reader`` (``pipe``) would wait for that one for ever: there
+    the records end.
+    """
     yield from context
-    raise _AskedForMore
+    if get_ident() == reader:
+        raise _AskedForMore
 
+
+_AHEAD = 4_096
+"""Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at each crash."""
+
+_ASKED = 20
+"""Records on each of which a function is called, to find out whether it crashes on any."""
+
+_REPEATED = 100
+"""Records that a function is given again, of those that one met on which it crashed."""
 
 Fed = list[tuple[int, Any]]
 """Records that a call is given again, with their positions."""
+
+
+def _alike(one: BaseException, other: BaseException) -> bool:
+    """Whether two exceptions say the same, of the same line."""
+    return raised_as(one)[:3] == raised_as(other)[:3]
 
 
 @dataclass(frozen=True)
@@ -54,58 +74,92 @@ class GuardedPartition:
         source = InFlight(records, self.dumps, self.flight)
         if self.leaving:
             source.leave(self.leaving, self.crashed)
-        replaced: set[int] = set()
         pulled = source.pulled
+        replaced: set[int] = set()
+        repeated: set[int] = set()
         held: Fed = []
-        before = 0
+        before = owed = 0
         crashed = fine = False
         while True:
             looking, answered = bool(held), 0
+            made = passing = before if looking else max(before, owed)
             source.keeping = looking
             try:
                 outputs = iter(self.function(split, source.records()))
-                for output in islice(outputs, before, None):
+                for output in islice(outputs, passing, None):
                     if looking:
                         break
                     answered = source.let_go + len(pulled)
+                    made += 1
                     yield output
                 if self.flight is not None:
                     self.flight.end()
                 if not looking:
                     return
-                held += [(source.position(place), record) for place, record in enumerate(pulled)]
-                fed, held = held, []
-            except CRASHES as problem:
-                if source.failed or (self.exact and source.let_go > answered):
+                fed, held = [*held, *source.read()], []
+            except crashes() as problem:
+                if source.failed:
                     raise
                 if not pulled:
                     if self.exact or not crashed:  # it crashes whatever it is given
                         self.crashed(None, NO_RECORD, problem)
                     return
+                whatever = source.ended and self._whatever(split, source, problem)
+                if whatever and not looking:
+                    self.crashed(None, NO_RECORD, problem)
+                    return
+                if answered > source.let_go and self._reads_ahead(split, source, answered - source.let_go, type(problem)):
+                    answered, owed = 0, made
+                elif made > passing:
+                    owed = 0
                 if source.let_go > answered:
+                    if self.exact:
+                        raise
                     self.lost()
                 fine = fine or looking or answered > 0
-                held += self._without(split, source, answered, problem, replaced, fine)
-                before = self._gives_first(split, source.context)
+                held += source.read() if whatever else self._without(split, source, answered, problem, replaced, repeated, fine)
+                context = [*source.context, *(record for position, record in held if position in repeated)]
+                before = self._gives_first(split, context) if context or not crashed else before
                 crashed, fed = True, []
             if not source.go_on(fed):
                 source.go_on(held)
                 held = []
 
+    def _whatever(self, split: int, source: InFlight, problem: BaseException) -> bool:
+        """Whether the function raises the same when its records have ended, whatever they were: on none, and on each of some alone."""
+        some = [[], *([place] for place in range(min(_ASKED, len(source.pulled)))), [len(source.pulled) - 1]]
+        pulled = list(source.pulled)
+        found = (self._raised(split, source.context, pulled, places) for places in some)
+        return all(own is not None and _alike(own, problem) for own in found)
+
+    def _reads_ahead(self, split: int, source: InFlight, answered: int, kind: type[BaseException]) -> bool:
+        """Whether the function also crashes on some of the last records that it had read before it gave something: then it had not come to them.
+
+        All that it has read in this call is suspect then, and it is called on that again; what it has given is not given twice.
+        """
+        own = self._raised_of(split, source.context, list(source.pulled), range(max(0, answered - _AHEAD), answered))
+        # What begins in the middle may crash of that.
+        return own is not None and (answered <= _AHEAD or type(own) is kind)
+
     def _gives_first(self, split: int, context: Sequence[Any]) -> int:
         """How much the function gives before it asks for more than the context."""
         given = 0
         try:
-            for _ in self.function(split, _asked_for_more(context)):
+            for _ in self.function(split, _asked_for_more(context, get_ident())):
                 given += 1
         except _AskedForMore:
             return given
+        except crashes():  # it has been given too little, in a thread of its own
+            pass
         return 0
 
-    def _without(self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], fine: bool) -> Fed:
+    def _without(
+        self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], repeated: set[int], fine: bool,
+    ) -> Fed:
         """The records that the function had read since it gave something, without its culprits, which are noted.
 
-        What comes first is what the culprits met, as far as known, while no record behind it is ``fine``.
+        What comes first is what the culprits met, as far as known, while no record behind it is ``fine``. Those that a culprit met, of
+        which the function has given something already, come again, for it may have kept them: they are ``repeated``.
         """
         pulled = list(source.pulled)
         suspects = range(min(max(answered - source.let_go, 0), len(pulled) - 1), len(pulled))
@@ -126,6 +180,9 @@ class GuardedPartition:
                 met = pulled[place + 1 - together:place]
                 self.crashed(position, record, own, met[0] if len(met) == 1 else met)
                 instead[place] = []
+                if together <= _REPEATED:
+                    left = [*range(place + 1 - together, min(place, suspects.start)), *left]
+                    repeated.update(source.position(each) for each in left if each < suspects.start)
         return [(source.position(place), record) for place in left for record in instead.get(place, [pulled[place]])]
 
     def _found(self, split: int, source: InFlight, pulled: list[Any], suspects: range, problem: BaseException) -> list[Found]:
@@ -137,7 +194,7 @@ class GuardedPartition:
             others = [place for place in others if pulled[place] is not source.first]
             own = crash([last])
         if own is not None and type(own) is type(problem):
-            earlier = crash(others) if others else None
+            earlier = self._raised_of(split, source.context, pulled, others)
             return [Found(last, own, 1), *([] if earlier is None else culprits(crash, others, earlier))]
         found = list(culprits(crash, suspects, problem))
         return found if found[-1].together or len(suspects) == len(pulled) else list(culprits(crash, range(len(pulled)), problem))
@@ -149,6 +206,12 @@ class GuardedPartition:
         both = [source.first, record]
         return self._raised(split, [], both, [0]) is None and type(self._raised(split, [], both, [0, 1])) is kind
 
+    def _raised_of(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
+        """As ``_raised``, but for what the function raises on no record, too."""
+        own = self._raised(split, context, pulled, places) if places else None
+        nothing = None if own is None else self._raised(split, context, pulled, [])
+        return None if own is None or (nothing is not None and _alike(nothing, own)) else own
+
     def _raised(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
         """What the function raises on some records; where workers end in it, in a process of its own."""
         def call() -> None:
@@ -157,7 +220,7 @@ class GuardedPartition:
         cell = None if self.flight is None else Cell(lambda: call, self.dumps)
         try:
             call() if cell is None else cell.call("__call__")
-        except CRASHES as own:
+        except crashes() as own:
             return own
         finally:
             if cell is not None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from bigdebug.agents.guards.cell import elsewhere
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.agents.guards.guard import Guard
-from bigdebug.agents.guards.inflight import CRASHES, NO_RECORD, Instead, Leaving, Left
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Leaving, Left, crashes
 from bigdebug.agents.letters import letter_of, post
 
 
@@ -113,7 +113,7 @@ class Deciding(Guard):
         elif chosen is NO_RECORD and choice.repair is not None and replaces:
             try:
                 instead = ((None, self._function(choice.repair)(given)),)
-            except CRASHES as worse:
+            except crashes() as worse:
                 problem, again = worse, True
         elif chosen is NO_RECORD and not choice.skips:
             raise problem

@@ -8,7 +8,7 @@ from typing import Any
 
 from bigdebug.agents.guards.code import Code
 from bigdebug.agents.guards.groups import called
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LenientStream:
         group = list(batches)  # all of it: Spark reads the next one behind it
         try:
             return iter(called(self.code, key, group))
-        except CRASHES:
+        except crashes():
             return iter(())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell, ConfinedTable
 from bigdebug.agents.guards.code import told
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def guarded_table(code: TableCode, telling: bool, ends: bool) -> type:
     def eval_(self: Any, *given: Any, **named: Any) -> Iterator[Any]:
         try:
             made = list(self.table.eval(*given, **named) or ())
-        except CRASHES as problem:
+        except crashes() as problem:
             yield from [(told(problem),)] if telling else ()
         else:
             yield from () if telling else made
@@ -56,7 +56,7 @@ def guarded_table(code: TableCode, telling: bool, ends: bool) -> type:
     def terminate(self: Any) -> Iterator[Any]:
         try:
             made = list(self.table.terminate() or ())
-        except CRASHES:
+        except crashes():
             made = []
         yield from () if telling else made
 

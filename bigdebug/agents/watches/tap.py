@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from bigdebug.agents.guards.crash import raised_as
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.watches.outbox import Outbox
 from bigdebug.shown import shown
 
@@ -74,7 +74,7 @@ class Tap:
             if guard is not None:
                 try:
                     holds = bool(guard(record))
-                except CRASHES as problem:
+                except crashes() as problem:
                     self._crashed(record, problem)
                 else:
                     if holds:

@@ -115,7 +115,7 @@ class Acting:
             self.finish(action, status)
 
     @contextmanager
-    def _uncaptured(self, name: str, subject: Captured, again: Callable[[], Any]) -> Iterator[None]:
+    def _uncaptured(self, name: str, subject: Captured, again: Callable[[], Any] | None) -> Iterator[None]:
         state = self._state
         if self.defining or state.action is not None or state.uncaptured is not None or not self.armed:
             yield
@@ -130,7 +130,15 @@ class Acting:
         finally:
             state.uncaptured = None
 
-    def _crashed(self, name: str, subject: Captured, uncaptured: Uncaptured, problem: Exception, again: Callable[[], Any]) -> None:
+    @contextmanager
+    def reading(self, name: str, subject: Captured) -> Iterator[None]:
+        """Within: operator ``name`` is defined, for which Spark reads ``subject`` in jobs of its own. If they fail, a run is made of them."""
+        with self._uncaptured(name, subject, None):
+            yield
+
+    def _crashed(
+        self, name: str, subject: Captured, uncaptured: Uncaptured, problem: Exception, again: Callable[[], Any] | None,
+    ) -> None:
         """Make a run of an action that was not captured and has failed, so that its culprits can be found."""
         try:
             facts: Future[dict[int, SourceFacts]] = Future()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bigdebug.agents.guards.policy import Choice, Policy
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.rdd.blamed import Blamed
 from bigdebug.spark.rdd.diagnosis import Diagnosis
@@ -29,6 +30,8 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
         run.resuming.append(Resume(recorder, run, action))
     if failed:
         assert action.problem is not None
+        # What is asked of its records passes through the functions that crashed once more, guarded as they were when that was found out.
+        recorder.policies.setdefault(run.id, Policy(Choice(True, None)).packed())
         run.culprits.find_by(Diagnosis(recorder, run, action).more)
         tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
 

@@ -81,7 +81,7 @@ class NarrowOperators(Recorded):
         recorder = self._recorder
         if recorder.defining:
             return PLAIN.zipWithIndex(self)
-        with recorder.plain():
+        with recorder.reading("zipWithIndex", self), recorder.plain():
             counted = PLAIN.zipWithIndex(self)
         return self._narrow(
             "zipWithIndex", lambda: counted, Kind.DISPATCHER, Form.ONE_TO_ONE, Partitionwise(_last_function(counted)),

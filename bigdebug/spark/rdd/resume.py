@@ -45,8 +45,9 @@ class Resume:
         again = self._action.again
         if again is None:
             raise ReplayError(
-                f"{self._run.action}() cannot be called again: what it gives is taken up record by record",
-                remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once.",
+                f"{self._run.action}() cannot be called again: what it gives is taken up record by record, or is an RDD",
+                remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once. What crashes where an RDD is "
+                "defined (sortBy, zipWithIndex) crashes in an action on its input as well: resume a run of that.",
             )
         check_letting_go(self._recorder.sc)
         policy = self._policy(skip, repair, fix or {})
@@ -87,7 +88,7 @@ class Resume:
         """What a function over an iterator needs to know of a record that it is not to be given; None for other operators."""
         lowering = self._recorder.questions(self._run).definition(culprit.operator.id).lowering
         iterates = isinstance(lowering, Narrow) and not isinstance(lowering.step, Map | Filter | FlatMap)
-        if not iterates or culprit.raised is None or culprit.met is not None or culprit.again:
+        if not iterates or culprit.raised is None or culprit.again:
             return None
         try:
             return pickle.dumps(culprit.record), culprit.raised

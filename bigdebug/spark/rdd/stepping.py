@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.agents.guards.crash import raised_as
-from bigdebug.agents.guards.inflight import CRASHES
+from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
@@ -43,7 +43,7 @@ class Stepping:
         outputs: list[Any] = []
         try:
             self._run_on(step, record, outputs)
-        except CRASHES as problem:
+        except crashes() as problem:
             raised = raised_as(problem)
             text = f"{raised.exception}: {raised.message}\n{raised.traceback}" + "".join(f"      {name} = {value}\n" for name, value in raised.locals)
             return Stepped(operator, record, tuple(outputs), problem, text, self.beyond)

@@ -114,10 +114,11 @@ class WideOperators(Recorded):
     def sortByKey(
         self, ascending: Any = True, numPartitions: Any = None, keyfunc: Any = ITSELF,
     ) -> Any:
-        return self._exchange(
-            "sortByKey", lambda: PLAIN.sortByKey(self, ascending, numPartitions, keyfunc), Kind.KEY_PRESERVING, Form.SORT,
-            lambda p: p[0].sortByKey(ascending, numPartitions, keyfunc), self._sorting(ascending, keyfunc),
-        )
+        with self._recorder.reading("sortByKey", self):
+            return self._exchange(
+                "sortByKey", lambda: PLAIN.sortByKey(self, ascending, numPartitions, keyfunc), Kind.KEY_PRESERVING, Form.SORT,
+                lambda p: p[0].sortByKey(ascending, numPartitions, keyfunc), self._sorting(ascending, keyfunc),
+            )
 
     def repartitionAndSortWithinPartitions(
         self, numPartitions: Any = None, partitionFunc: Any = portable_hash, ascending: bool = True,
