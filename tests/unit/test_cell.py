@@ -6,12 +6,17 @@ import ctypes
 import os
 import pickle
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterable, Iterator
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bigdebug.agents.guards.cell import CannotCrossError, Cell, Confined, ConfinedStream, ConfinedTable
+from bigdebug.agents.guards.cell import Cell, CellError, Confined, ConfinedStream, ConfinedTable
 from bigdebug.agents.guards.flight import WorkerEnded
 
 
@@ -62,7 +67,7 @@ def test_what_is_raised_there_is_raised_here() -> None:
 
 
 def test_what_cannot_cross_is_no_crash_of_the_function() -> None:
-    with pytest.raises(CannotCrossError, match="lambda"):
+    with pytest.raises(CellError, match="lambda"):
         a_function()(7)
 
 
@@ -113,3 +118,31 @@ def test_a_closed_cell_leaves_no_process() -> None:
     cell.close()
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def pooled(n: int) -> list[int]:
+    with get_context("fork").Pool(1) as pool:
+        return pool.map(abs, [-n])
+
+
+def test_a_function_may_start_processes() -> None:
+    assert Confined(Cell(lambda: pooled, pickle.dumps))(3) == [3]
+
+
+def test_a_cell_does_not_outlive_who_made_it() -> None:
+    program = """
+import os, pickle, signal, sys, threading, time
+from bigdebug.agents.guards.cell import Cell
+cell = Cell(lambda: os.getpid, pickle.dumps)
+print(cell.call("__call__"), flush=True)
+busy = Cell(lambda: (lambda: print(os.getpid(), flush=True) or time.sleep(600)), pickle.dumps)
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+busy.call("__call__")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    for cell in map(int, done.stdout.split()):
+        until = time.monotonic() + 10
+        while Path(f"/proc/{cell}").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        assert not Path(f"/proc/{cell}").exists()
+    assert len(done.stdout.split()) == 2

@@ -9,14 +9,15 @@ from __future__ import annotations
 import faulthandler
 import os
 import pickle
+import signal
 import tempfile
+import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import Connection, Pipe
 from typing import IO, Any
 
 from bigdebug.agents.frames import Dumps
@@ -24,9 +25,12 @@ from bigdebug.agents.guards.crash import Raised, raised_as
 from bigdebug.agents.guards.flight import WorkerEnded
 from bigdebug.agents.guards.inflight import Signal, crashes
 
+_LOOKS = 0.5
+"""Seconds between two looks of a cell for who made it."""
 
-class CannotCrossError(Signal):
-    """A value cannot be pickled."""
+
+class CellError(Signal):
+    """There is no cell, or something cannot be pickled and cross to it: no crash of the user's."""
 
 
 class Elsewhere(Exception):
@@ -63,14 +67,19 @@ class Cell:
             self._begin()
         assert self._ours is not None
         try:
-            self._ours.send_bytes(self._dumps((method, given, named)))
-            raised, stuck, value = pickle.loads(self._ours.recv_bytes())
+            asked = self._dumps((method, given, named))
+        except Exception as problem:
+            raise CellError(f"what a function is given cannot be pickled: {problem}") from problem
+        try:
+            self._ours.send_bytes(asked)
+            answer = self._ours.recv_bytes()
         except (EOFError, OSError):
             raise WorkerEnded(self._last_words()) from None
+        raised, stuck, value = pickle.loads(answer)
         if raised is not None:
             raise elsewhere(raised)
         if stuck is not None:
-            raise CannotCrossError(f"what a function gives cannot be pickled: {stuck}")
+            raise CellError(f"what a function is given, or gives, cannot be pickled: {stuck}")
         return value
 
     def close(self) -> None:
@@ -79,13 +88,22 @@ class Cell:
         self._ours = None
 
     def _begin(self) -> None:
-        context = get_context("fork")
-        self._told = tempfile.TemporaryFile()
-        self._ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(self._make, self._dumps, theirs, self._ours, self._told), daemon=True)
-        process.start()
+        told, (ours, theirs), here = tempfile.TemporaryFile(), Pipe(), os.getpid()
+        try:
+            process = os.fork()  # not multiprocessing's, whose daemons may have no processes of their own, as a function's pool
+        except OSError as problem:
+            for each in (told, ours, theirs):
+                each.close()
+            raise CellError(f"a process could not be made: {problem}") from problem
+        if not process:
+            try:
+                ours.close()
+                _serve(self._make, self._dumps, theirs, told, here)
+            finally:
+                os._exit(1)
         theirs.close()
-        self._end = weakref.finalize(self, _over, os.getpid(), process, self._ours, self._told)
+        self._told, self._ours = told, ours
+        self._end = weakref.finalize(self, _over, here, process, ours, told)
 
     def _last_words(self) -> str:
         assert self._told is not None
@@ -99,29 +117,40 @@ def _nothing() -> None:
     """There is no process yet."""
 
 
-def _over(owner: int, process: BaseProcess, ours: Connection, told: IO[bytes]) -> None:
+def _over(owner: int, process: int, ours: Connection, told: IO[bytes]) -> None:
     """End a process, if this is the one that made it, and not a cell that has come to hold it."""
     ours.close()
     told.close()
     if os.getpid() == owner:
-        process.kill()
-        process.join()
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
 
-def _serve(make: Callable[[], Any], dumps: Dumps, calls: Connection, ours: Connection, told: Any) -> None:
-    """Answer calls until there are no more."""
-    ours.close()
+def _serve(make: Callable[[], Any], dumps: Dumps, calls: Connection, told: Any, owner: int) -> None:
+    """Answer calls until there are no more, or nobody who would make them."""
     faulthandler.enable(told)
+    threading.Thread(target=_outlive, args=(owner,), daemon=True).start()
     made: list[Any] = []
     while True:
         try:
-            method, given, named = pickle.loads(calls.recv_bytes())
+            asked = calls.recv_bytes()
         except EOFError:
-            os._exit(0)
-        calls.send_bytes(_answer(make, made, dumps, method, given, named))
+            return
+        calls.send_bytes(_answer(make, made, dumps, asked))
 
 
-def _answer(make: Callable[[], Any], made: list[Any], dumps: Dumps, method: str, given: Any, named: Any) -> bytes:
+def _outlive(owner: int) -> None:
+    """End with a worker that is killed, also in a call that does not end."""
+    while os.getppid() == owner:
+        time.sleep(_LOOKS)
+    os._exit(1)
+
+
+def _answer(make: Callable[[], Any], made: list[Any], dumps: Dumps, asked: bytes) -> bytes:
+    try:
+        method, given, named = pickle.loads(asked)
+    except Exception as problem:  # whatever it is, it is no crash of the user's
+        return pickle.dumps((None, str(problem), None))
     try:
         made += [] if made else [make()]
         value = getattr(made[0], method)(*given, **named)

@@ -5,6 +5,7 @@ Rows are Spark's to hand over, one at a time, in columns of pandas or Arrow, or 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -125,6 +126,10 @@ class Batches:
         return batches
 
 
+_AHEAD = 16
+"""Batches of which nothing is told yet when a function has gone on from them and given something."""
+
+
 @dataclass(frozen=True)
 class GuardedStream:
     """A function of an iterator of batches, each a column or a tuple of columns. When it crashes it is called anew for the batches behind."""
@@ -139,28 +144,32 @@ class GuardedStream:
     def told(self, batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
         """Each batch, and what is told of its rows, by their places."""
         source = Batches(batches)
+        behind: deque[Any] = deque()  # a function may have read them before it gave what it made of others
         while source.has_more():
             try:
                 for _ in self.code.stream(source):
-                    yield from _fine(source.passed())
+                    behind += source.passed()
+                    yield from _fine(behind.popleft() for _ in range(len(behind) - _AHEAD))
                 break
             except crashes() as problem:
                 if source.failed:
                     raise
-                if source.flying is None:
-                    first = next(source)
-                    source.flying = None
-                    yield first, {0: told(problem, 0)}
-                    break
                 source.land()
-                yield from self._suspected(source.passed(), problem)
+                suspected = [*behind, *source.passed()]
+                behind.clear()
+                if not suspected:  # it had read nothing
+                    yield from ((first, {0: told(problem, 0)}) for first in islice(source, 1))
+                    source.flying = None
+                    break
+                yield from self._suspected(suspected, problem)
+        yield from _fine(behind)
         for _ in source:
             yield from _fine(source.passed())
         source.land()
         yield from _fine(source.passed())
 
     def _suspected(self, batches: Sequence[Any], problem: BaseException) -> Iterator[tuple[Any, dict[int, bytes]]]:
-        """What is told of batches that the function had read since it gave something: it crashed on a row of one, or on all of them together."""
+        """What is told of batches that the function had read lately: it crashed on a row of one, or on all of them together."""
         *others, last = batches
         known = []
         for batch in others:
