@@ -60,7 +60,8 @@ class Crossing:
         self._checkpoints: WeakValueDictionary[int, DataFrame] = WeakValueDictionary()
         self._alone = threading.Lock()
         self._becoming = threading.local()
-        self._rows_in: dict[int, Any] = {}
+        self._mapped: dict[int, Any] = {}
+        self._suspects: dict[int, Culprits] = {}
         self._rows: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def made(self, frame: DataFrame, rdd: Any) -> None:
@@ -69,10 +70,11 @@ class Crossing:
         with self._alone:
             self._made_of[number] = rdd
             rows = vars(self._becoming).pop("rdd", rdd)
-            self._rows_in[number] = rows if comes_from(rows, rdd) else rdd
+            self._mapped[number] = rows if comes_from(rows, rdd) else rdd
             while len(self._made_of) > _REMEMBERED:
                 oldest = next(iter(self._made_of))
-                del self._made_of[oldest], self._rows_in[oldest]
+                del self._made_of[oldest], self._mapped[oldest]
+                self._suspects.pop(oldest, None)
 
     def becomes_rows(self, rdd: Any) -> None:
         """``rdd``, which PySpark has made of another one by functions of its own, is about to be rows of a DataFrame. Never raises."""
@@ -83,12 +85,15 @@ class Crossing:
 
         Finding them takes a job that computes the RDD once more.
         """
-        rdd = self._rows_in.get(int(leaf.rdd().id()))
+        number = int(leaf.rdd().id())
+        rdd = self._mapped.get(number)
         if rdd is None:
             return None
-        run = suspected(self._recorder, rdd)
-        self.runs.add(run.id)
-        return run.culprits
+        if number not in self._suspects:
+            run = suspected(self._recorder, rdd)
+            self.runs.add(run.id)
+            self._suspects[number] = run.culprits
+        return self._suspects[number]
 
     def gave(self, frame: DataFrame) -> None:
         """``frame`` has been made of rows that were in the driver. Never raises."""

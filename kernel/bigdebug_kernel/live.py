@@ -42,7 +42,3 @@ class Live(threading.Thread):
             if now != self._shown:
                 self._shown = now
                 self._handle.update(now, raw=True)
-                self.shown(now)
-
-    def shown(self, now: dict[str, Any]) -> None:
-        """The output shows this now."""

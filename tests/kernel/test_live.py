@@ -22,7 +22,12 @@ spark.sparkContext.setLogLevel("OFF")""",
 numbers = sc.parallelize(range(30), 1).map(lambda n: (time.sleep(0.05), n)[1])
 w = dbg.watch(numbers, lambda n: n == 3 or n == "<b>")""",
     "live": "%lineage watch w",
-    "look": "from bigdebug_kernel import live\nupdates = []\nupdate = live.Live.shown = lambda self, now: updates.append((time.time(), now))",
+    "look": """from IPython.display import DisplayHandle
+updates, update = [], DisplayHandle.update
+def noted(self, now, **how):
+    update(self, now, **how)
+    updates.append((time.time(), now))
+DisplayHandle.update = noted""",
     "run": "began = time.time()\ncounted = numbers.count()\nended = time.time()",
     "seen": "[began < at < ended for at, now in updates][:1], 'map#' in updates[0][1]['text/plain'], counted",
     "stop": "w.stop()",

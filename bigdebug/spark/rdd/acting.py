@@ -62,8 +62,9 @@ class Acting:
         self.watching = Watching(recorder)
         self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
         self.armed = True
-        self.policies: dict[str, str | None] = {}
         """Whether actions that fail are diagnosed also if they were not captured."""
+        self.policies: dict[str, str | None] = {}
+        """Those of runs that went on from crashes."""
         self._run_ids = itertools.count(1)
         self._state = ThreadState()
 

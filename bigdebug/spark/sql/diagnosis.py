@@ -8,34 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
-from bigdebug.graph import Operator
-from bigdebug.shown import shown
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.raised import told
-from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.behind import Behind
+from bigdebug.spark.sql.blamed import Blamed, Input
 from bigdebug.spark.sql.catalyst import Catalyst, Node
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashing import MOST, Crashed, as_written, crashing, functions_of, part
+from bigdebug.spark.sql.crashing import as_written, crashing, functions_of
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.folding import planned
 from bigdebug.spark.sql.grouped import apart, of_values
-from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.pickles import unread
-from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.scalars import subqueries, with_values
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
-from bigdebug.spark.sql.thrown import Exceptions, Thrown
-from bigdebug.spark.sql.trials import Trial, clean, culpable, of_pairs, tamed, trials
+from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -46,9 +39,6 @@ _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterato
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 
-T = TypeVar("T")
-
-
 class Step(NamedTuple):
     """A node of a plan, and where its inputs, and the subqueries in its expressions, stand among the nodes before it."""
 
@@ -57,15 +47,6 @@ class Step(NamedTuple):
     written: Node
     """The node that it is a part of in Spark's plan, if not itself."""
     asked: tuple[int, ...] = ()
-
-
-class Input(NamedTuple):
-    """One of the inputs of a node, by their numbers."""
-
-    step: int
-    number: int
-    whole: bool = True
-    """Whether culprits in it are told with all of their columns."""
 
 
 class FrameDiagnosis:
@@ -81,8 +62,6 @@ class FrameDiagnosis:
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._how = Guarding()
-        self.truncated = False
-        """Whether more rows crash in an operator than are told."""
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
 
@@ -95,8 +74,13 @@ class FrameDiagnosis:
         return Catalyst(self._recorder.spark, session)
 
     @cached_property
-    def _exceptions(self) -> Exceptions:
-        return Exceptions(self._catalyst)
+    def _blamed(self) -> Blamed:
+        return Blamed(self._recorder, self._run, self._catalyst, self._culprits)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether more rows crash in an operator than are told."""
+        return self._blamed.truncated
 
     @property
     def _counts(self) -> bool:
@@ -139,7 +123,7 @@ class FrameDiagnosis:
         try:
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if asked is None:
-                self._culprits.unknown.append(f"{self._operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
+                self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
             node, found = (None, []) if asked is None else self._looked_at(asked, below, step.written)
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
@@ -147,7 +131,7 @@ class FrameDiagnosis:
             if ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
-            self._culprits.unknown.append(f"The rows of {self._operator(step.written)} could not be computed again: {_brief(trouble)}")
+            self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {_brief(trouble)}")
             node, found = None, []
         self._clean.append(node)
         return found
@@ -192,30 +176,30 @@ class FrameDiagnosis:
             malformed = self._malformed(node)
             return None if malformed is None or malformed else node, malformed or []
         for trial in trials(c, c.with_children(node, below) if below else node):
-            found += self._throwing(written, trial)
+            found += self._blamed.throwing(len(self._clean), written, trial)
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
         made = c.with_children(node, below) if below else node
         if made.nodeName() == "Join":
             pairs, made = of_pairs(c, made)
-            found += [] if pairs is None else self._throwing(written, pairs)
+            found += [] if pairs is None else self._blamed.throwing(len(self._clean), written, pairs)
         elif below:
             made = with_expressions(c, made, partial(tamed, c))
         if functions := functions_of(c, made):
             if self._looks == 2:
                 unreadable = unread(c, made, functions)
                 if unreadable is not None and unreadable.clean is None:
-                    self._culprits.unknown.append(f"What is computed of what {self._operator(written)} gives was not looked at, for not all of it can be read.")
-                return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._crashed(written, unreadable.found)])
+                    self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(written)} gives was not looked at, for not all of it can be read.")
+                return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._blamed.crashed(len(self._clean), written, unreadable.found)])
             code = crashing(c, made, functions, self._how)
             if code is None:
-                self._culprits.unknown.append(f"{self._operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
+                self._culprits.unknown.append(f"{self._blamed.operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found
-            return code.clean, [*found, *self._crashed(written, code.found)]
+            return code.clean, [*found, *self._blamed.crashed(len(self._clean), written, code.found)]
         values = of_values(c, made)
         if values is not None:
             trial, made = values
-            found += self._throwing(written, trial)
+            found += self._blamed.throwing(len(self._clean), written, trial)
         return made, found
 
     def _crashed_in(self, leaf: Node) -> list[CrashCulprit]:
@@ -227,12 +211,12 @@ class FrameDiagnosis:
         self._culprits.unknown += culprits.unknown
         if not crashed:
             return []
-        self._culprits.unknown += [f"What is computed of the rows of {self._operator(leaf)} was not looked at, for not all of them can be."]
+        self._culprits.unknown += [f"What is computed of the rows of {self._blamed.operator(leaf)} was not looked at, for not all of them can be."]
         return list(culprits)
 
     def _malformed(self, leaf: Node) -> list[CrashCulprit] | None:
         """The lines on which a reader fails that takes no malformed ones; None if it could not be found out which."""
-        operator, unknown = self._operator(leaf), self._culprits.unknown
+        operator, unknown = self._blamed.operator(leaf), self._culprits.unknown
         before = [step.node for step in self._steps[:len(self._clean)] if is_strict(step.node)]
         number = sum(node.relation().equals(leaf.relation()) for node in before)
         try:
@@ -242,76 +226,12 @@ class FrameDiagnosis:
             return None
         if reading is None:
             return []
-        found = self._throwing(leaf, reading.trial)
+        found = self._blamed.throwing(len(self._clean), leaf, reading.trial)
         if found:
             unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read.")
         if skipped := reading.skipped:
             unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
         return found
-
-    def _throwing(self, node: Node, trial: Trial) -> list[CrashCulprit]:
-        """The culprits of a trial."""
-        c = self._catalyst
-        held = c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
-        if not held.length():
-            return []
-        rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
-        operator = self._operator(node)
-        thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
-        behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
-        return [self._thrown(operator, trial, behind, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
-
-    def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
-        """As many as are told of an operator."""
-        if len(found) > MOST:
-            self.truncated = True
-            self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
-        return found[:MOST]
-
-    def _crashed(self, node: Node, crashed: list[Crashed]) -> list[CrashCulprit]:
-        """The culprits of Python code."""
-        if not crashed:
-            return []
-        operator = self._operator(node)
-        return [self._raised(operator, each) for each in self._bounded(operator, crashed)]
-
-    def _raised(self, operator: Operator, crashed: Crashed) -> CrashCulprit:
-        record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
-        return CrashCulprit(
-            place=Input(len(self._clean), crashed.side, crashed.whole) if crashed.rowwise else None, record=record, operator=operator, partition=None, met=shown(others[0] if len(others) == 1 else others) if others else None,
-            finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
-        )
-
-    def _thrown(self, operator: Operator, trial: Trial, behind: Behind | None, row: Any, thrown: Thrown) -> CrashCulprit:
-        record, other = (part(row, 0, trial.first), shown(part(row, trial.first))) if trial.first else (row, None)
-        finding = partial(self._trace, trial.rows, row)
-        if trial.finding is not None:
-            other, finding = None, partial(trial.finding, row)
-        return CrashCulprit(
-            place=None if trial.input is None else Input(len(self._clean), trial.input), record=record, met=other, operator=operator, partition=None, exception_type=thrown.exception, message=thrown.message,
-            user_line=thrown.line or operator.call_site, locals={}, traceback=thrown.place, finding=finding, behind=behind,
-        )
-
-    def _trace(self, rows: Node, row: Any) -> LineageFrame | None:
-        """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
-        run = self._recorder.aside(self._catalyst.frame(rows), apart=True)
-        if not run.questions.leaves:
-            return None
-        return lineage_of(run).where(row).goBackAll()
-
-    def _operator(self, node: Node) -> Operator:
-        """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any."""
-        called = [function.func() for function in functions_of(self._catalyst, node)]
-        for operator in self._run.questions.root if called else ():
-            if any(function.func() in called for function in functions_of(self._catalyst, operator.node)):
-                return self._run.graph[operator.id]
-        wanted = {a.exprId().id() for a in self._catalyst.items(node.output())}
-        alike = [o for o in self._run.questions.root if o.name == name_of(node)] or [self._run.questions.root]
-
-        def shared(operator: Any) -> int:
-            return len(wanted & {a.exprId().id() for a in self._catalyst.items(operator.node.output())})
-
-        return self._run.graph[max(alike, key=shared).id]
 
 
 def _brief(trouble: Exception) -> str:

@@ -11,8 +11,9 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
+from bigdebug.spark.sql.blamed import Input
 from bigdebug.spark.sql.crashing import MOST
-from bigdebug.spark.sql.diagnosis import FrameDiagnosis, Input
+from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.resumed import Resumed

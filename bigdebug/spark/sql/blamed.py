@@ -1,0 +1,118 @@
+"""Blamed: the rows that an operator of a query throws on, or that its Python code crashes on, as the culprits of a run."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from bigdebug.graph import Operator
+from bigdebug.shown import shown
+from bigdebug.spark.raised import told
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.behind import Behind
+from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.crashing import MOST, Crashed, functions_of, part
+from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.reading import name_of
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.thrown import Exceptions, Thrown
+from bigdebug.spark.sql.trials import Trial, culpable
+from bigdebug.trace.culprits import CrashCulprit, Culprits
+
+if TYPE_CHECKING:
+    from bigdebug.spark.sql.recorder import FrameRecorder
+
+T = TypeVar("T")
+
+
+class Input(NamedTuple):
+    """One of the inputs of a node, by their numbers."""
+
+    step: int
+    number: int
+    whole: bool = True
+    """Whether culprits in it are told with all of their columns."""
+
+
+class Blamed:
+    """Makes the culprits of one run, in plans of ``catalyst``. ``step`` is the number of the node in its plan."""
+
+    def __init__(self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits) -> None:
+        self._recorder = recorder
+        self._run = run
+        self._catalyst = catalyst
+        self._culprits = culprits
+        self.truncated = False
+        """Whether more rows crash in an operator than are told."""
+
+    @cached_property
+    def _exceptions(self) -> Exceptions:
+        return Exceptions(self._catalyst)
+
+    def throwing(self, step: int, node: Node, trial: Trial) -> list[CrashCulprit]:
+        """The culprits of a trial."""
+        c = self._catalyst
+        held = c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
+        if not held.length():
+            return []
+        rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
+        operator = self.operator(node)
+        thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
+        behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
+        return [self._thrown(step, operator, trial, behind, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
+
+    def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
+        """As many as are told of an operator."""
+        if len(found) > MOST:
+            self.truncated = True
+            self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
+        return found[:MOST]
+
+    def crashed(self, step: int, node: Node, crashed: list[Crashed]) -> list[CrashCulprit]:
+        """The culprits of Python code."""
+        if not crashed:
+            return []
+        operator = self.operator(node)
+        return [self._raised(step, operator, each) for each in self._bounded(operator, crashed)]
+
+    def _raised(self, step: int, operator: Operator, crashed: Crashed) -> CrashCulprit:
+        record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
+        return CrashCulprit(
+            place=Input(step, crashed.side, crashed.whole) if crashed.rowwise else None, record=record, operator=operator, partition=None,
+            met=shown(others[0] if len(others) == 1 else others) if others else None,
+            finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
+        )
+
+    def _thrown(
+        self, step: int, operator: Operator, trial: Trial, behind: Behind | None, row: Any, thrown: Thrown,
+    ) -> CrashCulprit:
+        record, other = (part(row, 0, trial.first), shown(part(row, trial.first))) if trial.first else (row, None)
+        finding = partial(self._trace, trial.rows, row)
+        if trial.finding is not None:
+            other, finding = None, partial(trial.finding, row)
+        return CrashCulprit(
+            place=None if trial.input is None else Input(step, trial.input), record=record, met=other, operator=operator, partition=None,
+            exception_type=thrown.exception, message=thrown.message, user_line=thrown.line or operator.call_site, locals={},
+            traceback=thrown.place, finding=finding, behind=behind,
+        )
+
+    def _trace(self, rows: Node, row: Any) -> LineageFrame | None:
+        """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
+        run = self._recorder.aside(self._catalyst.frame(rows), apart=True)
+        if not run.questions.leaves:
+            return None
+        return lineage_of(run).where(row).goBackAll()
+
+    def operator(self, node: Node) -> Operator:
+        """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any."""
+        called = [function.func() for function in functions_of(self._catalyst, node)]
+        for operator in self._run.questions.root if called else ():
+            if any(function.func() in called for function in functions_of(self._catalyst, operator.node)):
+                return self._run.graph[operator.id]
+        wanted = {a.exprId().id() for a in self._catalyst.items(node.output())}
+        alike = [o for o in self._run.questions.root if o.name == name_of(node)] or [self._run.questions.root]
+
+        def shared(operator: Any) -> int:
+            return len(wanted & {a.exprId().id() for a in self._catalyst.items(operator.node.output())})
+
+        return self._run.graph[max(alike, key=shared).id]
