@@ -52,6 +52,7 @@ def test_a_process_that_ends_is_an_exception_and_the_next_call_has_another(n: in
     with pytest.raises(WorkerEnded) as raised:
         call(n)
     assert ("Segmentation fault" in str(raised.value)) == (n == 5)
+    assert [line.function for line in raised.value.raised.lines][-2:] == (["deadly", "string_at"] if n == 5 else [])
     assert call(1)[1] not in (before, os.getpid())
 
 

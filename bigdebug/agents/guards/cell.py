@@ -128,7 +128,7 @@ def _over(owner: int, process: int, ours: Connection, told: IO[bytes]) -> None:
 
 def _serve(make: Callable[[], Any], dumps: Dumps, calls: Connection, told: Any, owner: int) -> None:
     """Answer calls until there are no more, or nobody who would make them."""
-    faulthandler.enable(told)
+    faulthandler.enable(told, all_threads=False)
     threading.Thread(target=_outlive, args=(owner,), daemon=True).start()
     made: list[Any] = []
     while True:

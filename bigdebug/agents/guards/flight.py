@@ -59,7 +59,7 @@ class Flight:
         known = [json.loads(line) for line in self._ended.read_text().splitlines()] if self._ended.exists() else []
         self._known = {(function, call): (digest, told) for function, call, digest, told in known}
         self._told = self._lines.open("w")
-        faulthandler.enable(self._told)
+        faulthandler.enable(self._told, all_threads=False)
 
     def over(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
         """The function, each call of which is noted until the ``whole`` of what it gives is there."""
