@@ -115,11 +115,6 @@ def longest(texts: pd.Series) -> int:
     return int(texts.map(kept).str.len().max())
 
 
-def kept_frames(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    for frame in frames:
-        yield frame.assign(s=frame["s"].map(kept))
-
-
 def kept_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for text in batch.column("s").to_pylist():
@@ -139,10 +134,8 @@ class Kept:
 
 ENDING: dict[str, Callable[[Any], Any]] = {
     "plain": lambda df: df.select(F.udf(kept, "string", useArrow=False)("s")),
-    "arrow": lambda df: df.select(F.udf(kept, "string", useArrow=True)("s")),
     "pandas": lambda df: df.select(F.pandas_udf(kept_series, "string")("s")),
     "pandas, iterator": lambda df: df.select(F.pandas_udf(kept_stream, "string")("s")),
-    "mapInPandas": lambda df: df.mapInPandas(kept_frames, "s string"),
     "mapInArrow": lambda df: df.mapInArrow(kept_batches, "s string"),
     "applyInPandas": lambda df: df.groupBy(F.col("s") % 1).applyInPandas(kept_group, "s string"),
     "aggregate": lambda df: df.groupBy(F.col("s") % 1).agg(F.pandas_udf(longest, "int")("s")),

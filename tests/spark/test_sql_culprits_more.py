@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as F
+from pyspark.sql.session import _monkey_patch_RDD
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StructType
 from pyspark.util import PythonEvalType
 
@@ -168,9 +169,15 @@ def divided(number: int) -> tuple[int, float]:
     return number, 1 / number
 
 
+def to_frame(spark: Any, rdd: Any) -> Any:
+    """RDDs know the session that was made last, in whichever test that was."""
+    _monkey_patch_RDD(spark)
+    return rdd.map(divided).toDF("a int, b double")
+
+
 FROM_RDDS: dict[str, tuple[Callable[[Any, Any], Any], list[tuple[str, str]]]] = {
     "a function": (lambda spark, rdd: spark.createDataFrame(rdd.map(divided), "a int, b double"), [("map", "ZeroDivisionError")]),
-    "toDF": (lambda spark, rdd: rdd.map(divided).toDF("a int, b double"), [("map", "ZeroDivisionError")]),
+    "toDF": (to_frame, [("map", "ZeroDivisionError")]),
     "what does not fit": (lambda spark, rdd: spark.createDataFrame(rdd.map(lambda x: (x or "none",)), "a int"), [("map", "PySparkTypeError")]),
     "behind a shuffle": (
         lambda spark, rdd: spark.createDataFrame(rdd.map(lambda x: (x % 5, x)).groupByKey().map(lambda kv: divided(kv[0])), "a int, b double"),
