@@ -206,7 +206,8 @@ def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
 def part(column: Column, places: Sequence[int]) -> Column:
     """Some rows, as if they were all."""
     if hasattr(column, "iloc"):
-        return column.iloc[list(places)].reset_index(drop=True)
+        some = column.iloc[places.start:places.stop] if isinstance(places, range) else column.iloc[list(places)]
+        return some.reset_index(drop=True)
     return column.slice(places.start, len(places)) if isinstance(places, range) else column.take(list(places))
 
 
