@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, overload
@@ -15,6 +15,7 @@ from bigdebug.errors import NondeterminismError, ReplayError, UntraceableError
 from bigdebug.graph import CallSite, Operator
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, plain, shown
+from bigdebug.trace.sourced import Sourced
 from bigdebug.trace.table import Table
 
 SHOWN = 20
@@ -52,7 +53,7 @@ class Behind(Protocol):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CrashCulprit:
+class CrashCulprit(Sourced):
     """A record that ``operator`` crashed on.
 
     ``record`` is what its function was given (None, if it had been given nothing), ``met`` the text of what the record was to be combined
@@ -83,16 +84,6 @@ class CrashCulprit:
     """What the task told, for who resumes the run."""
     again: bool = False
     """Whether the record came in the place of another one that had crashed."""
-
-    @cached_property
-    def trace(self) -> Any:
-        """The trace over the records of the job's input that the record was made of; None if they cannot be told."""
-        return self.finding()
-
-    @cached_property
-    def sources(self) -> tuple[SourceRecord, ...]:
-        """The records of the job's input that the record was made of. May cost a job, once."""
-        return () if self.trace is None else tuple(self.trace.source_records())
 
     @property
     def cause(self) -> tuple[str, int, str]:

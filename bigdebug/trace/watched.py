@@ -11,9 +11,9 @@ from html import escape
 from typing import Any
 
 from bigdebug.graph import CallSite, Operator
-from bigdebug.model import SourceRecord
 from bigdebug.shown import plain, shown
 from bigdebug.trace.culprits import Described
+from bigdebug.trace.sourced import Sourced
 
 
 def unpickled(pickled: bytes | None, text: str) -> Any:
@@ -27,7 +27,7 @@ def unpickled(pickled: bytes | None, text: str) -> Any:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Seen:
+class Seen(Sourced):
     """A record that a task told of while it ran. ``attempt`` counts the attempts of the same task before, ``run`` is the id of the run.
 
     ``trace`` is the trace over the records of the job's input that it was made of, ``sources`` has those; both may cost a job, once,
@@ -50,14 +50,6 @@ class Seen:
     def record(self) -> Any:
         """The record as it was then; its text alone, if it could not be pickled or was larger than a megabyte."""
         return unpickled(self.pickled, self.text)
-
-    @cached_property
-    def trace(self) -> Any:
-        return self.finding()
-
-    @cached_property
-    def sources(self) -> tuple[SourceRecord, ...]:
-        return () if self.trace is None else tuple(self.trace.source_records())
 
     @property
     def size(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
+from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
@@ -219,10 +220,7 @@ class GuardedPartition:
 
         cell = None if self.flight is None else Cell(lambda: call, self.dumps)
         try:
-            call() if cell is None else cell.call("__call__")
-        except crashes() as own:
-            return own
+            return crash_of(call if cell is None else partial(cell.call, "__call__"))
         finally:
             if cell is not None:
                 cell.close()
-        return None

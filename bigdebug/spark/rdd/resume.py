@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.agents.guards.policy import Choice, Place, Policy
-from bigdebug.agents.segments import Filter, FlatMap, Map
+from bigdebug.agents.segments import Filter, FlatMap, Map, Step
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
@@ -86,18 +86,21 @@ class Resume:
 
     def _left(self, culprit: CrashCulprit) -> tuple[bytes, Raised] | None:
         """What a function over an iterator needs to know of a record that it is not to be given; None for other operators."""
-        lowering = self._recorder.questions(self._run).definition(culprit.operator.id).lowering
-        iterates = isinstance(lowering, Narrow) and not isinstance(lowering.step, Map | Filter | FlatMap)
-        if not iterates or culprit.raised is None or culprit.again:
+        step = self._step(culprit.operator)
+        if step is None or isinstance(step, Map | Filter | FlatMap) or culprit.raised is None or culprit.again:
             return None
         try:
             return pickle.dumps(culprit.record), culprit.raised
         except Exception:  # then it is left out where it crashes
             return None
 
-    def _check_recordwise(self, operator: Operator, done: str) -> None:
+    def _step(self, operator: Operator) -> Step | None:
+        """What an operator does with the records of a partition; None if it moves them to others."""
         lowering = self._recorder.questions(self._run).definition(operator.id).lowering
-        if not (isinstance(lowering, Narrow) and isinstance(lowering.step, Map | Filter | FlatMap)):
+        return lowering.step if isinstance(lowering, Narrow) else None
+
+    def _check_recordwise(self, operator: Operator, done: str) -> None:
+        if not isinstance(self._step(operator), Map | Filter | FlatMap):
             raise ReplayError(
                 f"{operator} takes more than a record at a time, so a record in it cannot be {done}",
                 remedy="Leave it out with skip=, or repair it at an operator before: trace.replay(exclude=True, edit=...).",
