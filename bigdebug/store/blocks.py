@@ -15,12 +15,15 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bigdebug.errors import CorruptBlockError, StoreVersionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAGIC = b"BDLG"
 VERSION = 1
@@ -72,7 +75,7 @@ def encode(block: Block) -> bytes:
         steps = _steps(values) if name.endswith(_RISING) else values
         facts["widths"][name] = steps.dtype.itemsize
         stored = _planes(steps)
-        arrays.append(pa.ListArray.from_arrays(pa.array([0, len(stored)], pa.int32()), pa.array(stored)))
+        arrays.append(pa.ListArray.from_arrays(_arrow(np.array([0, len(stored)], dtype=np.int32)), _arrow(stored)))
     schema = pa.schema(
         [pa.field(name, array.type) for name, array in zip(block.columns, arrays)],
         metadata={"bigdebug": json.dumps(facts)},
@@ -112,7 +115,7 @@ def decode(data: bytes, where: str = "a block") -> Block:
             facts = json.loads(reader.schema.metadata[b"bigdebug"])
         columns = {}
         for i, name in enumerate(batch.schema.names):
-            values = _integers(batch.column(i).values.to_numpy(zero_copy_only=False), facts["widths"][name])
+            values = _integers(_numpy(batch.column(i).values), facts["widths"][name])
             columns[name] = np.cumsum(values, dtype=np.int64) if name.endswith(_RISING) else values
         return Block(
             stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
@@ -157,6 +160,19 @@ def _steps(values: Array) -> Array:
 def _planes(values: Array) -> Array:
     """The lowest bytes of all values, then the next: high bytes are mostly zero and compress well side by side."""
     return values.astype(values.dtype.newbyteorder("<")).view(np.uint8).reshape(len(values), values.dtype.itemsize).T.ravel()
+
+
+def _arrow(values: Array) -> pa.Array:
+    """The values for Arrow. ``pyarrow.array`` would import pandas for it: a fifth of a second in each new worker."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def _numpy(planes: pa.Array) -> Array:
+    """The inverse of ``_arrow``; ``to_numpy`` would import pandas."""
+    stored = planes.buffers()[1]
+    return np.frombuffer(stored, np.uint8, len(planes), planes.offset) if len(planes) else np.empty(0, np.uint8)
 
 
 def _integers(planes: Array, width: int) -> Array:
