@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell, Confined, ConfinedStream
 from bigdebug.agents.guards.crash import Line, Raised, raised_as
-from bigdebug.agents.guards.halving import Crashing, culprits
+from bigdebug.agents.guards.halving import Alike, Crashing, culprits
 from bigdebug.agents.guards.inflight import crashes
 
 
@@ -60,6 +60,20 @@ def _chained(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[.
     return lambda *given, **named: outer(inner(*given, **named))
 
 
+SMALL = 2**31
+"""Numbers nearer to 0 than this are small: more than four billion of them would have to be added before a bigint overflows."""
+
+LARGE = b""
+"""What is told, besides crashes, of a function that gave a number that is not small."""
+
+Fitting = Callable[[Any], Callable[[Any, int], None] | None]
+"""For a type of Spark's, what raises what Spark would if what a function gave does not fit that, or the number of rows; None if all does."""
+
+
+def anything(returns: Any) -> None:
+    """Takes what functions give for what Spark wants."""
+
+
 class Told(NamedTuple):
     """What a task tells of a crash: the function crashed on ``together`` rows in a row, the one told of and those before it, and on no
     fewer; on 0, if it had read none.
@@ -80,13 +94,16 @@ def told(problem: BaseException, together: int = 1) -> bytes:
     return pickle.dumps(((exception, message, [tuple(line) for line in lines], *others), together))
 
 
-def found(crash: Crashing, count: int, problem: BaseException) -> Iterator[tuple[int, bytes]]:
+def found(crash: Crashing, count: int, problem: BaseException, alike: Alike | None = None) -> Iterator[tuple[int, bytes]]:
     """The places, of the first ``count``, of the rows that a function crashed on with ``problem``, and what is told of them.
 
     If it does not crash again, that is the last one, together with all.
     """
-    for place, own, together in culprits(crash, range(count), problem):
-        yield place, told(own, together or count)
+    said: dict[int, tuple[BaseException, bytes]] = {}
+    for place, own, together in culprits(crash, range(count), problem, alike):
+        if together == 1 and id(own) not in said:
+            said[id(own)] = own, told(own)
+        yield place, said[id(own)][1] if together == 1 else told(own, together or count)
 
 
 def crash_of(call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:

@@ -1,6 +1,6 @@
 """Guarded functions of columns: in the place of the user's they give, for each row, what is told of its crash, or None.
 
-Rows are Spark's to hand over, one at a time, in columns of pandas or Arrow, or in an iterator of those.
+Rows are Spark's to hand over, in columns of pandas or Arrow, or in an iterator of those.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
-from bigdebug.agents.guards.code import Code, crash_of, found, told
+from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, crash_of, found, told
 from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.lookalikes import Alike, Lookalikes
 
 Column = Any
 """A Series, a DataFrame, or an Array."""
@@ -21,65 +22,45 @@ Column = Any
 Making = Callable[[list[bytes | None]], Column]
 """Makes a column of what is told of rows."""
 
-Fitting = Callable[[Any, Any, int], None]
-"""Raises what Spark would, if what a function gave does not fit its type, or the number of rows."""
-
-
-def anything(given: Any, returns: Any, rows: int) -> None:
-    """Takes what functions give for what Spark wants."""
-
-
-@dataclass(frozen=True)
-class GuardedCall:
-    """A function of a single row."""
-
-    code: Code
-    fits: Fitting = anything
-
-    def __call__(self, *given: Any, **named: Any) -> bytes | None:
-        try:
-            self.fits(self.code.function(*given, **named), self.code.returns, 1)
-        except crashes() as problem:
-            return told(problem)
-        return None
-
-
-@dataclass(frozen=True)
-class PickledCall:
-    """A function of a single row: what it gives, as the pickle that Spark would read, if ``pickled`` has doubts about that; else None."""
-
-    code: Code
-    pickled: Callable[[Any, Any], bytes | None]
-
-    def __call__(self, *given: Any, **named: Any) -> bytes | None:
-        return self.pickled(self.code.function(*given, **named), self.code.returns)
-
 
 @dataclass(frozen=True)
 class GuardedColumns:
-    """A function of columns."""
+    """A function of columns. With ``sized`` it also tells, in a batch without crashes, that the function gave a number that is not small."""
 
     code: Code
     column: Making
-    fits: Fitting = anything
+    fitting: Fitting = anything
+    sized: bool = False
+    repeats: bool = False
+    """Whether it gives the same for the same row."""
 
     def __call__(self, *given: Column, **named: Column) -> Column:
         rows = len(next(iter((*given, *named.values()))))
         try:
-            self._called(given, named)
+            values = self._called(given, named)
         except crashes() as problem:
             crash = partial(self._crash, given, named)
-            known = dict(found(crash, rows, problem))
+            known = dict(found(crash, rows, problem, Alike(self._lookalikes, [*given, *named.values()]) if self.repeats else None))
             return self.column([known.get(row) for row in range(rows)])
-        return self.column([None] * rows)
+        return self.column([LARGE if self.sized and rows and not _all_small(values) else None, *[None] * (rows - 1)][:rows])
 
     def _crash(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> BaseException | None:
         some = tuple(part(column, places) for column in given)
         return crash_of(self._called, some, {name: part(column, places) for name, column in named.items()})
 
-    def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> None:
-        rows = len(next(iter((*given, *named.values()))))
-        self.fits(self.code.function(*given, **named), self.code.returns, rows)
+    def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> Column:
+        values = self.code.function(*given, **named)
+        if self._fits is not None:
+            self._fits(values, len(next(iter((*given, *named.values())))))
+        return values
+
+    @cached_property
+    def _lookalikes(self) -> Lookalikes:
+        return Lookalikes()
+
+    @cached_property
+    def _fits(self) -> Callable[[Any, int], None] | None:
+        return self.fitting(self.code.returns)
 
 
 class Batches:
@@ -204,14 +185,26 @@ def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
 
 
 def part(column: Column, places: Sequence[int]) -> Column:
-    """Some rows, as if they were all."""
+    """Some rows, as if they were all; their places ascend."""
+    together = len(places) > 0 and places[-1] - places[0] == len(places) - 1  # a slice takes half as long as to take each
     if hasattr(column, "iloc"):
-        some = column.iloc[places.start:places.stop] if isinstance(places, range) else column.iloc[list(places)]
+        some = column.iloc[places[0]:places[-1] + 1] if together else column.iloc[list(places)]
         return some.reset_index(drop=True)
-    return column.slice(places.start, len(places)) if isinstance(places, range) else column.take(list(places))
+    return column.slice(places[0], len(places)) if together else column.take(list(places))
 
 
 def rows_of(batch: Any) -> int:
     """How many rows a batch has."""
     column = batch[0] if isinstance(batch, tuple) else batch
     return int(column.num_rows if hasattr(column, "num_rows") else len(column))
+
+
+def _all_small(numbers: Column) -> bool:
+    """Whether a column is known to have small numbers alone, and None."""
+    if hasattr(numbers, "drop_null"):
+        numbers = numbers.drop_null().to_numpy(zero_copy_only=False)
+    elif hasattr(numbers, "dropna"):
+        numbers = numbers.dropna()
+    if getattr(getattr(numbers, "dtype", None), "kind", "") not in ("i", "u", "f"):
+        return False
+    return not len(numbers) or bool(numbers.min() > -SMALL and numbers.max() < SMALL)

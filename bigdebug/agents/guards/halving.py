@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 Crashing = Callable[[Sequence[int]], BaseException | None]
@@ -20,14 +21,23 @@ class Found(NamedTuple):
     together: int
 
 
-def culprits(crash: Crashing, places: Sequence[int], problem: BaseException) -> Iterator[Found]:
+Alike = Callable[[Mapping[int, BaseException]], Mapping[int, BaseException]]
+"""Where else a function raises the same on a record alone, for it is the same record as one of these, or as one before; each place once."""
+
+
+def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, alike: Alike | None = None) -> Iterator[Found]:
     """The records at ``places`` that a function crashed on with ``problem``, and then those that it crashes on without these.
 
-    A record is looked for alone, with the exception that all of them raise: on few records a function may raise another one.
+    A record is looked for alone, with the exception that all of them raise: on few records a function may raise another one. That takes as
+    many calls as their number has digits in base 2, so the first is looked for by itself, where others may be ``alike``.
     """
-    left, raised = places, problem
+    left, raised, most = places, problem, None if alike is None else 1
+    alone: Mapping[int, BaseException] = {}
     while left:
-        alone = dict(_alone(crash, left, type(raised)))
+        alone = {} if alike is None else alike(alone)
+        if not alone:
+            alone = dict(islice(_alone(crash, left, type(raised)), most))
+            most = None
         if not alone:
             first = _first(crash, left, type(raised))
             yield Found(first[-1], raised, _fewest(crash, first, type(raised)))
@@ -42,17 +52,23 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException) -> 
 
 
 def _alone(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Iterator[tuple[int, BaseException]]:
-    todo = [places]
+    """Those that the function crashes on alone, of places on all of which it does."""
+    todo: list[tuple[Sequence[int], BaseException | None]] = [(places, None)]
     while todo:
-        some = todo.pop()
-        own = crash(some)
-        if type(own) is not kind or own is None:
-            continue
+        some, raised = todo.pop()
         if len(some) == 1:
-            yield some[0], own
-        else:
-            middle = len(some) // 2
-            todo += [some[middle:], some[:middle]]
+            own = crash(some) if raised is None else raised
+            if own is not None and type(own) is kind:
+                yield some[0], own
+            continue
+        middle = len(some) // 2
+        first, second = some[:middle], some[middle:]
+        of_first = crash(first)
+        of_second = None if of_first is None else crash(second)
+        if of_first is None or type(of_second) is kind:  # where the first half is fine, it is the second
+            todo.append((second, of_second))
+        if type(of_first) is kind:
+            todo.append((first, of_first))
 
 
 def _first(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Sequence[int]:

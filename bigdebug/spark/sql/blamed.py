@@ -15,8 +15,9 @@ from bigdebug.spark.sql.crashing import MOST, Crashed, functions_of, part
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.sizes import Sizes, large
 from bigdebug.spark.sql.thrown import Exceptions, Thrown
-from bigdebug.spark.sql.trials import Trial, culpable
+from bigdebug.spark.sql.trials import Trial, culpable, throws
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -37,11 +38,12 @@ class Input(NamedTuple):
 class Blamed:
     """Makes the culprits of one run, in plans of ``catalyst``. ``step`` is the number of the node in its plan."""
 
-    def __init__(self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits) -> None:
+    def __init__(self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes) -> None:
         self._recorder = recorder
         self._run = run
         self._catalyst = catalyst
         self._culprits = culprits
+        self._sizes = sizes
         self.truncated = False
         """Whether more rows crash in an operator than are told."""
 
@@ -52,7 +54,7 @@ class Blamed:
     def throwing(self, step: int, node: Node, trial: Trial) -> list[CrashCulprit]:
         """The culprits of a trial."""
         c = self._catalyst
-        held = c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
+        held = self._held(trial)
         if not held.length():
             return []
         rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
@@ -60,6 +62,18 @@ class Blamed:
         thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
         behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
         return [self._thrown(step, operator, trial, behind, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
+
+    def _held(self, trial: Trial) -> Any:
+        """The culpable rows of a trial, as the JVM has them. Another pass finds them if there are numbers that are not small."""
+        c = self._catalyst
+        if trial.sized:
+            some_large = large(c, trial.sized)
+            held = c.held(c.frame(trial.rows).filter(c.column(throws(c, trial)) | some_large).limit(MOST + 1))
+            if not c.held(c.frame(c.local(trial.rows, held)).filter(some_large)).length():
+                if held.length() <= MOST:
+                    self._sizes.saw(trial.sized)
+                return held
+        return c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
 
     def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
         """As many as are told of an operator."""

@@ -13,16 +13,14 @@ from pyspark.sql.types import BinaryType, DataType, StructType, _parse_datatype_
 from pyspark.util import PythonEvalType
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.code import Code
+from bigdebug.agents.guards.code import Code, anything
 from bigdebug.agents.guards.columns import (
     GuardedBatches,
-    GuardedCall,
     GuardedColumns,
     GuardedStream,
-    PickledCall,
-    anything,
 )
 from bigdebug.agents.guards.groups import GuardedAggregate, GuardedGroup, LenientAggregate, LenientGroup
+from bigdebug.agents.guards.rows import GuardedCall, PickledCall
 from bigdebug.agents.guards.streams import LenientStream, StreamingAggregate, StreamingGroup
 from bigdebug.agents.guards.tables import TableCode, guarded_table
 from bigdebug.spark.sql.catalyst import Catalyst, Expr
@@ -63,6 +61,8 @@ class Guarding(NamedTuple):
 
     strict: bool = False
     confined: bool = False
+    sized: tuple[Expr, ...] = ()
+    """Functions of which it is also told whether they gave a number that is not small."""
 
     def code(self, *commands: bytes) -> Code:
         """Functions, each called on what the one before it gives."""
@@ -91,20 +91,26 @@ def has_guard(catalyst: Catalyst, expression: Expr) -> bool:
     return any(has_guard(catalyst, part) for part in catalyst.children(expression))
 
 
+def tells_sizes(function: Expr) -> bool:
+    """Whether the guard of a function of a row knows what numbers that gives."""
+    return function.evalType() not in _STREAMS
+
+
 def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     """What is told of the crash of a function of a row, on each row; NULL where it does not crash."""
     codes, inputs = _chain(catalyst, function)
     code, kind = how.code(*codes), function.evalType()
+    sized = any(function.equals(each) for each in how.sized)
     column = array() if kind in _ARROW else series()
     guard: Any
     if kind == PythonEvalType.SQL_BATCHED_UDF:
-        guard = GuardedCall(code, internal())
+        guard = GuardedCall(code, internal(), sized)
     elif kind in _ROWS:
-        guard = GuardedCall(code, arrow_value() if how.strict else anything)
+        guard = GuardedCall(code, arrow_value() if how.strict else anything, sized)
     elif kind in _STREAMS:
         guard = GuardedStream(code, column)
     else:
-        guard = GuardedColumns(code, column, arrow_column() if how.strict else anything)
+        guard = GuardedColumns(code, column, arrow_column() if how.strict else anything, sized, function.udfDeterministic())
     return _apart(catalyst, _changed(catalyst, function, guard, inputs))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
-from bigdebug.agents.guards.code import Told
+from bigdebug.agents.guards.code import LARGE, Told
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
@@ -40,11 +40,17 @@ class Crashed(NamedTuple):
     """Whether it is all of a row there."""
 
 
+Said = list[tuple[Row, bytes]]
+"""Rows, and what guards tell of each."""
+
+
 class Crashing(NamedTuple):
     """What was found at a node, and the node without it, if that can be told apart."""
 
     found: list[Crashed]
     clean: Node | None
+    small: Sequence[Expr] = ()
+    """Those of the functions of which that was asked, if they gave small numbers alone."""
 
 
 def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing | None:
@@ -72,21 +78,33 @@ def _functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]
 
 
 def _of_rows(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
-    return _beside(catalyst, node, [code.guarded(catalyst, function, how) for function in functions])
+    asked = tuple(function for function in how.sized if code.tells_sizes(function))
+    guards, sizing = ([code.guarded(catalyst, function, how._replace(sized=each)) for function in functions] for each in ((), asked))
+    said = _said(catalyst, node, sizing if asked else guards)
+    some_large = any(mark == LARGE for _, mark in said)
+    if some_large and len(said) > MOST:
+        said = _said(catalyst, node, guards)
+    small = () if some_large or len(said) > MOST else asked
+    return Crashing(_crashed(catalyst, node, said), _without(catalyst, node, guards), small)
 
 
 def _of_frames(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     columns = catalyst.items(catalyst.children(node)[0].output())
-    return _beside(catalyst, node, [code.guarded_frames(catalyst, functions[0], columns, how)])
+    guards = [code.guarded_frames(catalyst, functions[0], columns, how)]
+    return Crashing(_crashed(catalyst, node, _said(catalyst, node, guards)), _without(catalyst, node, guards))
 
 
-def _beside(catalyst: Catalyst, node: Node, guards: Sequence[Expr]) -> Crashing:
+def _said(catalyst: Catalyst, node: Node, guards: Sequence[Expr]) -> Said:
     """What guards tell of the rows of a node's only input."""
-    c = catalyst
-    (below,) = c.children(node)
-    columns = [c.alias(guard, "told") for guard in guards]
-    found = _told(c, below, c.extended(below, columns), [column.toAttribute() for column in columns])
-    return Crashing(found, c.with_children(node, [c.filter(c.all_hold([c.is_null(guard) for guard in guards]), below)]))
+    columns = [catalyst.alias(guard, "told") for guard in guards]
+    (below,) = catalyst.children(node)
+    return _marked(catalyst, catalyst.extended(below, columns), [column.toAttribute() for column in columns])
+
+
+def _without(catalyst: Catalyst, node: Node, guards: Sequence[Expr]) -> Node:
+    """The node over the rows of its only input of which guards tell nothing."""
+    (below,) = catalyst.children(node)
+    return catalyst.with_children(node, [catalyst.filter(catalyst.all_hold([catalyst.is_null(guard) for guard in guards]), below)])
 
 
 def _of_batches(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
@@ -99,18 +117,23 @@ def _of_batches(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: 
     told = c.with_arguments(node, {"functionExpr": guard, "output": c.seq(given)})
     told = c.project([*(c.renamed(new, old) for new, old in zip(given, columns)), given[-1]], told)
     fine = c.project(columns, c.filter(c.is_null(given[-1]), told))
-    return Crashing(_told(c, below, told, given[-1:]), c.with_children(node, [fine]))
+    return Crashing(_crashed(c, node, _marked(c, told, given[-1:])), c.with_children(node, [fine]))
 
 
-def _told(catalyst: Catalyst, below: Node, told: Node, marks: Sequence[Expr]) -> list[Crashed]:
-    """The rows of ``below`` that something is told of, in columns besides."""
-    c, found = catalyst, []
+def _marked(catalyst: Catalyst, told: Node, marks: Sequence[Expr]) -> Said:
+    """The rows that something is told of, in the last columns, without these, and the first that is told: of a crash, if one is."""
+    c = catalyst
     some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
-    for row in unheard(c.frame(some).limit(MOST + 1), "collect"):
-        known = part(row, 0, -len(marks))
-        what = Told.unpacked(bytes(next(each for each in row[len(known):] if each is not None)))
-        found.append(Crashed([known] if what.together else [], what, below, known, rowwise=what.together == 1))
-    return found
+    rows = unheard(c.frame(some).limit(MOST + 1), "collect")
+    return [(part(row, 0, -len(marks)), bytes(next(filter(None, row[-len(marks):]), LARGE))) for row in rows]
+
+
+def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:
+    """The rows of a node's only input on which its functions crashed."""
+    (below,) = catalyst.children(node)
+    told = {mark: Told.unpacked(mark) for mark in {mark for _, mark in said} - {LARGE}}
+    known = ((row, told[mark]) for row, mark in said if mark != LARGE)
+    return [Crashed([row] if what.together else [], what, below, row, rowwise=what.together == 1) for row, what in known]
 
 
 def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
@@ -130,11 +153,10 @@ def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: G
 def _of_tables(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     """Of table functions: each row of theirs comes with the row that it was made of."""
     c = catalyst
-    (below,) = c.children(node)
     mark = c.alias(c.null("binary"), "told").toAttribute()
     telling = code.table_function(c, functions[0], True, how)
     told = c.with_arguments(node, {"generator": telling, "unrequiredChildIndex": c.seq([]), "generatorOutput": c.seq([mark])})
-    return Crashing(_told(c, below, told, [mark]), c.with_arguments(node, {"generator": code.table_function(c, functions[0], False, how)}))
+    return Crashing(_crashed(c, node, _marked(c, told, [mark])), c.with_arguments(node, {"generator": code.table_function(c, functions[0], False, how)}))
 
 
 def _keys(node: Node) -> list[int]:

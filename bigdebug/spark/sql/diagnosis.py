@@ -27,6 +27,7 @@ from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.scalars import subqueries, with_values
 from bigdebug.spark.sql.sessions import SHARING
+from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
 from bigdebug.trace.culprits import CrashCulprit, Culprits
@@ -38,6 +39,7 @@ _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterato
 """Actions that may not compute all rows."""
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
+
 
 class Step(NamedTuple):
     """A node of a plan, and where its inputs, and the subqueries in its expressions, stand among the nodes before it."""
@@ -75,7 +77,11 @@ class FrameDiagnosis:
 
     @cached_property
     def _blamed(self) -> Blamed:
-        return Blamed(self._recorder, self._run, self._catalyst, self._culprits)
+        return Blamed(self._recorder, self._run, self._catalyst, self._culprits, self._sizes)
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return Sizes(self._catalyst, [step.node for step in self._steps])
 
     @property
     def truncated(self) -> bool:
@@ -175,8 +181,10 @@ class FrameDiagnosis:
         if is_strict(node):
             malformed = self._malformed(node)
             return None if malformed is None or malformed else node, malformed or []
+        asked = self._sizes.asked(node)
         for trial in trials(c, c.with_children(node, below) if below else node):
-            found += self._blamed.throwing(len(self._clean), written, trial)
+            sized = [each for each in asked if not c.runs_code(each) and not c.asks_plan(each)]
+            found += self._blamed.throwing(len(self._clean), written, trial._replace(sized=sized))
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
         made = c.with_children(node, below) if below else node
@@ -191,12 +199,13 @@ class FrameDiagnosis:
                 if unreadable is not None and unreadable.clean is None:
                     self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(written)} gives was not looked at, for not all of it can be read.")
                 return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._blamed.crashed(len(self._clean), written, unreadable.found)])
-            code = crashing(c, made, functions, self._how)
+            code = crashing(c, made, functions, self._how._replace(sized=tuple(asked)))
             if code is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found
+            self._sizes.saw(code.small)
             return code.clean, [*found, *self._blamed.crashed(len(self._clean), written, code.found)]
-        values = of_values(c, made)
+        values = of_values(c, made, self._sizes.small)
         if values is not None:
             trial, made = values
             found += self._blamed.throwing(len(self._clean), written, trial)

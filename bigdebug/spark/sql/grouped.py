@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
-from bigdebug.spark.sql.overflow import guarded
+from bigdebug.spark.sql.overflow import Small, guarded, is_small
 from bigdebug.spark.sql.rewriting import from_below
 from bigdebug.spark.sql.trials import Trial, clean, rowwise, tamed
 
@@ -14,9 +14,10 @@ _VALUES = {"Aggregate": "AggregateExpression", "Window": "WindowExpression"}
 class Values:
     """The values that a node computes of many rows, a column each, and what it gives as expressions over these columns."""
 
-    def __init__(self, catalyst: Catalyst, node: Node) -> None:
+    def __init__(self, catalyst: Catalyst, node: Node, small: Small = is_small) -> None:
         self._catalyst = catalyst
         self._node = node
+        self._small = small
         self._below = catalyst.children(node)[0]
         self._known: dict[str, Expr] = {}
         self._columns: list[Expr] = []
@@ -36,7 +37,7 @@ class Values:
         c = self._catalyst
         windowed = expression.nodeName() == "WindowExpression"
         aggregate = c.children(expression)[0] if windowed else expression
-        known = guarded(c, aggregate, self._below) if aggregate.nodeName() == "AggregateExpression" else None
+        known = guarded(c, aggregate, self._below, self._small) if aggregate.nodeName() == "AggregateExpression" else None
         name = str(aggregate.sql())[:80]
         if known is None:
             return self._column(expression, name)
@@ -70,11 +71,11 @@ def apart(catalyst: Catalyst, node: Node) -> Node | None:
     return catalyst.project(values.results, values.rows)
 
 
-def of_values(catalyst: Catalyst, node: Node) -> tuple[Trial, Node] | None:
+def of_values(catalyst: Catalyst, node: Node, small: Small) -> tuple[Trial, Node] | None:
     """What an aggregate, or a window, computes of its values, if that may throw, and the node over the rows on which it does not."""
     if node.nodeName() not in _VALUES:
         return None
-    values = Values(catalyst, node)
+    values = Values(catalyst, node, small)
     tried = [part for result in values.results for part in rowwise(catalyst, result)]
     if not tried:
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from pyspark.sql import functions as F
@@ -13,6 +15,14 @@ _LONG, _INT = 2**63 - 1, 2**31 - 1
 
 _SMALL = ("tinyint", "smallint", "int")
 """Types of which more than four billion rows would have to be in one group before their sum overflows."""
+
+_DIGITS = 28
+"""Of decimals with more, a sum has no type that has ten digits more."""
+
+_DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
+
+Small = Callable[[Expr], bool]
+"""Whether the values of an expression of type bigint are known to be as small as those of an int."""
 
 
 class Guarded(NamedTuple):
@@ -30,13 +40,32 @@ class Guarded(NamedTuple):
         return catalyst.either(catalyst.all_hold([catalyst.is_null(tried), some]), self.thrown, tried)
 
 
-def guarded(catalyst: Catalyst, aggregate: Expr, over: Node) -> Guarded | None:
+def is_small(expression: Expr) -> bool:
+    """Whether an expression is of a type of small numbers."""
+    return str(expression.dataType().simpleString()) in _SMALL
+
+
+def summed(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
+    """What sums in an expression add that may overflow."""
+    c = catalyst
+    if not c.computes_many(expression):
+        return
+    if expression.nodeName() == "AggregateExpression":
+        function = expression.aggregateFunction()
+        if _overflows(c, function, lambda e: False):
+            yield from c.children(function)
+    else:
+        for part in c.children(expression):
+            yield from summed(c, part)
+
+
+def guarded(catalyst: Catalyst, aggregate: Expr, over: Node, small: Small) -> Guarded | None:
     """A sum or an average of the rows of a plan, to be asked where it overflows; None for aggregates that do not.
 
     Whether numbers of both signs overflow hangs on the order in which they are added: it is told of the order that they come in now.
     """
     c, function = catalyst, aggregate.aggregateFunction()
-    if not _overflows(c, function):
+    if not _overflows(c, function, small):
         return None
     column = c.column(c.children(function)[0])
     tried = F.try_sum(column) if function.nodeName() == "Sum" else F.try_avg(column)
@@ -48,7 +77,7 @@ def guarded(catalyst: Catalyst, aggregate: Expr, over: Node) -> Guarded | None:
     )
 
 
-def _overflows(catalyst: Catalyst, function: Expr) -> bool:
+def _overflows(catalyst: Catalyst, function: Expr, small: Small) -> bool:
     name, kind = function.nodeName(), str(function.dataType().simpleString())
     if name not in ("Sum", "Average") or kind == "double":
         return False
@@ -57,7 +86,11 @@ def _overflows(catalyst: Catalyst, function: Expr) -> bool:
     arguments = {function.productElementName(i): function.productElement(i) for i in range(function.productArity())}
     context = arguments.get("evalContext")  # of a sum; the mode itself before Spark 4.1
     mode = arguments["evalMode"] if context is None else context.evalMode()
-    return str(mode.toString()) == "ANSI" and str(catalyst.children(function)[0].dataType().simpleString()) not in _SMALL
+    (added,) = catalyst.children(function)
+    digits = _DECIMAL.fullmatch(str(added.dataType().simpleString()))
+    if str(mode.toString()) != "ANSI" or is_small(added) or (digits and int(digits[1]) <= _DIGITS):
+        return False
+    return not small(added)
 
 
 def _throwing(catalyst: Catalyst, function: Expr) -> Expr:

@@ -7,6 +7,9 @@ from typing import Any
 
 Making = Callable[[list[Any]], Any]
 
+Fitting = Callable[[Any], Callable[[Any, int], None] | None]
+"""As guards have it."""
+
 
 def series() -> Making:
     """Makes a Series of bytes."""
@@ -77,14 +80,19 @@ def no_table() -> Callable[[Any], Any]:
     return made
 
 
-def internal() -> Callable[[Any, Any, int], None]:
+def internal() -> Fitting:
     """Whether what a function gives fits its type, where it goes to the JVM as a pickle."""
 
-    def fits(given: Any, returns: Any, rows: int) -> None:
-        if returns.needConversion():
+    def fitting(returns: Any) -> Callable[[Any, int], None] | None:
+        if not returns.needConversion():
+            return None
+
+        def fits(given: Any, rows: int) -> None:
             returns.toInternal(given)
 
-    return fits
+        return fits
+
+    return fitting
 
 
 def doubtful() -> Callable[[Any, Any], bytes | None]:
@@ -109,47 +117,52 @@ def doubtful() -> Callable[[Any, Any], bytes | None]:
     return pickled
 
 
-def arrow_value() -> Callable[[Any, Any, int], None]:
+def arrow_value() -> Fitting:
     """Whether what a function of a row gives fits its type, where it goes to the JVM by Arrow. Costs some µs."""
-    converters: dict[str, Any] = {}
 
-    def fits(given: Any, returns: Any, rows: int) -> None:
+    def fitting(returns: Any) -> Callable[[Any, int], None]:
         import pyarrow
         from pyspark.sql.conversion import LocalDataToArrowConversion
         from pyspark.sql.pandas.types import to_arrow_type
 
-        name = returns.json()
-        if name not in converters:
-            converters[name] = to_arrow_type(returns), LocalDataToArrowConversion._create_converter(returns, none_on_identity=True)
-        kind, convert = converters[name]
-        value = given if convert is None else convert(given)
-        try:
-            pyarrow.array([value], type=kind)
-        except pyarrow.lib.ArrowInvalid:
-            pyarrow.array([value]).cast(target_type=kind)
+        kind, convert = to_arrow_type(returns), LocalDataToArrowConversion._create_converter(returns, none_on_identity=True)
 
-    return fits
+        def fits(given: Any, rows: int) -> None:
+            value = given if convert is None else convert(given)
+            try:
+                pyarrow.array([value], type=kind)
+            except pyarrow.lib.ArrowInvalid:
+                pyarrow.array([value]).cast(target_type=kind)
+
+        return fits
+
+    return fitting
 
 
-def arrow_column() -> Callable[[Any, Any, int], None]:
+def arrow_column() -> Fitting:
     """Whether what a function of columns gives fits its type and the number of rows."""
 
-    def fits(given: Any, returns: Any, rows: int) -> None:
+    def fitting(returns: Any) -> Callable[[Any, int], None]:
         import pandas
         import pyarrow
         from pyspark.sql.pandas.types import to_arrow_type
 
-        if len(given) != rows:
-            raise ValueError(f"the function gave {len(given)} values for {rows} rows")
-        if isinstance(given, pandas.Series):
-            try:
-                pyarrow.Array.from_pandas(given, type=to_arrow_type(returns))
-            except pyarrow.lib.ArrowException:
-                pyarrow.Array.from_pandas(given).cast(to_arrow_type(returns))
-        elif isinstance(given, pyarrow.Array):
-            given.cast(to_arrow_type(returns))
+        kind = to_arrow_type(returns)
 
-    return fits
+        def fits(given: Any, rows: int) -> None:
+            if len(given) != rows:
+                raise ValueError(f"the function gave {len(given)} values for {rows} rows")
+            if isinstance(given, pandas.Series):
+                try:
+                    pyarrow.Array.from_pandas(given, type=kind)
+                except pyarrow.lib.ArrowException:
+                    pyarrow.Array.from_pandas(given).cast(kind)
+            elif isinstance(given, pyarrow.Array):
+                given.cast(kind)
+
+        return fits
+
+    return fitting
 
 
 def taking(guard: Callable[..., Any], groups: int) -> Callable[..., Any]:

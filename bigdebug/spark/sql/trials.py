@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
@@ -33,7 +33,8 @@ class Trial(NamedTuple):
     """Expressions that are computed on each of ``rows``, which are those of one of the node's inputs, or (None) of none.
 
     ``first`` is the number of columns of the record, where another one that a join brought together with it comes behind it; else 0.
-    ``finding`` gives the trace over what one of ``rows`` was made of, where the values in it do not tell.
+    ``finding`` gives the trace over what one of ``rows`` was made of, where the values in it do not tell. Of numbers that are ``sized``,
+    it is also looked at whether they are small.
     """
 
     rows: Node
@@ -41,6 +42,7 @@ class Trial(NamedTuple):
     input: int | None = 0
     first: int = 0
     finding: Callable[[Any], Any] | None = None
+    sized: Sequence[Expr] = ()
 
 
 def trials(catalyst: Catalyst, node: Node) -> Iterator[Trial]:
@@ -89,7 +91,12 @@ def clean(catalyst: Catalyst, trial: Trial) -> Node:
 
 def culpable(catalyst: Catalyst, trial: Trial) -> Node:
     """The rows of a trial on which something throws."""
-    return catalyst.filter(catalyst.negated(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions])), trial.rows)
+    return catalyst.filter(throws(catalyst, trial), trial.rows)
+
+
+def throws(catalyst: Catalyst, trial: Trial) -> Expr:
+    """Whether something throws on a row of a trial."""
+    return catalyst.negated(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions]))
 
 
 def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:

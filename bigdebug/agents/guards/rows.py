@@ -1,0 +1,58 @@
+"""Guarded functions of a row: in the place of the user's they give what is told of its crash, or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, told
+from bigdebug.agents.guards.inflight import crashes
+
+
+@dataclass(frozen=True)
+class GuardedCall:
+    """A guarded function. In a worker it is a plain function, for Spark calls it a million times in a second."""
+
+    code: Code
+    fitting: Fitting = anything
+    sized: bool = False
+    """Whether it also tells, once, that the function gave a number that is not small."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return guarded_call, (self.code, self.fitting, self.sized)
+
+
+def guarded_call(code: Code, fitting: Fitting, sized: bool) -> Callable[..., bytes | None]:
+    """The function that a ``GuardedCall`` is."""
+    function: Callable[..., Any] | None = None
+    fits: Callable[[Any, int], None] | None = None
+    looks = sized
+
+    def call(*given: Any, **named: Any) -> bytes | None:
+        nonlocal function, fits, looks
+        try:
+            if function is None:  # what cannot be unpickled crashes on a row, as in Spark
+                function, fits = code.function, fitting(code.returns)
+            value = function(*given, **named)
+            if fits is not None:
+                fits(value, 1)
+        except crashes() as problem:
+            return told(problem)
+        if looks and value is not None and not (type(value) is int and -SMALL < value < SMALL):
+            looks = False
+            return LARGE
+        return None
+
+    return call
+
+
+@dataclass(frozen=True)
+class PickledCall:
+    """A function of a row: what it gives, as the pickle that Spark would read, if ``pickled`` has doubts about that; else None."""
+
+    code: Code
+    pickled: Callable[[Any, Any], bytes | None]
+
+    def __call__(self, *given: Any, **named: Any) -> bytes | None:
+        return self.pickled(self.code.function(*given, **named), self.code.returns)

@@ -1,0 +1,89 @@
+"""Sizes: which numbers that a query adds are known to be so small that no sum of them overflows, so that nobody has to add them to see that.
+
+They are looked at where they are made, in the pass that finds what throws there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from bigdebug.agents.guards.code import SMALL
+from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.overflow import is_small, summed
+
+
+class Sizes:
+    """Of the numbers of one query, whose plan has these nodes."""
+
+    def __init__(self, catalyst: Catalyst, nodes: Sequence[Node]) -> None:
+        self._catalyst = c = catalyst
+        self._made: dict[int, Expr] = {}
+        """What a projection computes, by the number of its column."""
+        self._asked: set[int] = set()
+        """The numbers of columns of which, as they are, sums are computed."""
+        self._seen: list[Expr] = []
+        added = [each for node in nodes if _adds(node) for e in c.items(node.expressions()) for each in summed(c, e)]
+        for node in nodes if added else ():
+            if node.nodeName() == "Project":
+                self._made |= {column.exprId().id(): c.children(column)[0] for column in c.items(node.projectList()) if column.nodeName() == "Alias"}
+        for each in added:
+            self._ask(each)
+
+    def _ask(self, expression: Expr) -> None:
+        number = _number(expression)
+        if number in self._made:
+            self._asked.add(number)
+            self._ask(self._made[number])
+        elif expression.nodeName() == "Cast":
+            self._ask(self._catalyst.children(expression)[0])
+
+    def asked(self, node: Node) -> list[Expr]:
+        """What a node computes of a row that sums are computed of, and that is not known to be small."""
+        c = self._catalyst
+        if node.nodeName() == "Project" and self._asked:
+            columns = [column.exprId().id() for column in c.items(node.projectList()) if column.nodeName() == "Alias"]
+            found = [self._made[number] for number in columns if number in self._asked]
+        else:
+            found = [each for e in c.items(node.expressions()) for each in summed(c, e)] if _adds(node) else []
+        return [each for each in found if _is_bigint(each) and not self.small(each)]
+
+    def saw(self, small: Sequence[Expr]) -> None:
+        """These were small in all rows."""
+        self._seen += small
+
+    def small(self, expression: Expr) -> bool:
+        """Whether the values of an expression are known to be small."""
+        number = _number(expression)
+        if is_small(expression) or any(each.equals(expression) for each in self._seen):
+            return True
+        if number in self._made:
+            return self.small(self._made[number])
+        return expression.nodeName() in ("TryEval", "Cast") and _is_integral(expression) and self.small(self._catalyst.children(expression)[0])
+
+
+def large(catalyst: Catalyst, expressions: Sequence[Expr]) -> Column:
+    """Whether one of these numbers can be computed, and is not small."""
+    columns = [catalyst.column(catalyst.try_eval(expression)) for expression in expressions]
+    outside = [~column.between(F.lit(1 - SMALL), F.lit(SMALL - 1)) for column in columns]
+    return reduce(or_, [F.coalesce(each, F.lit(False)) for each in outside])
+
+
+def _adds(node: Node) -> bool:
+    return str(node.nodeName()) in ("Aggregate", "Window")
+
+
+def _number(expression: Expr) -> int | None:
+    return int(expression.exprId().id()) if expression.nodeName() == "AttributeReference" else None
+
+
+def _is_bigint(expression: Expr) -> bool:
+    return str(expression.dataType().simpleString()) == "bigint"
+
+
+def _is_integral(expression: Expr) -> bool:
+    return _is_bigint(expression) or is_small(expression)
