@@ -98,6 +98,47 @@ def test_a_culprit_of_a_join_is_a_row_that_met_another(dbg: Any, spark: Any) -> 
     assert [(c.record.id, c.met) for c in (one, other)] == [("1", "Row(id='5')"), ("2", "Row(id='4')")]
 
 
+def _numbered(kind: str) -> Callable[[Any], Any]:
+    """A column of numbers made of text, which fails on what is none."""
+    def of_pandas(texts: pd.Series) -> pd.Series:
+        return texts.astype(int)
+
+    return {
+        "python": F.udf(int, "long", useArrow=False), "arrow": F.udf(int, "long", useArrow=True), "pandas": F.pandas_udf(of_pandas, "long"),  # type: ignore[call-overload]
+        "spark": lambda column: column.cast("long"),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["python", "arrow", "pandas", "spark"])
+@pytest.mark.parametrize("largest", [7, 2**31, BIG])
+def test_a_sum_over_numbers_that_are_made_below(dbg: Any, spark: Any, kind: str, largest: int) -> None:
+    """Whether they are so small that no sum overflows is looked at in the pass that finds what crashes; else the sum is."""
+    rows = [(1, "a", "5"), (2, "a", str(largest)), (3, "b", "x"), (4, "b", "6"), (5, "b", "y")]
+    frame = spark.createDataFrame(rows, "id int, k string, v string")
+    numbers = frame.withColumn("n", _numbered(kind)(F.col("v"))).withColumn("m", F.col("n")).repartition(2, "k")
+    culprits = culprits_of(dbg, numbers.groupBy("k").agg(F.sum("m")))
+    found = sorted((c.operator.name, sorted(s.record["id"] for s in c.sources)) for c in culprits)
+    wrong = sorted([("Project", [3]), ("Project", [5])])
+    assert found == ([("Aggregate", [1, 2]), *wrong] if largest == BIG else wrong)
+    assert culprits.unknown == []
+
+
+@pytest.mark.parametrize("kind", ["python", "spark"])
+@pytest.mark.parametrize("largest", [7, 2**40])
+def test_a_sum_of_small_numbers_costs_no_job(
+    dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, largest: int,
+) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+    (tmp_path / "numbers.txt").write_text(f"1\nx\n{largest}\n")
+    frame = spark.read.text(str(tmp_path / "numbers.txt")).withColumnRenamed("value", "v")
+    culprits = culprits_of(dbg, frame.select(_numbered(kind)(F.col("v")).alias("n")).agg(F.sum("n")))
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup(None))
+    assert len(list(culprits)) == 1
+    jobs = len(set(tracker.getJobIdsForGroup(None)) - before)
+    assert (jobs == 1) == (largest == 7), jobs
+
+
 def test_a_sum_that_overflows_tells_what_spark_throws(dbg: Any, spark: Any) -> None:
     with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW") as raised, dbg.capture() as run:
         spark.sql("select k, sum(v) s from sums where k <> 'c' group by k").collect()

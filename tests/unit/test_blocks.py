@@ -203,3 +203,14 @@ def test_a_block_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, ta
     with pytest.raises(OSError, match=r"exists|[Dd]irectory"):
         write_block(str(tmp_path), "r1", SAMPLE)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_worker_that_writes_a_block_imports_no_pandas() -> None:
+    """Which takes a fifth of a second, and Arrow does it where it makes an array of one of numpy's."""
+    written = (
+        "import sys, numpy as np; from bigdebug.store.blocks import Block, decode, encode\n"
+        "columns = {'segment0.offsets': np.arange(1000), 'out.codes': np.array([3, 1, 2] * 300)}\n"
+        "decode(encode(Block(0, 0, 0, (1000,), 0, columns)))\n"
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", written], check=True)

@@ -186,11 +186,12 @@ def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
 
 def part(column: Column, places: Sequence[int]) -> Column:
     """Some rows, as if they were all; their places ascend."""
-    together = len(places) > 0 and places[-1] - places[0] == len(places) - 1  # a slice takes half as long as to take each
+    start, count = (places[0], len(places)) if len(places) else (0, 0)
+    together = not count or places[-1] - start == count - 1  # a slice takes half as long as to take each
     if hasattr(column, "iloc"):
-        some = column.iloc[places[0]:places[-1] + 1] if together else column.iloc[list(places)]
+        some = column.iloc[start:start + count] if together else column.iloc[list(places)]
         return some.reset_index(drop=True)
-    return column.slice(places[0], len(places)) if together else column.take(list(places))
+    return column.slice(start, count) if together else column.take(list(places))
 
 
 def rows_of(batch: Any) -> int:

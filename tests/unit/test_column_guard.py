@@ -1,0 +1,130 @@
+"""Guarded functions of rows and of columns: which rows crash, what is told of them, and whether the numbers that the others give are small."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.cloudpickle import dumps
+
+from bigdebug.agents.guards.code import LARGE, SMALL, Code, Told, anything
+from bigdebug.agents.guards.columns import GuardedColumns
+from bigdebug.agents.guards.rows import GuardedCall
+
+
+def of_pandas(texts: Any) -> Any:
+    return texts.astype(int)
+
+
+def of_arrow(texts: Any) -> Any:
+    return pc.cast(texts, pa.int64())
+
+
+def code(function: Callable[..., Any]) -> Code:
+    return Code((dumps((function, None)),))
+
+
+def arrow(values: list[Any]) -> Any:
+    return pa.array(values, pa.binary())
+
+
+def guards(repeats: bool, sized: bool) -> list[tuple[GuardedColumns, Callable[[list[str]], Any]]]:
+    return [
+        (GuardedColumns(code(of_pandas), lambda values: pd.Series(values, dtype="object"), anything, sized, repeats), lambda texts: pd.Series(texts, dtype="object")),
+        (GuardedColumns(code(of_arrow), arrow, anything, sized, repeats), lambda texts: pa.array(texts, pa.string())),
+    ]
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@given(batches=st.lists(st.lists(st.sampled_from(["1", "2", "3", "x", "y", "12 3"]), min_size=1, max_size=40), max_size=4))
+def test_every_row_that_crashes_alone(repeats: bool, batches: list[list[str]]) -> None:
+    for guard, column in guards(repeats, False):
+        for batch in batches:
+            marks = list(guard(column(batch)))
+            marks = [mark.as_py() if hasattr(mark, "as_py") else mark for mark in marks]
+            assert [mark is not None for mark in marks] == [not text.isdigit() for text in batch]
+            told = [(text, Told.unpacked(mark)) for text, mark in zip(batch, marks) if mark is not None]
+            assert all(what.together == 1 and text in what.raised.message for text, what in told)
+
+
+def test_few_calls_where_culprits_are_the_same() -> None:
+    calls = 0
+
+    def counted(texts: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return texts.astype(int)
+
+    guard = GuardedColumns(code(of_pandas), lambda values: pd.Series(values, dtype="object"), anything, False, True)
+    vars(guard.code)["function"] = counted
+    batch = pd.Series(["1"] * 500 + ["x"] * 500)
+    assert sum(mark is not None for mark in guard(batch)) == 500
+    assert calls < 30
+    calls = 0
+    assert sum(mark is not None for mark in guard(batch)) == 500  # the values are known from the batch before
+    assert calls == 2
+
+
+@pytest.mark.parametrize("columns", [
+    [pd.Series([0.0, -0.0, 1.0])], [pd.Series([[1], [1], [2]])], [pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]})], [pd.Series([1, 1, 2]), pd.Series(["x", "x", "y"])],
+], ids=["floats", "lists", "structs", "two"])
+def test_columns_of_all_kinds(columns: list[Any]) -> None:
+    """Zeros are equal, and not the same; lists cannot be looked up."""
+    def fails(*given: Any) -> Any:
+        import math
+
+        import pandas as pd
+
+        rows = list(zip(*([*each.itertuples(index=False)] if hasattr(each, "itertuples") else list(each) for each in given)))
+        for (first, *_) in rows:
+            if first in ([1], (1, "x"), 1) or (isinstance(first, float) and math.copysign(1, first) < 0):
+                raise ValueError(str(first))
+        return pd.Series([1] * len(rows))
+
+    guard = GuardedColumns(code(fails), list, anything, False, True)
+    zeros = len(columns) == 1 and getattr(columns[0], "dtype", None) == "float64"
+    assert [mark is not None for mark in guard(*columns)] == ([False, True, True] if zeros else [True, True, False])
+
+
+NUMBERS = st.one_of(st.none(), st.integers(-SMALL - 2, SMALL + 2), st.sampled_from([-SMALL, SMALL, 1 - SMALL, SMALL - 1, 2**62, True, 1.5, "1"]))
+
+
+def is_small(number: Any) -> bool:
+    return number is None or (type(number) is int and abs(number) < SMALL)
+
+
+@given(st.lists(NUMBERS))
+def test_a_number_that_is_not_small_is_told_once(numbers: list[Any]) -> None:
+    call = pickle.loads(dumps(GuardedCall(code(lambda number: number), anything, True)))
+    marks = [call(number) for number in numbers]
+    assert set(marks) <= {None, LARGE}
+    assert marks.count(LARGE) == int(not all(map(is_small, numbers)))
+    if LARGE in marks:
+        assert not is_small(numbers[marks.index(LARGE)])
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-SMALL - 2, SMALL + 2), st.sampled_from([-SMALL, SMALL, 2**62])), max_size=5))
+@pytest.mark.parametrize("kind", ["pandas", "Int64", "arrow"])
+def test_a_column_that_is_not_small_is_told(kind: str, numbers: list[int | None]) -> None:
+    columns = {"pandas": lambda: pd.Series(numbers, dtype=None if numbers else "int64"), "Int64": lambda: pd.Series(numbers, dtype="Int64"), "arrow": lambda: pa.array(numbers, pa.int64())}
+    column = columns[kind]()
+    marks = GuardedColumns(code(lambda numbers: numbers), list, anything, True)(column)
+    assert len(marks) == len(numbers)
+    assert set(marks) <= {None, LARGE}
+    if not all(map(is_small, numbers)):
+        assert marks[0] == LARGE
+    elif kind != "pandas" or not all(number is None for number in numbers):
+        assert LARGE not in marks
+
+
+def test_a_guarded_call_is_a_plain_function_in_a_worker() -> None:
+    call = pickle.loads(dumps(GuardedCall(code(int))))
+    assert call("1") is None
+    assert Told.unpacked(call("x")).raised.exception == "ValueError"
