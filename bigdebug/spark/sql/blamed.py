@@ -11,8 +11,9 @@ from bigdebug.spark.raised import told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind
 from bigdebug.spark.sql.catalyst import Catalyst, Node
-from bigdebug.spark.sql.crashing import MOST, Crashed, functions_of, part
+from bigdebug.spark.sql.crashing import MOST, Crashed, functions_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sizes import Sizes, large
