@@ -114,7 +114,7 @@ def _numbered(kind: str) -> Callable[[Any], Any]:
 def test_a_sum_over_numbers_that_are_made_below(dbg: Any, spark: Any, kind: str, largest: int) -> None:
     """Whether they are so small that no sum overflows is looked at in the pass that finds what crashes; else the sum is."""
     rows = [(1, "a", "5"), (2, "a", str(largest)), (3, "b", "x"), (4, "b", "6"), (5, "b", "y")]
-    frame = spark.createDataFrame(rows, "id int, k string, v string")
+    frame = spark.createDataFrame(rows, "id int, k string, v string").coalesce(1)  # culprits and the others come in one batch
     numbers = frame.withColumn("n", _numbered(kind)(F.col("v"))).withColumn("m", F.col("n")).repartition(2, "k")
     culprits = culprits_of(dbg, numbers.groupBy("k").agg(F.sum("m")))
     found = sorted((c.operator.name, sorted(s.record["id"] for s in c.sources)) for c in culprits)

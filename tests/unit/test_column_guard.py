@@ -124,6 +124,15 @@ def test_a_column_that_is_not_small_is_told(kind: str, numbers: list[int | None]
         assert LARGE not in marks
 
 
+@given(st.lists(st.sampled_from(["1", "x", str(2**40)]), min_size=1, max_size=12))
+def test_a_number_beside_culprits_is_looked_at(texts: list[str]) -> None:
+    """Of the rows of a batch with culprits, too: a sum adds the others."""
+    for guard, column in guards(False, True):
+        marks = [mark.as_py() if hasattr(mark, "as_py") else mark for mark in guard(column(texts))]
+        assert [bool(mark) for mark in marks] == [text == "x" for text in texts]
+        assert (LARGE in marks) == (str(2**40) in texts)
+
+
 def test_a_guarded_call_is_a_plain_function_in_a_worker() -> None:
     call = pickle.loads(dumps(GuardedCall(code(int))))
     assert call("1") is None

@@ -14,7 +14,7 @@ from typing import Any
 
 from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, crash_of, found, told
 from bigdebug.agents.guards.inflight import crashes
-from bigdebug.agents.guards.lookalikes import Alike, Lookalikes
+from bigdebug.agents.guards.lookalikes import Lookalikes
 
 Column = Any
 """A Series, a DataFrame, or an Array."""
@@ -25,7 +25,7 @@ Making = Callable[[list[bytes | None]], Column]
 
 @dataclass(frozen=True)
 class GuardedColumns:
-    """A function of columns. With ``sized`` it also tells, in a batch without crashes, that the function gave a number that is not small."""
+    """A function of columns. With ``sized`` it also tells, once in a batch, that the function gave a number that may not be small."""
 
     code: Code
     column: Making
@@ -35,23 +35,38 @@ class GuardedColumns:
     """Whether it gives the same for the same row."""
 
     def __call__(self, *given: Column, **named: Column) -> Column:
-        rows = len(next(iter((*given, *named.values()))))
+        columns = (*given, *named.values())
+        rows = range(rows_of(columns))
+        known: dict[int, bytes] = {}
         try:
             values = self._called(given, named)
         except crashes() as problem:
-            crash = partial(self._crash, given, named)
-            known = dict(found(crash, rows, problem, Alike(self._lookalikes, [*given, *named.values()]) if self.repeats else None))
-            return self.column([known.get(row) for row in range(rows)])
-        return self.column([LARGE if self.sized and rows and not _all_small(values) else None, *[None] * (rows - 1)][:rows])
+            alike = self._lookalikes.among(columns) if self.repeats else None
+            known = dict(found(partial(self._crash, given, named), len(rows), problem, alike))
+            values = None
+        fine = [row for row in rows if row not in known] if known else rows
+        if self.sized and fine and not self._small(given, named, fine, values):
+            known[fine[0]] = LARGE
+        return self.column([known.get(row) for row in rows] if known else [None] * len(rows))
+
+    def _small(self, given: tuple[Column, ...], named: dict[str, Column], fine: Sequence[int], values: Column | None) -> bool:
+        """Whether the function gave small numbers for the rows without crashes; if ``values`` are not known, it is called on these."""
+        try:
+            return _all_small(self._of(given, named, fine) if values is None else values)
+        except crashes():  # it crashes on rows together
+            return False
 
     def _crash(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> BaseException | None:
-        some = tuple(part(column, places) for column in given)
-        return crash_of(self._called, some, {name: part(column, places) for name, column in named.items()})
+        return crash_of(self._of, given, named, places)
+
+    def _of(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> Column:
+        """What the function gives for some rows."""
+        return self._called(tuple(part(column, places) for column in given), {name: part(column, places) for name, column in named.items()})
 
     def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> Column:
         values = self.code.function(*given, **named)
         if self._fits is not None:
-            self._fits(values, len(next(iter((*given, *named.values())))))
+            self._fits(values, rows_of((*given, *named.values())))
         return values
 
     @cached_property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from bigdebug.agents.guards.halving import Alike
+
 _MOST = 1_000
 """Different rows that are kept in mind."""
 
@@ -23,14 +25,17 @@ class Lookalikes:
         if len(self._known) < _MOST and not any(isinstance(value, float) for value in (row if isinstance(row, tuple) else (row,))):
             self._known[row] = raised
 
-    def among(self, rows: Sequence[Any]) -> Raising:
+    def among(self, columns: Sequence[Any]) -> Alike:
+        """Those of a batch with some columns."""
+        return _InBatch(self, columns)
+
+    def where(self, rows: Sequence[Any]) -> Raising:
         """Where rows are that have the same values."""
         known = self._known
         return {place: known[row] for place, row in enumerate(rows) if row in known} if known else {}
 
 
-class Alike:
-    """The lookalikes in a batch with some columns."""
+class _InBatch:
 
     def __init__(self, lookalikes: Lookalikes, columns: Sequence[Any]) -> None:
         self._lookalikes = lookalikes
@@ -44,7 +49,7 @@ class Alike:
         try:
             for place, raised in found.items():
                 self._lookalikes.learn(self._rows[place], raised)
-            more = {place: raised for place, raised in self._lookalikes.among(self._rows).items() if place not in self._given}
+            more = {place: raised for place, raised in self._lookalikes.where(self._rows).items() if place not in self._given}
         except TypeError:  # lists and the like cannot be looked up
             return {}
         self._given.update(more)
