@@ -27,10 +27,9 @@ def guarded_call(code: Code, fitting: Fitting, sized: bool) -> Callable[..., byt
     """The function that a ``GuardedCall`` is."""
     function: Callable[..., Any] | None = None
     fits: Callable[[Any, int], None] | None = None
-    looks = sized
 
     def call(*given: Any, **named: Any) -> bytes | None:
-        nonlocal function, fits, looks
+        nonlocal function, fits, sized
         try:
             if function is None:  # what cannot be unpickled crashes on a row, as in Spark
                 function, fits = code.function, fitting(code.returns)
@@ -39,8 +38,8 @@ def guarded_call(code: Code, fitting: Fitting, sized: bool) -> Callable[..., byt
                 fits(value, 1)
         except crashes() as problem:
             return told(problem)
-        if looks and value is not None and not (type(value) is int and -SMALL < value < SMALL):
-            looks = False
+        if sized and value is not None and not (type(value) is int and -SMALL < value < SMALL):
+            sized = False
             return LARGE
         return None
 

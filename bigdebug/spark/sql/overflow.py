@@ -22,7 +22,7 @@ _DIGITS = 28
 _DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
 
 Small = Callable[[Expr], bool]
-"""Whether the values of an expression of type bigint are known to be as small as those of an int."""
+"""Whether the values of an expression are known to be numbers as small as those of an int."""
 
 
 class Guarded(NamedTuple):
@@ -52,7 +52,7 @@ def summed(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
         return
     if expression.nodeName() == "AggregateExpression":
         function = expression.aggregateFunction()
-        if _overflows(c, function, lambda e: False):
+        if _overflows(c, function, is_small):
             yield from c.children(function)
     else:
         for part in c.children(expression):
@@ -88,7 +88,7 @@ def _overflows(catalyst: Catalyst, function: Expr, small: Small) -> bool:
     mode = arguments["evalMode"] if context is None else context.evalMode()
     (added,) = catalyst.children(function)
     digits = _DECIMAL.fullmatch(str(added.dataType().simpleString()))
-    if str(mode.toString()) != "ANSI" or is_small(added) or (digits and int(digits[1]) <= _DIGITS):
+    if str(mode.toString()) != "ANSI" or (digits and int(digits[1]) <= _DIGITS):
         return False
     return not small(added)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Making = Callable[[list[Any]], Any]
-
-Fitting = Callable[[Any], Callable[[Any, int], None] | None]
-"""As guards have it."""
+from bigdebug.agents.guards.code import Fitting
+from bigdebug.agents.guards.columns import Making
 
 
 def series() -> Making:

@@ -21,18 +21,30 @@ class Sizes:
     """Of the numbers of one query, whose plan has these nodes."""
 
     def __init__(self, catalyst: Catalyst, nodes: Sequence[Node]) -> None:
-        self._catalyst = c = catalyst
+        self._catalyst = catalyst
         self._made: dict[int, Expr] = {}
-        """What a projection computes, by the number of its column."""
+        """What the projections compute, by the numbers of their columns."""
         self._asked: set[int] = set()
         """The numbers of columns of which, as they are, sums are computed."""
         self._seen: list[Expr] = []
-        added = [each for node in nodes if _adds(node) for e in c.items(node.expressions()) for each in summed(c, e)]
+        added = [each for node in nodes for each in self._added(node)]
         for node in nodes if added else ():
-            if node.nodeName() == "Project":
-                self._made |= {column.exprId().id(): c.children(column)[0] for column in c.items(node.projectList()) if column.nodeName() == "Alias"}
+            self._made |= self._computed(node)
         for each in added:
             self._ask(each)
+
+    def _added(self, node: Node) -> list[Expr]:
+        """What a node adds in sums."""
+        if node.nodeName() not in ("Aggregate", "Window"):
+            return []
+        return [each for expression in self._catalyst.items(node.expressions()) for each in summed(self._catalyst, expression)]
+
+    def _computed(self, node: Node) -> dict[int, Expr]:
+        """What a projection computes, by the number of its column."""
+        if node.nodeName() != "Project":
+            return {}
+        columns = [column for column in self._catalyst.items(node.projectList()) if column.nodeName() == "Alias"]
+        return {column.exprId().id(): self._catalyst.children(column)[0] for column in columns}
 
     def _ask(self, expression: Expr) -> None:
         number = _number(expression)
@@ -44,12 +56,8 @@ class Sizes:
 
     def asked(self, node: Node) -> list[Expr]:
         """What a node computes of a row that sums are computed of, and that is not known to be small."""
-        c = self._catalyst
-        if node.nodeName() == "Project" and self._asked:
-            columns = [column.exprId().id() for column in c.items(node.projectList()) if column.nodeName() == "Alias"]
-            found = [self._made[number] for number in columns if number in self._asked]
-        else:
-            found = [each for e in c.items(node.expressions()) for each in summed(c, e)] if _adds(node) else []
+        computed = self._computed(node) if self._asked else {}
+        found = [*(self._made[number] for number in computed if number in self._asked), *self._added(node)]
         return [each for each in found if _is_bigint(each) and not self.small(each)]
 
     def saw(self, small: Sequence[Expr]) -> None:
@@ -71,10 +79,6 @@ def large(catalyst: Catalyst, expressions: Sequence[Expr]) -> Column:
     columns = [catalyst.column(catalyst.try_eval(expression)) for expression in expressions]
     outside = [~column.between(F.lit(1 - SMALL), F.lit(SMALL - 1)) for column in columns]
     return reduce(or_, [F.coalesce(each, F.lit(False)) for each in outside])
-
-
-def _adds(node: Node) -> bool:
-    return str(node.nodeName()) in ("Aggregate", "Window")
 
 
 def _number(expression: Expr) -> int | None:
