@@ -52,7 +52,7 @@ class Report:
     bytes: int = 0
     seconds: float = 0.0
     error: str | None = None
-    crashes: tuple[Any, ...] = ()
+    crashes: Any = ()
     crashed: int = 0
     unposted: str | None = None
     """Why dead letters could not be written, if they could not."""
@@ -171,6 +171,6 @@ class StageFunction:
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
-        crashes, crashed, unposted = ((), 0, None) if notes.guard is None else (tuple(notes.guard.crashes), notes.guard.total, notes.guard.unposted)
+        crashes, crashed, unposted = ((), 0, None) if notes.guard is None else (notes.guard.crashes, notes.guard.total, notes.guard.unposted)
         watched = None if notes.watching is None else notes.watching.told()
         self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted, watched)])

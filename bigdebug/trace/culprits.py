@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, overload
@@ -52,6 +52,42 @@ class Behind(Protocol):
     def __call__(self) -> list[Shared]: ...
 
 
+class Account(Protocol):
+    """What is told of one crash."""
+
+    @property
+    def record(self) -> Any: ...
+
+    @property
+    def met(self) -> str | None: ...
+
+    @property
+    def exception(self) -> str: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def line(self) -> CallSite | None:
+        """The innermost one of the user's own."""
+
+    @property
+    def locals(self) -> Mapping[str, str]: ...
+
+    @property
+    def traceback(self) -> str: ...
+
+    @property
+    def raised(self) -> Any:
+        """What a function raised, as the task told it, for who resumes the run; None if it was none."""
+
+    def trace(self) -> Any:
+        """The trace over the records of the job's input that the record was made of; None if they cannot be told."""
+
+    def names(self) -> Iterable[tuple[int, int]]:
+        """Operators and rids of these, where they are known without a job."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class CrashCulprit(Sourced):
     """A record that ``operator`` crashed on.
@@ -63,27 +99,46 @@ class CrashCulprit(Sourced):
     ``trace`` is the trace over them: both are found when they are first asked for. A culprit is equal to itself alone.
     """
 
-    record: Any
+    told: Account
     operator: Operator
     partition: int | None
-    exception_type: str
-    message: str
-    user_line: CallSite | None
-    locals: Mapping[str, str]
-    traceback: str
-    met: str | None = None
-    finding: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
-
-    naming: Callable[[], Iterable[tuple[int, int]]] = field(default=tuple, repr=False, compare=False)
-    """Operators and rids of the sources, where they are known without a job."""
-    behind: Behind | None = field(default=None, repr=False, compare=False)
-    """What is behind this culprit and others with it, where that takes a job."""
     place: Any = None
     """Which crash of the run it is, for who resumes it."""
-    raised: Any = field(default=None, repr=False, compare=False)
-    """What the task told, for who resumes the run."""
     again: bool = False
     """Whether the record came in the place of another one that had crashed."""
+    behind: Behind | None = None
+    """What is behind this culprit and others with it, where that takes a job."""
+
+    @cached_property
+    def record(self) -> Any:
+        return self.told.record
+
+    @property
+    def met(self) -> str | None:
+        return self.told.met
+
+    @property
+    def exception_type(self) -> str:
+        return self.told.exception
+
+    @property
+    def message(self) -> str:
+        return self.told.message
+
+    @property
+    def user_line(self) -> CallSite | None:
+        return self.told.line or self.operator.call_site
+
+    @property
+    def locals(self) -> Mapping[str, str]:
+        return self.told.locals
+
+    @property
+    def traceback(self) -> str:
+        return self.told.traceback
+
+    def finding(self) -> Any:
+        return self.told.trace()
 
     @property
     def cause(self) -> tuple[str, int, str]:
@@ -208,7 +263,7 @@ class Culprits(Sequence[CrashCulprit]):
         behind: Counter[tuple[int, int]] = Counter()
         traces: dict[tuple[int, int], Any] = {}
         for culprit in self.known[:LOOKED_AT]:
-            for at in culprit.naming():
+            for at in culprit.told.names():
                 behind[at] += 1
                 traces.setdefault(at, culprit.trace)
         shared = {at: Shared(("", 0), count, partial(traces[at].source_record, *at)) for at, count in behind.most_common(most) if count > 1}

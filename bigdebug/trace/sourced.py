@@ -12,7 +12,7 @@ from bigdebug.model import SourceRecord
 class Sourced:
     """Has ``finding``, which gives the trace over the records of the job's input that it was made of; None if they cannot be told."""
 
-    finding: Callable[[], Any]
+    finding: Callable[..., Any]
 
     @cached_property
     def trace(self) -> Any:

@@ -11,7 +11,6 @@ import os
 import sysconfig
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile, islice, takewhile
 from pathlib import Path
@@ -61,12 +60,11 @@ class Raised(NamedTuple):
         return _printed(self.lines)
 
 
-@dataclass(frozen=True)
-class Crash:
+class Crash(NamedTuple):
     """What ``operator`` raised in a task of its stage.
 
     The record that was on its way is the one at ``position`` of the records before segment ``segment``, None if none was.
-    ``record`` is what the function was given, as a pickle, or None if it cannot be pickled; ``shown`` is its text, ``met`` that of
+    ``record`` is what the function was given, as a pickle, or None if it cannot be pickled: then ``shown`` is its text. Both are None if it had been given nothing. ``met`` is that of
     what it was to be combined with, if it was. ``again`` says that the record came in the place of another one that had crashed.
     """
 
@@ -74,7 +72,7 @@ class Crash:
     segment: int
     position: int | None
     record: bytes | None
-    shown: str
+    shown: str | None
     met: str | None
     raised: Raised
     again: bool = False

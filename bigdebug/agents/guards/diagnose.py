@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.crash import Crash
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Guard
+from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
@@ -26,7 +26,7 @@ class Diagnosed(NamedTuple):
     """The crashes of a partition: the first ones in full, and how many there are."""
 
     partition: int
-    crashes: tuple[Crash, ...]
+    crashes: Noted
     total: int
     lost: bool = False
     """Whether a function had read more than is kept, when it crashed: there may be culprits among that."""
@@ -59,7 +59,7 @@ class Diagnose:
             flight.close()
         if guard.total:
             self._write(split, notes, emitted.records)
-        yield Diagnosed(split, tuple(guard.crashes), guard.total, guard.lost)
+        yield Diagnosed(split, guard.crashes, guard.total, guard.lost)
 
     def _write(self, split: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}

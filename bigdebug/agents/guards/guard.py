@@ -16,6 +16,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Leaving, Note, crashes
+from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -31,7 +32,7 @@ class Guard:
     """Whether what it gives is what the job is to give."""
 
     def __init__(self, dumps: Dumps, most: int, flight: Flight | None = None) -> None:
-        self.crashes: list[Crash] = []
+        self.crashes = Noted()
         self.total = 0
         self.lost = False
         self.dumps = dumps
@@ -64,11 +65,9 @@ class Guard:
         return ()
 
     def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any, again: bool) -> None:
-        known = given is not NO_RECORD
-        self.crashes.append(Crash(
-            operator, segment, position, self._pickled(given) if known else None, shown(given) if known else "",
-            None if met is NO_RECORD else shown(met), raised_as(problem), again,
-        ))
+        record = None if given is NO_RECORD else self._pickled(given)
+        text = shown(given) if record is None and given is not NO_RECORD else None
+        self.crashes.add(Crash(operator, segment, position, record, text, None if met is NO_RECORD else shown(met), raised_as(problem), again))
 
     def _pickled(self, record: Any) -> bytes | None:
         try:

@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bigdebug.agents.guards.crash import Crash
+from bigdebug.agents.guards.crash import Crash, Raised
+from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.policy import Place
 from bigdebug.graph import Stage
-from bigdebug.spark.raised import told
+from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.trace.culprits import CrashCulprit, Described
+from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.run import Run
+from bigdebug.trace.watched import unpickled
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
-
-
-class _Origin:
-    """Where a culprit came from, traced once."""
-
-    __slots__ = ("_known", "_tracing")
-
-    def __init__(self, tracing: Callable[[], LineageRDD | None]) -> None:
-        self._tracing = tracing
-        self._known: list[LineageRDD | None] = []
-
-    def found(self) -> LineageRDD | None:
-        if not self._known:
-            self._known.append(self._tracing())
-        return self._known[0]
-
-    def names(self) -> Iterable[tuple[int, int]]:
-        trace = self.found()
-        return () if trace is None else trace.source_ids()
 
 
 class Blamed:
@@ -48,23 +29,15 @@ class Blamed:
         self._recorder = recorder
         self._run = run
 
-    def culprits(self, stage: Stage, partition: int, crashes: Iterable[Crash]) -> Iterator[CrashCulprit]:
+    def culprits(self, stage: Stage, partition: int, crashes: Noted) -> Iterator[CrashCulprit]:
         """Those of a partition of a stage, of all of which the crashes are told, in order."""
         seen: Counter[tuple[int, int | None]] = Counter()
-        for crash in crashes:
-            at = crash.operator, crash.position
-            yield self._culprit(crash, stage, partition, Place(crash.operator, partition, crash.position, seen[at]))
-            seen[at] += not crash.again
+        for number, (operator, position, again) in enumerate(crashes.places()):
+            place = Place(operator, partition, position, seen[operator, position])
+            yield CrashCulprit(_Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again)
+            seen[operator, position] += not again
 
-    def _culprit(self, crash: Crash, stage: Stage, partition: int, place: Place) -> CrashCulprit:
-        operator = self._run.graph[crash.operator]
-        origin = _Origin(partial(self._trace, stage, partition, crash.segment, crash.position))
-        return CrashCulprit(
-            record=Described(crash.shown) if crash.record is None else pickle.loads(crash.record), operator=operator, partition=partition,
-            met=crash.met, finding=origin.found, naming=origin.names, place=place, again=crash.again, raised=crash.raised, **told(crash.raised, operator),
-        )
-
-    def _trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
+    def trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
         """The trace over what the record at ``position`` of those before a segment was made of."""
         if position is None:
             return None
@@ -76,3 +49,44 @@ class Blamed:
             standing = {stage.segments[segment - 1].operators[-1] if segment else stage.reads: {partition: at}}
         trace: LineageRDD = LineageRDD(run, standing, lambda: standing, self._recorder).goBackAll()
         return trace
+
+
+class _Told(OfFunction):
+    """One of the crashes that a task noted, read when it is asked for: most of thousands never are."""
+
+    __slots__ = ("_blamed", "_crashes", "_number", "_partition", "_stage", "_traced")
+
+    def __init__(self, blamed: Blamed, stage: Stage, partition: int, crashes: Noted, number: int) -> None:
+        self._blamed = blamed
+        self._stage = stage
+        self._partition = partition
+        self._crashes = crashes
+        self._number = number
+        self._traced: tuple[LineageRDD | None] | None = None
+
+    @property
+    def _crash(self) -> Crash:
+        return self._crashes[self._number]
+
+    @property
+    def raised(self) -> Raised:
+        return self._crash.raised
+
+    @property
+    def record(self) -> Any:
+        crash = self._crash
+        return None if crash.record is None and crash.shown is None else unpickled(crash.record, crash.shown or "")
+
+    @property
+    def met(self) -> str | None:
+        return self._crash.met
+
+    def trace(self) -> LineageRDD | None:
+        if self._traced is None:
+            crash = self._crash
+            self._traced = (self._blamed.trace(self._stage, self._partition, crash.segment, crash.position),)
+        return self._traced[0]
+
+    def names(self) -> Iterable[tuple[int, int]]:
+        trace = self.trace()
+        return () if trace is None else trace.source_ids()

@@ -87,10 +87,10 @@ class Resume:
     def _left(self, culprit: CrashCulprit) -> tuple[bytes, Raised] | None:
         """What a function over an iterator needs to know of a record that it is not to be given; None for other operators."""
         step = self._step(culprit.operator)
-        if step is None or isinstance(step, Map | Filter | FlatMap) or culprit.raised is None or culprit.again:
+        if step is None or isinstance(step, Map | Filter | FlatMap) or culprit.again:
             return None
         try:
-            return pickle.dumps(culprit.record), culprit.raised
+            return pickle.dumps(culprit.record), culprit.told.raised
         except Exception:  # then it is left out where it crashes
             return None
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from bigdebug.graph import Operator
+from bigdebug.agents.guards.crash import Raised
+from bigdebug.graph import CallSite, Operator
 from bigdebug.shown import shown
-from bigdebug.spark.raised import told
+from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind
 from bigdebug.spark.sql.catalyst import Catalyst, Node
@@ -91,27 +94,15 @@ class Blamed:
         return [self._raised(step, operator, each) for each in self._bounded(operator, crashed)]
 
     def _raised(self, step: int, operator: Operator, crashed: Crashed) -> CrashCulprit:
-        record, others = (crashed.rows[-1], crashed.rows[:-1]) if crashed.rows else (None, [])
-        return CrashCulprit(
-            place=Input(step, crashed.side, crashed.whole) if crashed.rowwise else None, record=record, operator=operator, partition=None,
-            met=shown(others[0] if len(others) == 1 else others) if others else None,
-            finding=partial(self._trace, crashed.plan, crashed.where) if crashed.rows else lambda: None, **told(crashed.told.raised, operator),
-        )
+        return CrashCulprit(_OfCode(self, crashed), operator, None, Input(step, crashed.side, crashed.whole) if crashed.rowwise else None)
 
     def _thrown(
         self, step: int, operator: Operator, trial: Trial, behind: Behind | None, row: Any, thrown: Thrown,
     ) -> CrashCulprit:
-        record, other = (part(row, 0, trial.first), shown(part(row, trial.first))) if trial.first else (row, None)
-        finding = partial(self._trace, trial.rows, row)
-        if trial.finding is not None:
-            other, finding = None, partial(trial.finding, row)
-        return CrashCulprit(
-            place=None if trial.input is None else Input(step, trial.input), record=record, met=other, operator=operator, partition=None,
-            exception_type=thrown.exception, message=thrown.message, user_line=thrown.line or operator.call_site, locals={},
-            traceback=thrown.place, finding=finding, behind=behind,
-        )
+        place = None if trial.input is None else Input(step, trial.input)
+        return CrashCulprit(_OfExpression(self, trial, row, thrown), operator, None, place, behind=behind)
 
-    def _trace(self, rows: Node, row: Any) -> LineageFrame | None:
+    def trace(self, rows: Node, row: Any) -> LineageFrame | None:
         """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
         run = self._recorder.aside(self._catalyst.frame(rows), apart=True)
         if not run.questions.leaves:
@@ -131,3 +122,78 @@ class Blamed:
             return len(wanted & {a.exprId().id() for a in self._catalyst.items(operator.node.output())})
 
         return self._run.graph[max(alike, key=shared).id]
+
+
+class _OfCode(OfFunction):
+    """What is told of rows that Python code crashed on."""
+
+    __slots__ = ("_blamed", "_crashed")
+
+    def __init__(self, blamed: Blamed, crashed: Crashed) -> None:
+        self._blamed = blamed
+        self._crashed = crashed
+
+    @property
+    def raised(self) -> Raised:
+        return self._crashed.told.raised
+
+    @property
+    def record(self) -> Any:
+        return self._crashed.rows[-1] if self._crashed.rows else None
+
+    @property
+    def met(self) -> str | None:
+        others = self._crashed.rows[:-1]
+        return shown(others[0] if len(others) == 1 else others) if others else None
+
+    def trace(self) -> LineageFrame | None:
+        return self._blamed.trace(self._crashed.plan, self._crashed.where) if self._crashed.rows else None
+
+    def names(self) -> tuple[()]:
+        return ()
+
+
+class _OfExpression:
+    """What is told of a row that an expression of Spark's threw on."""
+
+    __slots__ = ("_blamed", "_row", "_thrown", "_trial")
+
+    locals: Mapping[str, str] = MappingProxyType({})
+    raised = None
+
+    def __init__(self, blamed: Blamed, trial: Trial, row: Any, thrown: Thrown) -> None:
+        self._blamed = blamed
+        self._trial = trial
+        self._row = row
+        self._thrown = thrown
+
+    @property
+    def record(self) -> Any:
+        return part(self._row, 0, self._trial.first) if self._trial.first else self._row
+
+    @property
+    def met(self) -> str | None:
+        return shown(part(self._row, self._trial.first)) if self._trial.first and self._trial.finding is None else None
+
+    @property
+    def exception(self) -> str:
+        return self._thrown.exception
+
+    @property
+    def message(self) -> str:
+        return self._thrown.message
+
+    @property
+    def line(self) -> CallSite | None:
+        return self._thrown.line
+
+    @property
+    def traceback(self) -> str:
+        return self._thrown.place
+
+    def trace(self) -> LineageFrame | None:
+        trial = self._trial
+        return self._blamed.trace(trial.rows, self._row) if trial.finding is None else trial.finding(self._row)
+
+    def names(self) -> tuple[()]:
+        return ()
