@@ -15,6 +15,7 @@ from pyspark.serializers import CPickleSerializer
 from bigdebug.agents.frames import Framed
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.spark.jobs import progress
+from bigdebug.spark.lines import reading_lines
 
 _DESTROYED = "after it was destroyed"
 """What Spark says of a broadcast variable."""
@@ -41,7 +42,7 @@ def asking(sc: SparkContext, what: str, shown: bool = True) -> Iterator[None]:
 def answers(sc: SparkContext, base: RDD[Any], function: Any, partitions: Iterable[int]) -> list[Any]:
     """What ``function`` gives on partitions of a plain RDD. It crosses as pickles, whichever serializer the context has."""
     pickles: Any = CPickleSerializer()
-    made: RDD[Any] = PipelinedRDD(base, Framed(function, pickles.dumps))
+    made: RDD[Any] = reading_lines(PipelinedRDD(base, Framed(function, pickles.dumps)))
     return [answer for frame in SparkContext.runJob(sc, made, _all, sorted(partitions)) for answer in pickles.loads(frame)]
 
 

@@ -104,34 +104,52 @@ def raised_as(problem: BaseException) -> Raised:
     known = getattr(problem, "raised", None)
     if isinstance(known, Raised):
         return known
+    frames: list[FrameType] = []
+    place: list[int] = []
     trace = problem.__traceback__
-    while trace is not None and _calls(trace.tb_frame.f_code.co_filename):
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        place += id(trace.tb_frame.f_code), trace.tb_lineno
         trace = trace.tb_next
-    walked = list(traceback.walk_tb(trace))[-DEEPEST:]
-    lines = tuple(_line(frame, number or 0) for frame, number in walked)
-    at = _own(lines)
-    names = () if at is None else islice(walked[at][0].f_locals.items(), MOST_LOCALS)
-    return Raised(name_of(problem), message_of(problem), lines, at, tuple((name, shown(value)) for name, value in names))
+    known = _TRACES.get(tuple(place))
+    if known is None:
+        if len(_TRACES) >= _MOST_TRACES:
+            _TRACES.clear()
+        known = _TRACES[tuple(place)] = _told(frames, place[1::2])
+    at = known.at
+    variables = () if at is None else islice(frames[known.first + at].f_locals.items(), MOST_LOCALS)
+    return Raised(name_of(problem), message_of(problem), known.lines, at, tuple([(name, shown(value)) for name, value in variables]))
 
 
-_LINES: dict[tuple[str, CodeType, int], Line] = {}
-"""Lines that were looked up: for each, traceback asks the file system whether its file has changed, which takes longer than all else here."""
+class _Trace(NamedTuple):
+    """What is told of a traceback: of its frames from the ``first`` on the lines, and which is the innermost one of the user's own."""
 
-_MOST_LINES = 1_000
+    first: int
+    lines: tuple[Line, ...]
+    at: int | None
+    codes: tuple[CodeType, ...]
+    """The code of all its frames. While it is here, nothing else has its ids."""
+
+
+_TRACES: dict[tuple[int, ...], _Trace] = {}
+"""By ids of code and numbers of lines. Thousands of crashes come along the same lines, and to ask whether a file has changed takes long."""
+
+_MOST_TRACES = 1_000
+
+
+def _told(frames: Sequence[FrameType], numbers: Sequence[int]) -> _Trace:
+    calling = sum(1 for _ in takewhile(lambda frame: _calls(frame.f_code.co_filename), frames))
+    first = max(calling, len(frames) - DEEPEST)
+    lines = tuple(_line(frame, number or 0) for frame, number in zip(frames[first:], numbers[first:], strict=True))
+    return _Trace(first, lines, _own(lines), tuple(frame.f_code for frame in frames))
 
 
 def _line(frame: FrameType, number: int) -> Line:
     """The line of a frame. What a worker that lives longer than a version of a file has kept, is of that version's code."""
     code = frame.f_code
-    file = code.co_filename
-    known = _LINES.get((file, code, number))
-    if known is None:
-        if len(_LINES) >= _MOST_LINES:
-            _LINES.clear()
-        linecache.lazycache(file, frame.f_globals)
-        linecache.checkcache(file)
-        known = _LINES[file, code, number] = Line(file, number, code.co_name, linecache.getline(file, number).strip())
-    return known
+    linecache.lazycache(code.co_filename, frame.f_globals)
+    linecache.checkcache(code.co_filename)
+    return Line(code.co_filename, number, code.co_name, linecache.getline(code.co_filename, number).strip())
 
 
 def raised_at(exception: str, message: str, lines: Sequence[Line]) -> Raised:

@@ -10,6 +10,7 @@ from pyspark import serializers as _serializers
 from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.agents.stage import StageFunction
+from bigdebug.spark.lines import reading_lines
 
 serializers: Any = _serializers
 """PySpark's, which carry no types."""
@@ -33,7 +34,7 @@ class Piped(PipelinedRDD[Any, Any]):
 
 def piped(base: RDD[Any], function: StageFunction, keeps: bool, told: Callable[[int], None] | None = None) -> RDD[Any]:
     """The frames that a stage makes of ``base``; ``keeps`` says that records stay in their partitions."""
-    made = Piped(base, function, preservesPartitioning=keeps)
+    made = reading_lines(Piped(base, function, preservesPartitioning=keeps))
     if told is not None:
         made.made = told
     made._bypass_serializer = True  # they leave as they are
