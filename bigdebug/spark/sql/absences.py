@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.deciding import Deciding
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.extended import Extended, Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.joins import kind_of_join

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.frames import ends_at_rows
 from bigdebug.spark.sql.kinds import equal_by_bits, has_floating, is_collated
 from bigdebug.spark.sql.reading import PlanOperator

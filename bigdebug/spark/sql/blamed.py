@@ -13,15 +13,16 @@ from bigdebug.shown import shown
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashing import MOST, Crashed, functions_of
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.sizes import Sizes, large
+from bigdebug.spark.sql.sizes import Sizes, large, throwing_or_large
 from bigdebug.spark.sql.thrown import Exceptions, Thrown
-from bigdebug.spark.sql.trials import Trial, culpable, throws
+from bigdebug.spark.sql.trials import Trial, culpable
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Blamed:
         c = self._catalyst
         if trial.sized:
             some_large = large(c, trial.sized)
-            held = c.held(c.frame(trial.rows).filter(c.column(throws(c, trial)) | some_large).limit(MOST + 1))
+            held = c.held(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)).limit(MOST + 1))
             if not c.held(c.frame(c.local(trial.rows, held)).filter(some_large)).length():
                 if held.length() <= MOST:
                     self._sizes.saw(trial.sized)

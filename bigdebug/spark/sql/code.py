@@ -23,7 +23,8 @@ from bigdebug.agents.guards.groups import GuardedAggregate, GuardedGroup, Lenien
 from bigdebug.agents.guards.rows import GuardedCall, PickledCall
 from bigdebug.agents.guards.streams import LenientStream, StreamingAggregate, StreamingGroup
 from bigdebug.agents.guards.tables import TableCode, guarded_table
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.sent import (
     array,
     arrow_column,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.reading import PlanOperator
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.kinds import has_floating
 from bigdebug.spark.sql.reading import PlanOperator
 

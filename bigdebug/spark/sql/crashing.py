@@ -13,8 +13,9 @@ from pyspark.sql import Row
 from bigdebug.agents.guards.code import LARGE, Told
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.named import Named, part
 from bigdebug.spark.sql.rewriting import from_below
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.arrivals import Unsettled, by_arrival
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import has_guard
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.reading import PlanOperator
 
 _PLACES = {"CurrentTimeZone", "CurrentDatabase", "CurrentCatalog", "CurrentPath", "CurrentUser", "SessionUser"}

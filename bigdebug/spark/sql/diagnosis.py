@@ -16,9 +16,10 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.sql.blamed import Blamed, Input
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashing import as_written, crashing, functions_of
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.folding import planned
 from bigdebug.spark.sql.grouped import apart, of_values

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Node
 
 DOMAIN = "Domain"
 

@@ -3,7 +3,8 @@ are skipped, or none taken."""
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 
 _ALIKE = {"Project", "SubqueryAlias", "View", "PipeOperator", "Distinct", "Union"}

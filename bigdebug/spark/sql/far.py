@@ -9,7 +9,8 @@ from typing import Any
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.keys import all_of, frame_of
 from bigdebug.trace.names import NOTHING, Names, array_of, merged
 

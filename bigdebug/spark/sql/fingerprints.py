@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import Column, Window, functions
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.kinds import has_floating
 
 _NESTED = ("MAP<", "STRUCT<", "ARRAY<", "VARIANT")

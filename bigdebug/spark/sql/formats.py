@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bigdebug.spark.sql.catalyst import Node
+from bigdebug.spark.sql.expressions import Node
 
 PARQUET = "ParquetFileFormat"
 

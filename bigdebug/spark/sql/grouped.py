@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.overflow import Small, guarded, is_small
 from bigdebug.spark.sql.rewriting import from_below
 from bigdebug.spark.sql.trials import Trial, clean, rowwise, tamed

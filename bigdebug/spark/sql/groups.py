@@ -15,8 +15,9 @@ from pyspark.sql.types import LongType, StructType, _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
 from bigdebug.agents.grouped import named_groups
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.reading import PlanOperator
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from bigdebug.spark.sql.catalyst import Node
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.indexed import Indexed

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.determinism import sorting
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.extended import Extended, Name, parts_of_name
 from bigdebug.spark.sql.frames import settled_sort
 from bigdebug.spark.sql.keys import restricted

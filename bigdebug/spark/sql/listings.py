@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.formats import reader_of
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"

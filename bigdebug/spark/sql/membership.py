@@ -7,7 +7,8 @@ existence join below a NOT would not be.
 from __future__ import annotations
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.written import place_of
 
 _SIMPLIFYING = (

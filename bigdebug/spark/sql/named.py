@@ -11,7 +11,8 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.fingerprints import fingerprint
 
 

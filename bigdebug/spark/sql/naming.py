@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Association, Extended, Name, parts_of_name
 from bigdebug.spark.sql.fingerprints import fingerprint, is_written, numbered
 from bigdebug.spark.sql.groups import COGROUPED, GROUPED, exposed_groups, hashes

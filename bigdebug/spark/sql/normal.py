@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.domains import domains_of
 from bigdebug.spark.sql.existence import asking_for_any
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.membership import simplified
 from bigdebug.spark.sql.rewriting import from_below, with_expressions, with_inputs
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.rewriting import from_below
 
 _LONG, _INT = 2**63 - 1, 2**31 - 1

@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended, parts_of_name
 from bigdebug.spark.sql.frames import PICKING, by_range
 from bigdebug.spark.sql.keys import restricted

@@ -10,8 +10,9 @@ from bigdebug.agents.guards.crash import Raised
 from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashing import MOST, Crashed, Crashing
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.thrown import name_of
 

@@ -7,8 +7,8 @@ from functools import reduce
 
 import pyarrow as pa
 
-from bigdebug.spark.sql.catalyst import Node
 from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.extended import Name
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.groups import COGROUPED

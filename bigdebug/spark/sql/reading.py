@@ -9,8 +9,9 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.domains import DOMAIN, is_domain
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.normal import normal
 from bigdebug.spark.sql.written import place_of
 

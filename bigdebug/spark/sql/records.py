@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
 from bigdebug.spark.sql.keys import restricted

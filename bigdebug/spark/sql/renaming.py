@@ -6,8 +6,8 @@ its records, or of what these were made of, become one.
 
 from __future__ import annotations
 
-from bigdebug.spark.sql.catalyst import Expr
 from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.levels import OPAQUE

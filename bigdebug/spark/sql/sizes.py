@@ -13,8 +13,12 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from bigdebug.agents.guards.code import SMALL
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.overflow import is_small, summed
+
+_BITS = SMALL.bit_length() - 1
+"""Above these a small number has its sign alone."""
 
 
 class Sizes:
@@ -76,9 +80,23 @@ class Sizes:
 
 def large(catalyst: Catalyst, expressions: Sequence[Expr]) -> Column:
     """Whether one of these numbers can be computed, and is not small."""
-    columns = [catalyst.column(catalyst.try_eval(expression)) for expression in expressions]
-    outside = [~column.between(F.lit(1 - SMALL), F.lit(SMALL - 1)) for column in columns]
-    return reduce(or_, [F.coalesce(each, F.lit(False)) for each in outside])
+    return reduce(or_, [F.coalesce(_is_large(catalyst, expression), F.lit(False)) for expression in expressions])
+
+
+def throwing_or_large(catalyst: Catalyst, throwing: Sequence[Expr], sized: Sequence[Expr]) -> Column:
+    """Whether one of some expressions throws, or one of some numbers is not small. What is both is computed once on most rows."""
+    throws = [catalyst.column(catalyst.negated(catalyst.is_computed(expression))) for expression in throwing]
+    both = [next((i for i, expression in enumerate(throwing) if expression.equals(number)), None) for number in sized]
+    for number, i in zip(sized, both, strict=True):
+        if i is not None:
+            throws[i] = F.coalesce(_is_large(catalyst, number), throws[i])
+    others = [number for number, i in zip(sized, both, strict=True) if i is None]
+    return reduce(or_, [*throws, *([large(catalyst, others)] if others else [])])
+
+
+def _is_large(catalyst: Catalyst, number: Expr) -> Column:
+    """Whether a number is not small; NULL if it is, or cannot be computed. (``between`` would compute it twice.)"""
+    return ~F.shiftright(catalyst.column(catalyst.try_eval(number)), _BITS).isin(0, -1)
 
 
 def _number(expression: Expr) -> int | None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import group_of
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.names import Names, distinct
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from bigdebug.spark.sql.catalyst import Catalyst, Node
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.clocks import asks_time, at_its_time, at_one_time
 from bigdebug.spark.sql.executions import KEPT, reads_cache, samples, size
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.kept import keeping
 from bigdebug.spark.sql.reading import PlanOperator, read
 

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from bigdebug.errors import UntraceableError
 from bigdebug.model import POSITION_BITS
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.formats import PARSED, format_of, option, reader_of
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of

@@ -17,7 +17,8 @@ from pyspark.logger import PySparkLogger
 
 from bigdebug.graph import CallSite
 from bigdebug.spark.gateway import raised_by
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr
 
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 

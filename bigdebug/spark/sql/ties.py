@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 
 from bigdebug.errors import NondeterminismError
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.determinism import Deciding, deciding_by
+from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.frames import moves
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.reading import PlanOperator

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.pairs import Condition
 from bigdebug.spark.sql.rewriting import with_inputs
 
@@ -91,12 +92,7 @@ def clean(catalyst: Catalyst, trial: Trial) -> Node:
 
 def culpable(catalyst: Catalyst, trial: Trial) -> Node:
     """The rows of a trial on which something throws."""
-    return catalyst.filter(throws(catalyst, trial), trial.rows)
-
-
-def throws(catalyst: Catalyst, trial: Trial) -> Expr:
-    """Whether something throws on a row of a trial."""
-    return catalyst.negated(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions]))
+    return catalyst.filter(catalyst.negated(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions])), trial.rows)
 
 
 def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:

@@ -19,7 +19,8 @@ from pyspark.sql.types import StructField, StructType
 from bigdebug.errors import UnknownColumnError
 from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst, Expr, Node
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.keys import all_of
 from bigdebug.spark.sql.kinds import (
     ABSOLUTE,
