@@ -211,3 +211,32 @@ def test_what_lies_far_behind_a_culprit_is_not_lost(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("bigdebug.agents.guards.inflight.KEPT_BYTES", 1_000)
     records = ["5", "x", *("5" for _ in range(5_000))]
     assert guarded(summed, records, exact=True)[0] == [pytest.approx(5_001 / 5)]
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 100])
+def test_hundreds_of_culprits_of_a_function_that_reads_ahead(width: int) -> None:
+    """How far it reads, no crash tells by itself: in the middle of what it has read, it may have given something of all before."""
+
+    def by_width(split: int, records: Iterable[str]) -> Iterator[float]:
+        source = iter(records)
+        while held := list(islice(source, width)):
+            yield from map(inverse, held)
+
+    records = ["0" if n % 10 in (1, 2) or n % width == width - 1 else "5" for n in range(3_000)]
+    outputs, crashes = guarded(by_width, records)
+    assert [at for at, *_ in sorted(crashes)] == [at for at, record in enumerate(records) if record == "0"]
+    assert outputs == [0.2] * records.count("5")
+
+
+def test_thousands_of_culprits_of_a_function_that_answers_each_record_cost_few_calls_more() -> None:
+    calls = 0
+
+    def counting(split: int, records: Iterable[int]) -> Iterator[float]:
+        nonlocal calls
+        for record in records:
+            calls += 1
+            yield 1 / (record % 1_000)
+
+    outputs, crashes = guarded(counting, range(500_000))
+    assert (len(crashes), len(outputs)) == (500, 499_500)
+    assert calls < 1.15 * 500_000

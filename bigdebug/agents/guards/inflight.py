@@ -77,7 +77,7 @@ class InFlight:
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self._heaviest = 1
+        self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
         self._fresh = 0
@@ -142,16 +142,16 @@ class InFlight:
                 if flight is not None:
                     flight.begin(self._function, position, record)
                 yield record
-            look, more = 1, True
+            more = True
             while more:
                 more = False
-                for record in islice(self._source, look):
+                for record in islice(self._source, self._look):
                     more = True
                     pulled.append(record)
                     if flight is not None:
                         flight.begin(self._function, self.position(len(pulled) - 1), record)
                     yield record
-                look = min(2 * look, self._hold())
+                self._look = min(2 * self._look, self._hold())
             self.ended = True
         except (GeneratorExit, WorkerEnded):
             raise

@@ -33,7 +33,10 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
 
 
 _AHEAD = 4_096
-"""Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at each crash."""
+"""Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at a crash."""
+
+_LOOKS, _LEAST_AHEAD, _PART = 8, 64, 20
+"""If at so many crashes it had not, then where it crashes on a record alone, so few are looked at, or that part of what was read in between."""
 
 _ASKED = 20
 """Records on each of which a function is called, to find out whether it crashes on any."""
@@ -79,19 +82,18 @@ class GuardedPartition:
         replaced: set[int] = set()
         repeated: set[int] = set()
         held: Fed = []
-        before = owed = 0
-        crashed = fine = False
+        before = owed = looks = 0
+        crashed = fine = lags = False
         while True:
             looking, answered = bool(held), 0
             made = passing = before if looking else max(before, owed)
             source.keeping = looking
             try:
                 outputs = iter(self.function(split, source.records()))
-                for output in islice(outputs, passing, None):
+                for made, output in enumerate(islice(outputs, passing, None) if passing else outputs, passing + 1):  # noqa: B007
                     if looking:
                         break
                     answered = source.let_go + len(pulled)
-                    made += 1
                     yield output
                 if self.flight is not None:
                     self.flight.end()
@@ -109,8 +111,12 @@ class GuardedPartition:
                 if whatever and not looking:
                     self.crashed(None, NO_RECORD, problem)
                     return
-                if answered > source.let_go and self._reads_ahead(split, source, answered - source.let_go, type(problem)):
-                    answered, owed = 0, made
+                looks += 1
+                # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
+                brief = not self.exact and not lags and looks > _LOOKS and self._alone(split, source, problem)
+                ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
+                if answered > source.let_go and self._reads_ahead(split, source, answered - source.let_go, type(problem), ahead):
+                    answered, owed, lags = 0, made, True
                 elif made > passing:
                     owed = 0
                 if source.let_go > answered:
@@ -133,14 +139,19 @@ class GuardedPartition:
         found = (self._raised(split, source.context, pulled, places) for places in some)
         return all(own is not None and _alike(own, problem) for own in found)
 
-    def _reads_ahead(self, split: int, source: InFlight, answered: int, kind: type[BaseException]) -> bool:
+    def _alone(self, split: int, source: InFlight, problem: BaseException) -> bool:
+        """Whether the function raises what it did on the record alone that it had read last."""
+        own = self._raised(split, source.context, source.pulled, [-1])
+        return type(own) is type(problem)
+
+    def _reads_ahead(self, split: int, source: InFlight, answered: int, kind: type[BaseException], ahead: int) -> bool:
         """Whether the function also crashes on some of the last records that it had read before it gave something: then it had not come to them.
 
         All that it has read in this call is suspect then, and it is called on that again; what it has given is not given twice.
         """
-        own = self._raised_of(split, source.context, list(source.pulled), range(max(0, answered - _AHEAD), answered))
+        own = self._raised_of(split, source.context, list(source.pulled), range(max(0, answered - ahead), answered))
         # What begins in the middle may crash of that.
-        return own is not None and (answered <= _AHEAD or type(own) is kind)
+        return own is not None and (answered <= ahead or type(own) is kind)
 
     def _gives_first(self, split: int, context: Sequence[Any]) -> int:
         """How much the function gives before it asks for more than the context."""
