@@ -379,3 +379,12 @@ def test_an_rdd_that_spark_read_for_something_else_is_not_what_a_frame_was_made_
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"), dbg.capture() as run:
         frame.collect()
     assert [(c.record.n, c.operator.name) for c in run.culprits] == [(0, "Project")]
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+def test_arguments_that_are_given_by_name(arrow: bool, dbg: Any, spark: Any) -> None:
+    share = F.udf(lambda of, parts, plus: of // parts + plus, "long", useArrow=arrow)
+    frame = spark.range(4).select(share(F.col("id"), plus=F.lit(1), parts=F.col("id") - 2).alias("s"))
+    (culprit,) = culprits_of(dbg, frame)
+    assert (culprit.record.id, culprit.exception_type) == (2, "ZeroDivisionError")
+    assert culprit.locals == {"of": "2", "parts": "0", "plus": "1"}

@@ -137,3 +137,18 @@ def test_a_guarded_call_is_a_plain_function_in_a_worker() -> None:
     call = pickle.loads(dumps(GuardedCall(code(int))))
     assert call("1") is None
     assert Told.unpacked(call("x")).raised.exception == "ValueError"
+
+
+def test_few_calls_where_exceptions_name_different_culprits() -> None:
+    calls = 0
+
+    def counted(texts: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return texts.astype(int)
+
+    guard = GuardedColumns(code(of_pandas), lambda values: pd.Series(values, dtype="object"), anything, False, True)
+    vars(guard.code)["function"] = counted
+    batch = pd.Series([f"x{n}" if n % 100 == 99 else "1" for n in range(1_000)] + ["x99"], dtype="object")
+    assert [n for n, mark in enumerate(guard(batch)) if mark is not None] == [*range(99, 1_000, 100), 1_000]
+    assert calls < 30

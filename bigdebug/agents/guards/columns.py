@@ -6,11 +6,13 @@ Rows are Spark's to hand over, in columns of pandas or Arrow, or in an iterator 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, crash_of, found, told
 from bigdebug.agents.guards.inflight import crashes
@@ -19,8 +21,8 @@ from bigdebug.agents.guards.lookalikes import Lookalikes
 Column = Any
 """A Series, a DataFrame, or an Array."""
 
-Making = Callable[[list[bytes | None]], Column]
-"""Makes a column of what is told of rows."""
+Making = Callable[[Any], Column]
+"""Makes a column of what is told of rows: a list, or an array of objects, which takes pandas a tenth of the time."""
 
 
 @dataclass(frozen=True)
@@ -36,28 +38,18 @@ class GuardedColumns:
 
     def __call__(self, *given: Column, **named: Column) -> Column:
         columns = (*given, *named.values())
-        rows = range(rows_of(columns))
+        rows = rows_of(columns)
         known: dict[int, bytes] = {}
         try:
             values = self._called(given, named)
         except crashes() as problem:
             alike = self._lookalikes.among(columns) if self.repeats else None
-            known = dict(found(partial(self._crash, given, named), len(rows), problem, alike))
-            values = None
-        fine = [row for row in rows if row not in known] if known else rows
-        if self.sized and fine and not self._small(given, named, fine, values):
-            known[fine[0]] = LARGE
-        return self.column([known.get(row) for row in rows] if known else [None] * len(rows))
-
-    def _small(self, given: tuple[Column, ...], named: dict[str, Column], fine: Sequence[int], values: Column | None) -> bool:
-        """Whether the function gave small numbers for the rows without crashes; if ``values`` are not known, it is called on these."""
-        try:
-            return _all_small(self._of(given, named, fine) if values is None else values)
-        except crashes():  # it crashes on rows together
-            return False
-
-    def _crash(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> BaseException | None:
-        return crash_of(self._of, given, named, places)
+            calls = _Calls(partial(self._of, given, named))
+            known = dict(found(calls, rows, problem, alike))
+            values = calls.values if calls.rows == rows - len(known) else None
+        if self.sized and len(known) < rows and not (values is not None and _all_small(values)):
+            known[next(row for row in range(rows) if row not in known)] = LARGE
+        return self.column(_marks(known, rows))
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> Column:
         """What the function gives for some rows."""
@@ -76,6 +68,23 @@ class GuardedColumns:
     @cached_property
     def _fits(self) -> Callable[[Any, int], None] | None:
         return self.fitting(self.code.returns)
+
+
+class _Calls:
+    """Calls of a function on some rows. What it gave last is kept, and on how many."""
+
+    def __init__(self, of: Callable[[Sequence[int]], Column]) -> None:
+        self._of = of
+        self.values: Column | None = None
+        self.rows = 0
+
+    def __call__(self, places: Sequence[int]) -> BaseException | None:
+        """What it raises, if it does."""
+        try:
+            self.values, self.rows = self._of(places), len(places)
+        except crashes() as own:
+            return own
+        return None
 
 
 class Batches:
@@ -135,7 +144,7 @@ class GuardedStream:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Column]:
         for batch, known in self.told(batches):
-            yield self.column([known.get(row) for row in range(rows_of(batch))])
+            yield self.column(_marks(known, rows_of(batch)))
 
     def told(self, batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
         """Each batch, and what is told of its rows, by their places."""
@@ -190,8 +199,16 @@ class GuardedBatches:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for batch, known in self.stream.told(batches):
-            column = self.stream.column([known.get(row) for row in range(batch.num_rows)])
+            column = self.stream.column(_marks(known, batch.num_rows))
             yield batch.from_arrays([*batch.columns, column], [*batch.schema.names, "told"])
+
+
+def _marks(known: Mapping[int, bytes], rows: int) -> Any:
+    """What is told of each row, or None."""
+    marks = np.full(rows, None)
+    for row, what in known.items():
+        marks[row] = what
+    return marks
 
 
 def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:

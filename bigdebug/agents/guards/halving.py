@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 Crashing = Callable[[Sequence[int]], BaseException | None]
 """What a function raises on the records at some places, in their order; None if nothing."""
+
+
+_FEW = 50
+"""Places that are left out of many one by one, for that takes less time than to look at all of them."""
 
 
 class Found(NamedTuple):
@@ -21,34 +26,68 @@ class Found(NamedTuple):
     together: int
 
 
-Alike = Callable[[Mapping[int, BaseException]], Mapping[int, BaseException]]
-"""Where else a function raises the same on a record alone, for it is the same record as one of these, or as one before; each place once."""
+class Alike(Protocol):
+    """What is known of records without calling the function."""
+
+    def __call__(self, alone: Mapping[int, BaseException]) -> Mapping[int, BaseException]:
+        """Where else it raises the same on a record alone, for it is the same record as one of these, or as one before; each place once."""
+
+    def named(self, problem: BaseException, behind: int) -> Sequence[int]:
+        """The first places from ``behind`` on of records that an exception seems to speak of."""
 
 
 def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, alike: Alike | None = None) -> Iterator[Found]:
-    """The records at ``places`` that a function crashed on with ``problem``, and then those that it crashes on without these.
+    """The records at ``places``, in ascending order, that a function crashed on with ``problem``, and then those that it crashes on without these.
 
     A record is looked for alone, with the exception that all of them raise: on few records a function may raise another one. That takes as
-    many calls as their number has digits in base 2, so the first is looked for by itself, where others may be ``alike``.
+    many calls as their number has digits in base 2, so the first is looked for by itself, where others may be ``alike``. Where the exception
+    names it, one call shows that, and the next one goes on behind it. The last call is on all that are fine.
     """
-    left, raised, most = places, problem, None if alike is None else 1
+    left, within, raised, behind = places, places, problem, -1
+    most = None if alike is None else 1
     alone: Mapping[int, BaseException] = {}
     while left:
         alone = {} if alike is None else alike(alone)
+        if not alone and alike is not None:
+            alone = _named(crash, alike.named(raised, within[0]), within, raised)
+            behind = max(alone, default=behind)
         if not alone:
-            alone = dict(islice(_alone(crash, left, type(raised)), most))
+            alone = dict(islice(_alone(crash, within, type(raised)), most))
             most = None
         if not alone:
-            first = _first(crash, left, type(raised))
+            first = _first(crash, within, type(raised))
             yield Found(first[-1], raised, _fewest(crash, first, type(raised)))
             return
         for place, own in alone.items():
             yield Found(place, own, 1)
-        left = [place for place in left if place not in alone]
-        others = crash(left) if left else None
+        left = _without(left, alone)
+        within = left[bisect(left, behind):]
+        others = crash(within) if within else None
+        if others is None and len(within) < len(left):
+            within, behind = left, -1
+            others = crash(left)
         if others is None:
             return
         raised = others
+
+
+def _without(places: Sequence[int], gone: Mapping[int, BaseException]) -> Sequence[int]:
+    if len(gone) > _FEW:
+        return [place for place in places if place not in gone]
+    left = list(places)
+    for place in gone:
+        del left[bisect(left, place) - 1]
+    return left
+
+
+def _named(crash: Crashing, guesses: Sequence[int], places: Sequence[int], problem: BaseException) -> dict[int, BaseException]:
+    """The first of the guesses, all of which are among the places, that a function crashes on alone, with what that raises."""
+    for guess in guesses:
+        at = bisect(places, guess) - 1
+        own = crash([guess]) if at >= 0 and places[at] == guess else None
+        if own is not None and type(own) is type(problem):
+            return {guess: own}
+    return {}
 
 
 def _alone(crash: Crashing, places: Sequence[int], kind: type[BaseException]) -> Iterator[tuple[int, BaseException]]:

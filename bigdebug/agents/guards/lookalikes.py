@@ -2,61 +2,84 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
+from bigdebug.agents.guards.crash import message_of
 from bigdebug.agents.guards.halving import Alike
+
+_QUOTED = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
+
+_GUESSES = 4
 
 _MOST = 1_000
 """Different rows that are kept in mind."""
 
-Raising = dict[int, BaseException]
-"""What a function raises on rows at some places, on each alone."""
+Raising = dict[Hashable, BaseException]
+"""What a function raises on rows with some values, on each alone."""
 
 
 class Lookalikes:
     """The rows on which a function crashed alone in a task, by their values, which are of the same types in all rows."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, BaseException] = {}
+        self._known: Raising = {}
 
-    def learn(self, row: Any, raised: BaseException) -> None:
-        """The function crashed on a row. Of floats it is not known whether those are the same that are equal."""
-        if len(self._known) < _MOST and not any(isinstance(value, float) for value in (row if isinstance(row, tuple) else (row,))):
-            self._known[row] = raised
+    def learn(self, row: Any, raised: BaseException) -> Raising:
+        """The function crashed on a row: what is known now. Of floats it is not known whether those are the same that are equal."""
+        if len(self._known) == _MOST or any(isinstance(value, float) for value in (row if isinstance(row, tuple) else (row,))):
+            return {}
+        self._known[row] = raised
+        return {row: raised}
 
     def among(self, columns: Sequence[Any]) -> Alike:
         """Those of a batch with some columns."""
         return _InBatch(self, columns)
 
-    def where(self, rows: Sequence[Any]) -> Raising:
-        """Where rows are that have the same values."""
-        known = self._known
-        return {place: known[row] for place, row in enumerate(rows) if row in known} if known else {}
+    def where(self, rows: Sequence[Any], known: Raising | None = None) -> dict[int, BaseException]:
+        """Where rows are that have the same values as those that are known, or as these of them."""
+        known = self._known if known is None else known
+        return {place: known[rows[place]] for place in compress(range(len(rows)), map(known.__contains__, rows))} if known else {}
 
 
 class _InBatch:
 
     def __init__(self, lookalikes: Lookalikes, columns: Sequence[Any]) -> None:
         self._lookalikes = lookalikes
-        lists = [_values(column) for column in columns]
-        self._rows: Sequence[Any] = lists[0] if len(lists) == 1 else list(zip(*lists, strict=True))
+        self._columns = [_values(column) for column in columns]
+        self._rows: Sequence[Any] = self._columns[0] if len(columns) == 1 else list(zip(*self._columns, strict=True))
         self._given: set[int] = set()
 
-    def __call__(self, found: Mapping[int, BaseException]) -> Raising:
-        """Where rows are as those at some places are, or as those in batches before. Each place is given once."""
-        self._given.update(found)
+    def __call__(self, alone: Mapping[int, BaseException]) -> dict[int, BaseException]:
+        """Where rows are as those at some places are; at first, as those in batches before. Each place is given once."""
+        self._given.update(alone)
+        learned: Raising | None = {} if alone else None
         try:
-            for place, raised in found.items():
-                self._lookalikes.learn(self._rows[place], raised)
-            more = {place: raised for place, raised in self._lookalikes.where(self._rows).items() if place not in self._given}
+            for place, raised in alone.items():
+                learned |= self._lookalikes.learn(self._rows[place], raised)  # type: ignore[operator]
+            found = self._lookalikes.where(self._rows, learned)
         except TypeError:  # lists and the like cannot be looked up
             return {}
+        more = {place: raised for place, raised in found.items() if place not in self._given}
         self._given.update(more)
         return more
+
+    def named(self, problem: BaseException, behind: int) -> list[int]:
+        """Those with a text that the exception's own quotes: what cannot be parsed is mostly said."""
+        quoted = dict.fromkeys(one or other for one, other in _QUOTED.findall(message_of(problem))[:_GUESSES])
+        return sorted({place for column in self._columns for text in quoted for place in _first(column, text, behind)})
+
+
+def _first(column: list[Any], text: str, behind: int) -> list[int]:
+    try:
+        return [column.index(text, behind)]
+    except ValueError:
+        return []
 
 
 def _values(column: Any) -> list[Any]:
     if hasattr(column, "to_pylist"):
         return list(column.to_pylist())
-    return list(column.itertuples(index=False, name=None) if hasattr(column, "itertuples") else column)
+    return list(column.itertuples(index=False, name=None)) if hasattr(column, "itertuples") else list(column.tolist())

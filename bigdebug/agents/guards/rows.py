@@ -18,22 +18,24 @@ class GuardedCall:
     fitting: Fitting = anything
     sized: bool = False
     """Whether it also tells, once, that the function gave a number that is not small."""
+    named: bool = False
+    """Whether it is given arguments by name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return guarded_call, (self.code, self.fitting, self.sized)
+        return guarded_call, (self.code, self.fitting, self.sized, self.named)
 
 
-def guarded_call(code: Code, fitting: Fitting, sized: bool) -> Callable[..., bytes | None]:
+def guarded_call(code: Code, fitting: Fitting, sized: bool, named: bool) -> Callable[..., bytes | None]:
     """The function that a ``GuardedCall`` is."""
     function: Callable[..., Any] | None = None
     fits: Callable[[Any, int], None] | None = None
 
-    def call(*given: Any, **named: Any) -> bytes | None:
+    def call(*given: Any) -> bytes | None:
         nonlocal function, fits, sized
         try:
             if function is None:  # what cannot be unpickled crashes on a row, as in Spark
-                function, fits = code.function, fitting(code.returns)
-            value = function(*given, **named)
+                function, fits = (_of_both if named else _as_it_is)(code.function), fitting(code.returns)
+            value = function(*given)
             if fits is not None:
                 fits(value, 1)
         except crashes() as problem:
@@ -43,7 +45,16 @@ def guarded_call(code: Code, fitting: Fitting, sized: bool) -> Callable[..., byt
             return LARGE
         return None
 
-    return call
+    return (lambda *given, **by_name: call(given, by_name)) if named else call
+
+
+def _of_both(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of its arguments by position and by name."""
+    return lambda given, by_name: function(*given, **by_name)
+
+
+def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
 
 
 @dataclass(frozen=True)

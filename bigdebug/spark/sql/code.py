@@ -105,9 +105,9 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     column = array() if kind in _ARROW else series()
     guard: Any
     if kind == PythonEvalType.SQL_BATCHED_UDF:
-        guard = GuardedCall(code, internal(), sized)
+        guard = GuardedCall(code, internal(), sized, _is_named(catalyst, inputs))
     elif kind in _ROWS:
-        guard = GuardedCall(code, arrow_value() if how.strict else anything, sized)
+        guard = GuardedCall(code, arrow_value() if how.strict else anything, sized, _is_named(catalyst, inputs))
     elif kind in _STREAMS:
         guard = GuardedStream(code, column)
     else:
@@ -195,6 +195,11 @@ def _chain(catalyst: Catalyst, function: Expr) -> tuple[tuple[bytes, ...], list[
         codes, given = _chain(catalyst, inputs[0])
         return (*codes, _command(catalyst, function)), given
     return (_command(catalyst, function),), inputs
+
+
+def _is_named(catalyst: Catalyst, inputs: Sequence[Expr]) -> bool:
+    """Whether some arguments are given by name."""
+    return any(each.nodeName() == "NamedArgumentExpression" for each in inputs)
 
 
 def _command(catalyst: Catalyst, function: Expr) -> bytes:
