@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, overload
 
-from bigdebug.errors import NondeterminismError, ReplayError, UntraceableError
+from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.graph import CallSite, Operator
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, plain, shown
@@ -152,7 +152,7 @@ class CrashCulprit(Sourced):
         try:
             lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
             lines += [f"  and {counted(len(self.sources) - 3)} more"] if len(self.sources) > 3 else []
-        except (NondeterminismError, UntraceableError) as why:
+        except BigdebugError as why:
             lines.append(f"  from where is not known: {why}")
         lines += ["", *self.traceback.splitlines()]
         lines += [f"      {name} = {value}" for name, value in self.locals.items()]
@@ -286,7 +286,10 @@ class Culprits(Sequence[CrashCulprit]):
         ]
         notes = [] if self.complete else ["These are the first ones; len(run.culprits) finds all of them."]
         notes += self.unknown
-        notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self._common(3, asked=False)]
+        try:
+            notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self._common(3, asked=False)]
+        except BigdebugError as why:
+            notes.append(f"What is behind several of them cannot be read: {why}")
         if len(causes) > SHOWN:
             notes.append(f"{len(causes) - SHOWN:,} more causes are not shown.")
         return Table(("culprits", "exception", "operator", "line", "first record"), rows, tuple(notes))

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
 from bigdebug.trace.origins import SourceFacts, Stamp
+from bigdebug.trace.places import places_of
 from bigdebug.trace.run import Run
+from bigdebug.trace.saved_culprits import Names, dump_culprits, load_culprits
 from bigdebug.trace.textlines import TextLines, local_path
 from bigdebug.trace.trace import Trace, all_records
 
@@ -177,6 +179,11 @@ class SavedTrace(Trace):
             for line, rid, origin in zip(found, self.rids().tolist(), self.origins(), strict=True)
         ]
 
+    def source_record(self, operator: int, rid: int) -> SourceRecord:
+        """One of the records of a source."""
+        (found,) = _standing(self.run, [(operator, rid)]).source_records()
+        return found
+
     def collect(self) -> list[Any]:
         return [known.record for known in self.source_records()]
 
@@ -186,6 +193,7 @@ def _dump(run: Run) -> dict[str, Any]:
         "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
         "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
         "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in run.sources.items()},
+        "culprits": dump_culprits(run.culprits),
     }
 
 
@@ -193,10 +201,19 @@ def _load(data: dict[str, Any], store: LineageStore) -> Run:
     statistics = data["statistics"]
     stages = tuple(StageStatistics(**{**s, "operators": tuple(s["operators"])}) for s in statistics["stages"])
     records = {int(operator): count for operator, count in statistics["records"].items()}
-    return Run(
+    run = Run(
         id=data["id"], name=data["name"], action=data["action"], status=data["status"], subject=data["subject"],
         graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages, "records": records}),
         incomplete=tuple(data["incomplete"]), store=store, earlier=tuple(data["earlier"]),
         computed={stage: {int(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},
     )
+    # Sessions that were saved before culprits were have none.
+    saved = data.get("culprits", {"known": [], "unknown": [] if run.status == "succeeded" else ["Culprits were not saved with this run."]})
+    return replace(run, culprits=load_culprits(saved, run.graph, partial(_standing, run)))
+
+
+def _standing(run: Run, names: Names) -> SavedTrace:
+    """The trace over source records."""
+    found = {operator: places_of([rid for of, rid in names if of == operator]) for operator in dict.fromkeys(operator for operator, _ in names)}
+    return SavedTrace(run, list(found), lambda: found)

@@ -229,3 +229,28 @@ def test_saving_does_not_touch_what_lies_beside(dbg: Any, live: Any, tmp_path: P
     (tmp_path / "mine.partial" / "thesis.txt").write_text("years of work")
     dbg.save(str(tmp_path / "mine"), [live.run])
     assert (tmp_path / "mine.partial" / "thesis.txt").read_text() == "years of work"
+
+
+def test_culprits_are_saved_as_text_and_lead_to_their_lines(dbg: Any, tmp_path: Path) -> None:
+    lines = tmp_path / "numbers.txt"
+    lines.write_text("".join("x\n" if n % 9 == 0 else f"{n}\n" for n in range(40)))
+    parsed = dbg.context.textFile(str(lines), 3).map(lambda line: [line]).map(lambda words: int(words[0]))
+    with pytest.raises(Exception, match="invalid literal"), dbg.capture("crash") as run:
+        parsed.sum()
+    assert [c.record for c in run.culprits] == [["x"]] * 5
+    opened = bigdebug.open(str(dbg.save(str(tmp_path / "saved")))).run("crash")
+    assert [(str(a.operator), a.partition, a.text()) for a in opened.culprits] == [(str(b.operator), b.partition, b.text()) for b in run.culprits]
+    assert opened.culprits.table().text() == run.culprits.table().text()
+    assert [c.sources[0].origin.line for c in opened.culprits] == [c.sources[0].origin.line for c in run.culprits]
+    assert opened.culprits[0].user_line == run.culprits[0].user_line
+    lines.write_text("")
+    again = bigdebug.open(str(tmp_path / "saved")).run("crash")
+    assert "from where is not known: An input of the saved run is no longer what it was" in again.culprits[0].text()
+
+
+def test_culprits_that_were_not_looked_for_before_a_run_was_saved(dbg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+    with pytest.raises(Exception, match="division"), dbg.capture("unasked"):
+        dbg.context.parallelize([1, 0], 2).map(lambda n: 1 // n).foreach(print)
+    opened = bigdebug.open(str(dbg.save(str(tmp_path / "saved")))).run("unasked")
+    assert repr(opened.culprits) == "<no culprits: Not all of them had been found when the run was saved.>"

@@ -1,0 +1,79 @@
+"""Saved culprits: what a run's culprits are told in, as plain data. Records are texts: nothing of theirs is unpickled by who opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bigdebug.errors import BigdebugError
+from bigdebug.graph import CallSite, OperatorGraph
+from bigdebug.shown import masked, shown
+from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, Described
+
+Names = Sequence[tuple[int, int]]
+"""Operators and rids of source records."""
+
+_NOT_ALL = "Not all of them had been found when the run was saved."
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What is told of one crash in a saved session. ``tracing`` gives the trace over source records by their names."""
+
+    record: Described | None
+    met: str | None
+    exception: str
+    message: str
+    line: CallSite | None
+    locals: Mapping[str, str]
+    traceback: str
+    named: Names
+    tracing: Callable[[Names], Any]
+    raised: None = None
+
+    def trace(self) -> Any:
+        return self.tracing(self.named) if self.named else None
+
+    def names(self) -> Names:
+        return self.named
+
+
+def dump_culprits(culprits: Culprits) -> dict[str, Any]:
+    """Those that are known; none is looked for. The source records of the first 1,000 are named, as far as they can be without a job."""
+    known = [_dump(culprit, number < LOOKED_AT) for number, culprit in enumerate(culprits.known)]
+    return {"known": known, "unknown": [*culprits.unknown, *([] if culprits.complete else [_NOT_ALL])]}
+
+
+def _dump(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
+    line = culprit.told.line
+    return {
+        "operator": culprit.operator.id, "partition": culprit.partition, "again": culprit.again,
+        "record": None if culprit.record is None else shown(culprit.record), "met": culprit.met, "exception": culprit.exception_type,
+        "message": culprit.message, "line": None if line is None else asdict(line), "locals": dict(culprit.locals),
+        "traceback": masked(culprit.traceback), "sources": _names(culprit) if traced else [],
+    }
+
+
+def _names(culprit: CrashCulprit) -> list[tuple[int, int]]:
+    try:
+        return [(int(operator), int(rid)) for operator, rid in culprit.told.names()]
+    except BigdebugError:  # the culprit is worth saving without them
+        return []
+
+
+def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> Culprits:
+    """The culprits of a saved run."""
+    culprits = Culprits()
+    culprits.known = [_load(each, graph, tracing) for each in data["known"]]
+    culprits.unknown = list(data["unknown"])
+    return culprits
+
+
+def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> CrashCulprit:
+    told = Saved(
+        record=None if data["record"] is None else Described(data["record"]), met=data["met"], exception=data["exception"], message=data["message"],
+        line=None if data["line"] is None else CallSite(**data["line"]), locals=data["locals"], traceback=data["traceback"],
+        named=[(operator, rid) for operator, rid in data["sources"]], tracing=tracing,
+    )
+    return CrashCulprit(told, graph[data["operator"]], data["partition"], again=data["again"])
