@@ -221,9 +221,9 @@ def part(column: Column, places: Sequence[int]) -> Column:
     start, count = (places[0], len(places)) if len(places) else (0, 0)
     together = not count or places[-1] - start == count - 1  # a slice takes half as long as to take each
     if hasattr(column, "iloc"):
-        some = column.iloc[start:start + count] if together else column.iloc[list(places)]
+        some = column.iloc[start:start + count] if together else column.iloc[places]
         return some.reset_index(drop=True)
-    return column.slice(start, count) if together else column.take(list(places))
+    return column.slice(start, count) if together else column.take(places)
 
 
 def rows_of(batch: Any) -> int:

@@ -28,8 +28,8 @@ class Lookalikes:
         self._known: Raising = {}
 
     def learn(self, row: Any, raised: BaseException) -> Raising:
-        """The function crashed on a row: what is known now. Of floats it is not known whether those are the same that are equal."""
-        if len(self._known) == _MOST or any(isinstance(value, float) for value in (row if isinstance(row, tuple) else (row,))):
+        """The function crashed on a row: what is new of that. Of floats it is not known whether those are the same that are equal."""
+        if row in self._known or len(self._known) == _MOST or any(isinstance(value, float) for value in (row if isinstance(row, tuple) else (row,))):
             return {}
         self._known[row] = raised
         return {row: raised}
