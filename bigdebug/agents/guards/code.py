@@ -103,7 +103,7 @@ def found(crash: Crashing, count: int, problem: BaseException, alike: Alike | No
     for place, own, together in culprits(crash, range(count), problem, alike):
         if together == 1 and id(own) not in said:
             said[id(own)] = own, told(own)
-        yield int(place), said[id(own)][1] if together == 1 else told(own, together or count)
+        yield place, said[id(own)][1] if together == 1 else told(own, together or count)
 
 
 def crash_of(call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:

@@ -54,10 +54,10 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
             most = None
         if not alone:
             first = _first(crash, within, type(raised))
-            yield Found(first[-1], raised, _fewest(crash, first, type(raised)))
+            yield Found(int(first[-1]), raised, _fewest(crash, first, type(raised)))
             return
         for place, own in alone.items():
-            yield Found(place, own, 1)
+            yield Found(int(place), own, 1)
         left = _without(left, alone)
         within = left[int(np.searchsorted(left, behind, side="right")):]
         others = crash(within) if len(within) else None
@@ -77,7 +77,7 @@ def _without(places: Sequence[int], gone: Iterable[int]) -> Sequence[int]:
 
 
 def _named(crash: Crashing, guesses: Sequence[int], places: Sequence[int], problem: BaseException) -> dict[int, BaseException]:
-    """The first of the guesses, all of which are among the places, that a function crashes on alone, with what that raises."""
+    """The first of those guesses that are among the places and that a function crashes on alone, with what that raises."""
     for guess in guesses:
         at = bisect(places, guess) - 1
         own = crash([guess]) if at >= 0 and places[at] == guess else None

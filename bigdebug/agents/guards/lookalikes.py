@@ -13,6 +13,7 @@ from bigdebug.agents.guards.halving import Alike
 _QUOTED = re.compile(r"'([^'\n]*)'|\"([^\"\n]*)\"")
 
 _GUESSES = 4
+"""Texts of an exception that are looked for."""
 
 _MOST = 1_000
 """Different rows that are kept in mind."""
