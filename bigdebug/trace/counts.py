@@ -28,8 +28,8 @@ def records(lineage: Lineage, operator: int) -> dict[int, int]:
     if found or not subject.partitions:
         return found
     held = subject.form is Form.SOURCE or any(stage.adopted for stage, _ in lineage.stages.levels(operator))
-    if held and lineage.count is not None:
-        return dict(lineage.count(operator, range(subject.partitions)))
+    if held and lineage.counting is not None:
+        return dict(lineage.counting(operator, range(subject.partitions)))
     if subject.form.narrow and subject.form is not Form.SOURCE:
         stage, number = lineage.stages.ending_at(operator, {operator})
         partitions = lineage.readable(stage)
@@ -45,8 +45,8 @@ def sizes(lineage: Lineage, operator: int, partitions: Iterable[int]) -> dict[in
     """
     known = whole(lineage, operator)
     missing = [p for p in partitions if p not in known]
-    if missing and lineage.count is not None:
-        known.update(lineage.count(operator, missing))
+    if missing and lineage.counting is not None:
+        known.update(lineage.counting(operator, missing))
     elif missing:
         raise IncompleteLineageError(
             f"The run did not read partition {missing[0]} of {lineage.graph[operator]} to its end",

@@ -8,6 +8,7 @@ after each operator (Titian 4.1, remark); whoever holds the running program supp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -51,6 +52,25 @@ class Lineage:
 
     def __post_init__(self) -> None:
         self.stages = Stages(self.graph, self.readable)
+        self._at_rest = False
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Within: what the store does not have is missing, and nothing is derived or counted by a job."""
+        before, self._at_rest = self._at_rest, True
+        try:
+            yield
+        finally:
+            self._at_rest = before
+
+    @property
+    def counting(self) -> Callable[[int, Collection[int]], Mapping[int, int]] | None:
+        """``count``, if it may be asked."""
+        return None if self._at_rest else self.count
+
+    @property
+    def _deriving(self) -> Derive | None:
+        return None if self._at_rest else self.derive
 
     # ---- the shape of the graph -------------------------------------------------------------------------------
 
@@ -126,8 +146,8 @@ class Lineage:
     def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
         """The block of a partition; without ``tables`` a stub will do, for its counts."""
         found = self.store.block(self.runs, stage.id, partition)
-        if (found is None or (found.stub and tables)) and self.derive is not None:
-            self.derive(stage, [partition])
+        if (found is None or (found.stub and tables)) and self._deriving is not None:
+            self._deriving(stage, [partition])
             found = self.store.block(self.runs, stage.id, partition)
         if found is None or (found.stub and tables):
             raise IncompleteLineageError(
@@ -226,9 +246,9 @@ class Lineage:
                 furthest = self._furthest(stage, number, partition)
                 if not self._has(furthest, partition):
                     missing.setdefault(furthest.id, (furthest, []))[1].append(partition)
-        if self.derive is not None:
+        if self._deriving is not None:
             for furthest, partitions in missing.values():
-                self.derive(furthest, partitions)
+                self._deriving(furthest, partitions)
 
     def _has(self, stage: Stage, partition: int) -> bool:
         block = self.store.block(self.runs, stage.id, partition)

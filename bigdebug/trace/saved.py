@@ -10,7 +10,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, replace
+from contextlib import nullcontext
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,10 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         kept = list(runs)
+        catalog = {"format": FORMAT, "runs": [_dump(run) for run in kept]}
         for needed in {run for known in kept for run in (known.id, *known.earlier)}:
             if (store.root / needed).exists():
                 shutil.copytree(store.root / needed, unfinished / _BLOCKS / needed)
-        catalog = {"format": FORMAT, "runs": [_dump(run) for run in kept]}
         (unfinished / _CATALOG).write_text(json.dumps(catalog, indent=1, default=repr))
         if target.exists():
             target.rmdir()
@@ -189,11 +190,13 @@ class SavedTrace(Trace):
 
 
 def _dump(run: Run) -> dict[str, Any]:
+    with nullcontext() if run.store is None else run.lineage.at_rest():
+        culprits = dump_culprits(run.culprits)
     return {
         "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
         "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
         "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in run.sources.items()},
-        "culprits": dump_culprits(run.culprits),
+        "culprits": culprits,
     }
 
 
@@ -201,6 +204,8 @@ def _load(data: dict[str, Any], store: LineageStore) -> Run:
     statistics = data["statistics"]
     stages = tuple(StageStatistics(**{**s, "operators": tuple(s["operators"])}) for s in statistics["stages"])
     records = {int(operator): count for operator, count in statistics["records"].items()}
+    # Sessions that were saved before culprits were have none.
+    saved = data.get("culprits", {"known": [], "unknown": [] if data["status"] == "succeeded" else ["Culprits were not saved with this run."]})
     run = Run(
         id=data["id"], name=data["name"], action=data["action"], status=data["status"], subject=data["subject"],
         graph=OperatorGraph.load(data["graph"]), statistics=Statistics(**{**statistics, "stages": stages, "records": records}),
@@ -208,9 +213,8 @@ def _load(data: dict[str, Any], store: LineageStore) -> Run:
         computed={stage: {int(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},
     )
-    # Sessions that were saved before culprits were have none.
-    saved = data.get("culprits", {"known": [], "unknown": [] if run.status == "succeeded" else ["Culprits were not saved with this run."]})
-    return replace(run, culprits=load_culprits(saved, run.graph, partial(_standing, run)))
+    run.culprits.known, run.culprits.unknown = load_culprits(saved, run.graph, partial(_standing, run))
+    return run
 
 
 def _standing(run: Run, names: Names) -> SavedTrace:

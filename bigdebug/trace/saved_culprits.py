@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bigdebug.errors import BigdebugError
 from bigdebug.graph import CallSite, OperatorGraph
 from bigdebug.shown import masked, shown
 from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, Described
@@ -42,15 +41,16 @@ class Saved:
 def dump_culprits(culprits: Culprits) -> dict[str, Any]:
     """Those that are known; none is looked for. The source records of the first 1,000 are named, as far as they can be without a job."""
     known = [_dump(culprit, number < LOOKED_AT) for number, culprit in enumerate(culprits.known)]
-    return {"known": known, "unknown": [*culprits.unknown, *([] if culprits.complete else [_NOT_ALL])]}
+    return {"known": known, "unknown": [*map(masked, culprits.unknown), *([] if culprits.complete else [_NOT_ALL])]}
 
 
 def _dump(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
     line = culprit.told.line
     return {
         "operator": culprit.operator.id, "partition": culprit.partition, "again": culprit.again,
-        "record": None if culprit.record is None else shown(culprit.record), "met": culprit.met, "exception": culprit.exception_type,
-        "message": culprit.message, "line": None if line is None else asdict(line), "locals": dict(culprit.locals),
+        "record": None if culprit.record is None else shown(culprit.record), "met": None if culprit.met is None else masked(culprit.met),
+        "exception": culprit.exception_type, "message": masked(culprit.message), "line": None if line is None else {**asdict(line), "code": masked(line.code)},
+        "locals": {name: masked(value) for name, value in culprit.locals.items()},
         "traceback": masked(culprit.traceback), "sources": _names(culprit) if traced else [],
     }
 
@@ -58,16 +58,13 @@ def _dump(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
 def _names(culprit: CrashCulprit) -> list[tuple[int, int]]:
     try:
         return [(int(operator), int(rid)) for operator, rid in culprit.told.names()]
-    except BigdebugError:  # the culprit is worth saving without them
+    except Exception:  # whatever it is, the culprit is worth saving without them
         return []
 
 
-def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> Culprits:
-    """The culprits of a saved run."""
-    culprits = Culprits()
-    culprits.known = [_load(each, graph, tracing) for each in data["known"]]
-    culprits.unknown = list(data["unknown"])
-    return culprits
+def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> tuple[list[CrashCulprit], list[str]]:
+    """The culprits of a saved run, and what is not known of them."""
+    return [_load(each, graph, tracing) for each in data["known"]], list(data["unknown"])
 
 
 def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> CrashCulprit:

@@ -388,3 +388,10 @@ def test_arguments_that_are_given_by_name(arrow: bool, dbg: Any, spark: Any) -> 
     (culprit,) = culprits_of(dbg, frame)
     assert (culprit.record.id, culprit.exception_type) == (2, "ZeroDivisionError")
     assert culprit.locals == {"of": "2", "parts": "0", "plus": "1"}
+
+
+def test_a_cast_that_spark_takes_for_one_that_always_can_be_done(dbg: Any, spark: Any) -> None:
+    frame = spark.range(0, 20_001, 10_000, 1).selectExpr("id", "date_add(date'2020-01-01', int(id * 10000)) d").select("id", F.col("d").cast("timestamp").alias("t"))
+    with pytest.raises(Exception, match="overflow"), dbg.capture() as run:
+        frame.write.format("noop").mode("overwrite").save()
+    assert len(run.culprits) == 2

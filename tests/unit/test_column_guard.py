@@ -152,3 +152,42 @@ def test_few_calls_where_exceptions_name_different_culprits() -> None:
     batch = pd.Series([f"x{n}" if n % 100 == 99 else "1" for n in range(1_000)] + ["x99"], dtype="object")
     assert [n for n, mark in enumerate(guard(batch)) if mark is not None] == [*range(99, 1_000, 100), 1_000]
     assert calls < 30
+
+
+def test_a_column_that_cannot_be_compared_with_a_text() -> None:
+    def both(numbers: Any, texts: Any) -> Any:
+        return texts.astype(int)
+
+    guard = GuardedColumns(code(both), list, anything, False, True)
+    marks = guard(pd.Series([1, None, 3], dtype="Int64"), pd.Series(["1", "2", "x"], dtype="object"))
+    assert [mark is not None for mark in marks] == [False, False, True]
+
+
+def test_a_large_number_beside_rows_that_crash_together() -> None:
+    def few(numbers: Any) -> Any:
+        if len(numbers) >= 10:
+            raise ValueError("too many")
+        return numbers
+
+    marks = GuardedColumns(code(few), list, anything, True, True)(pd.Series([2**40, *[1] * 9]))
+    assert marks[0] == LARGE
+    assert Told.unpacked(marks[9]).together == 10
+
+
+def test_what_an_exception_hid_that_named_a_row_behind_it() -> None:
+    """A function that checks one rule after the other, for all rows of a batch."""
+
+    def checked(texts: Any) -> Any:
+        for text in texts:
+            if text == "a":
+                raise ValueError(f"'{text}' is not allowed")
+        if (texts == "b").sum() > 1:
+            raise ValueError("b twice")
+        if (texts == "c").any():
+            raise ValueError("no c")
+        return texts
+
+    rules = {10: "c", 20: "c", 500: "a", 700: "b", 800: "b"}
+    batch = pd.Series([rules.get(n, "1") for n in range(1_000)], dtype="object")
+    marks = GuardedColumns(code(checked), list, anything, False, True)(batch)
+    assert {10, 20, 500} <= {n for n, mark in enumerate(marks) if mark is not None} <= set(rules)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any
@@ -240,3 +241,22 @@ def test_thousands_of_culprits_of_a_function_that_answers_each_record_cost_few_c
     outputs, crashes = guarded(counting, range(500_000))
     assert (len(crashes), len(outputs)) == (500, 499_500)
     assert calls < 1.15 * 500_000
+
+
+def test_a_function_that_gives_nothing_until_its_window_is_full_is_not_taken_for_one_that_answers_each_record() -> None:
+    """Crashes at which it had given nothing say nothing of how far it reads ahead."""
+    width = 200
+
+    def windowed(split: int, records: Iterable[str]) -> Iterator[int]:
+        source = iter(records)
+        window = deque(islice(source, width))
+        while window:
+            text = window.popleft()
+            window.extend(islice(source, 1))
+            yield int(text)
+
+    bad = {*range(0, 1_609, 201), 2_400, 2_600, 7_000, 7_200}
+    records = ["x" if n in bad else "1" for n in range(9_000)]
+    outputs, crashes = guarded(windowed, records)
+    assert {at for at, *_ in crashes} == bad
+    assert len(outputs) == 9_000 - len(bad)

@@ -46,7 +46,7 @@ class GuardedColumns:
             alike = self._lookalikes.among(columns) if self.repeats else None
             calls = _Calls(partial(self._of, given, named))
             known = dict(found(calls, rows, problem, alike))
-            values = calls.values if calls.rows == rows - len(known) else None
+            values = calls.values if np.array_equal(calls.places, np.delete(np.arange(rows), [*known])) else None
         if self.sized and len(known) < rows and not (values is not None and _all_small(values)):
             known[next(row for row in range(rows) if row not in known)] = LARGE
         return self.column(_marks(known, rows))
@@ -71,17 +71,17 @@ class GuardedColumns:
 
 
 class _Calls:
-    """Calls of a function on some rows. What it gave last is kept, and on how many."""
+    """Calls of a function on some rows. What it gave last is kept, and of which."""
 
     def __init__(self, of: Callable[[Sequence[int]], Column]) -> None:
         self._of = of
         self.values: Column | None = None
-        self.rows = 0
+        self.places: Sequence[int] = ()
 
     def __call__(self, places: Sequence[int]) -> BaseException | None:
         """What it raises, if it does."""
         try:
-            self.values, self.rows = self._of(places), len(places)
+            self.values, self.places = self._of(places), places
         except crashes() as own:
             return own
         return None
@@ -206,7 +206,7 @@ class GuardedBatches:
 def _marks(known: Mapping[int, bytes], rows: int) -> Any:
     """What is told of each row, or None."""
     marks = np.full(rows, None)
-    for row, what in known.items():
+    for row, what in known.items() if rows else ():  # a crash before anything was read has no row, if there is none
         marks[row] = what
     return marks
 
@@ -234,6 +234,13 @@ def rows_of(batch: Any) -> int:
 
 def _all_small(numbers: Column) -> bool:
     """Whether a column is known to have small numbers alone, and None."""
+    try:
+        return _are_small(numbers)
+    except Exception:  # it is whatever the user's function gave
+        return False
+
+
+def _are_small(numbers: Column) -> bool:
     if hasattr(numbers, "drop_null"):
         numbers = numbers.drop_null().to_numpy(zero_copy_only=False)
     elif hasattr(numbers, "dropna"):

@@ -113,9 +113,11 @@ def raised_as(problem: BaseException) -> Raised:
         trace = trace.tb_next
     known = _TRACES.get(tuple(place))
     if known is None:
+        known = _told(frames, place[1::2])
         if len(_TRACES) >= _MOST_TRACES:
             _TRACES.clear()
-        known = _TRACES[tuple(place)] = _told(frames, place[1::2])
+        if len(frames) <= _DEEP:
+            _TRACES[tuple(place)] = known
     at = known.at
     variables = () if at is None else islice(frames[known.first + at].f_locals.items(), MOST_LOCALS)
     return Raised(name_of(problem), message_of(problem), known.lines, at, tuple([(name, shown(value)) for name, value in variables]))
@@ -134,7 +136,8 @@ class _Trace(NamedTuple):
 _TRACES: dict[tuple[int, ...], _Trace] = {}
 """By ids of code and numbers of lines. Thousands of crashes come along the same lines, and to ask whether a file has changed takes long."""
 
-_MOST_TRACES = 1_000
+_MOST_TRACES, _DEEP = 1_000, 100
+"""How many are kept, and of how many frames at most."""
 
 
 def _told(frames: Sequence[FrameType], numbers: Sequence[int]) -> _Trace:

@@ -52,6 +52,10 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
         if not alone:
             alone = dict(islice(_alone(crash, within, type(raised)), most))
             most = None
+        if not alone and len(within) < len(left):
+            # Only those behind one that was named crash together; what the others do that one had hidden.
+            within, behind, raised = left, -1, crash(left) or raised
+            alone = dict(_alone(crash, within, type(raised)))
         if not alone:
             first = _first(crash, within, type(raised))
             yield Found(int(first[-1]), raised, _fewest(crash, first, type(raised)))

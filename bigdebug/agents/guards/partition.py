@@ -35,8 +35,9 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
 _AHEAD = 4_096
 """Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at a crash."""
 
-_LOOKS, _LEAST_AHEAD, _PART = 8, 64, 20
-"""If at so many crashes it had not, then where it crashes on a record alone, so few are looked at, or that part of what was read in between."""
+_LOOKS, _EACH, _LEAST_AHEAD, _PART = 8, 32, 64, 20
+"""If at so many crashes it had not, then where it crashes on a record alone, so few are looked at, or that part of what was read in between;
+but at one in so many all of these."""
 
 _ASKED = 20
 """Records on each of which a function is called, to find out whether it crashes on any."""
@@ -111,11 +112,12 @@ class GuardedPartition:
                 if whatever and not looking:
                     self.crashed(None, NO_RECORD, problem)
                     return
-                looks += 1
+                suspected = answered > source.let_go
                 # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
-                brief = not self.exact and not lags and looks > _LOOKS and self._alone(split, source, problem)
+                brief = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0 and self._alone(split, source, problem)
                 ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
-                if answered > source.let_go and self._reads_ahead(split, source, answered - source.let_go, type(problem), ahead):
+                looks += suspected
+                if suspected and self._reads_ahead(split, source, answered - source.let_go, type(problem), ahead):
                     answered, owed, lags = 0, made, True
                 elif made > passing:
                     owed = 0

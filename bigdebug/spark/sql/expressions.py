@@ -119,7 +119,9 @@ class Expressions:
         given = expression.child()
         if given.nodeName() != "AttributeReference" or not (_is_plain(given) or given.dataType().simpleString() == "string"):
             return None
-        return self.with_arguments(expression, {"evalMode": self._expressions.EvalMode.TRY()})
+        tried = self.with_arguments(expression, {"evalMode": self._expressions.EvalMode.TRY()})
+        # Spark takes a date for one that is always a timestamp, too, which it is not ten thousand generations from now.
+        return tried if tried.nullable() else None
 
     def all_hold(self, conditions: Sequence[Expr]) -> Expr:
         return reduce(self._expressions.And, conditions)

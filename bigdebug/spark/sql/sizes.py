@@ -95,7 +95,7 @@ def throwing_or_large(catalyst: Catalyst, throwing: Sequence[Expr], sized: Seque
 
 
 def _is_large(catalyst: Catalyst, number: Expr) -> Column:
-    """Whether a number is not small; NULL if it is, or cannot be computed. (``between`` would compute it twice.)"""
+    """Whether a number is not small; NULL if it is NULL, or cannot be computed. (``between`` would compute it twice.)"""
     return ~F.shiftright(catalyst.column(catalyst.try_eval(number)), _BITS).isin(0, -1)
 
 
