@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,14 +24,15 @@ def told(raised: Raised, operator: Operator) -> dict[str, Any]:
     }
 
 
-class OfFunction:
+class OfFunction(ABC):
     """What is told of a crash of a function of the user."""
 
     __slots__ = ()
 
     @property
+    @abstractmethod
     def raised(self) -> Raised:
-        raise NotImplementedError
+        """What the task told."""
 
     @property
     def exception(self) -> str:

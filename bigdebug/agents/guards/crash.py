@@ -64,8 +64,8 @@ class Crash(NamedTuple):
     """What ``operator`` raised in a task of its stage.
 
     The record that was on its way is the one at ``position`` of the records before segment ``segment``, None if none was.
-    ``record`` is what the function was given, as a pickle, or None if it cannot be pickled: then ``shown`` is its text. Both are None if it had been given nothing. ``met`` is that of
-    what it was to be combined with, if it was. ``again`` says that the record came in the place of another one that had crashed.
+    ``record`` is what the function was given, as a pickle, or None if it cannot be pickled: then ``shown`` is its text. Both are None if it had
+    been given nothing. ``met`` is the text of what it was to be combined with, if it was. ``again`` says that the record came in the place of another one that had crashed.
     """
 
     operator: int

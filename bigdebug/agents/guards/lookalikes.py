@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -70,9 +71,19 @@ class _InBatch:
     def named(self, problem: BaseException, behind: int) -> list[int]:
         """Those with a text that the exception's own quotes: what cannot be parsed is mostly said."""
         quoted = dict.fromkeys(one or other for one, other in _QUOTED.findall(message_of(problem))[:_GUESSES])
-        # To compare a text with something else may raise: pandas' NA is neither equal nor not.
-        texts = [column for column in self._columns if all(type(value) is str or value is None for value in column)]
-        return sorted({column.index(text, behind) for column in texts for text in quoted if text in column[behind:]})
+        return sorted({place for column in self._texts for text in quoted for place in _first(column, text, behind)})
+
+    @cached_property
+    def _texts(self) -> list[list[Any]]:
+        """The columns of texts alone. To compare a text with something else may raise: pandas' NA is neither equal nor not."""
+        return [column for column in self._columns if all(type(value) is str or value is None for value in column)]
+
+
+def _first(column: list[Any], text: str, behind: int) -> list[int]:
+    try:
+        return [column.index(text, behind)]
+    except ValueError:  # it is not there
+        return []
 
 
 def _values(column: Any) -> list[Any]:
