@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell, Confined, ConfinedStream
 from bigdebug.agents.guards.crash import Line, Raised, raised_as
-from bigdebug.agents.guards.halving import Alike, Crashing, culprits
 from bigdebug.agents.guards.inflight import crashes
 
 
@@ -92,18 +91,6 @@ def told(problem: BaseException, together: int = 1) -> bytes:
     """A crash as a value of a column, which needs nothing but Python to be read."""
     exception, message, lines, *others = raised_as(problem)
     return pickle.dumps(((exception, message, [tuple(line) for line in lines], *others), together))
-
-
-def found(crash: Crashing, count: int, problem: BaseException, alike: Alike | None = None) -> Iterator[tuple[int, bytes]]:
-    """The places, of the first ``count``, of the rows that a function crashed on with ``problem``, and what is told of them.
-
-    If it does not crash again, that is the last one, together with all.
-    """
-    said: dict[int, tuple[BaseException, bytes]] = {}
-    for place, own, together in culprits(crash, range(count), problem, alike):
-        if together == 1 and id(own) not in said:
-            said[id(own)] = own, told(own)
-        yield place, said[id(own)][1] if together == 1 else told(own, together or count)
 
 
 def crash_of(call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:

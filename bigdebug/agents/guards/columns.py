@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, crash_of, found, told
+from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, crash_of, told
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.guards.lookalikes import Lookalikes
+from bigdebug.agents.guards.searching import found
 
 Column = Any
 """A Series, a DataFrame, or an Array."""
@@ -39,20 +40,23 @@ class GuardedColumns:
     def __call__(self, *given: Column, **named: Column) -> Column:
         columns = (*given, *named.values())
         rows = rows_of(columns)
+        calls = _Calls(partial(self._of, given, named, rows))
+        expected = self.repeats and self._lookalikes.expected
+        problem = None if expected else calls(range(rows))
         known: dict[int, bytes] = {}
-        try:
-            values = self._called(given, named)
-        except crashes() as problem:
+        if expected or problem is not None:
             alike = self._lookalikes.among(columns) if self.repeats else None
-            calls = _Calls(partial(self._of, given, named))
             known = dict(found(calls, rows, problem, alike))
-            values = calls.values if np.array_equal(calls.places, np.delete(np.arange(rows), [*known])) else None
-        if self.sized and len(known) < rows and not (values is not None and _all_small(values)):
+            if not np.array_equal(calls.places, np.delete(np.arange(rows), [*known])):
+                calls.values = None
+        if self.sized and len(known) < rows and not (calls.values is not None and _all_small(calls.values)):
             known[next(row for row in range(rows) if row not in known)] = LARGE
         return self.column(_marks(known, rows))
 
-    def _of(self, given: tuple[Column, ...], named: dict[str, Column], places: Sequence[int]) -> Column:
-        """What the function gives for some rows."""
+    def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
+        """What the function gives for some rows, of so many."""
+        if len(places) == rows:
+            return self._called(given, named)
         return self._called(tuple(part(column, places) for column in given), {name: part(column, places) for name, column in named.items()})
 
     def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> Column:

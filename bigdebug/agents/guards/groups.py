@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bigdebug.agents.guards.code import Code, crash_of, found, told
+from bigdebug.agents.guards.code import Code, crash_of, told
 from bigdebug.agents.guards.columns import Column, Making, part, rows_of
 from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.searching import found
 
 Telling = list[tuple[int, list[tuple[int, int]], bytes]]
 """The number of the group, names of its rows that crashed together, and what is told of that."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import compress
 from typing import Any
@@ -19,6 +20,8 @@ _GUESSES = 4
 _MOST = 1_000
 """Different rows that are kept in mind."""
 
+_TEXTS = {str, type(None)}
+
 Raising = dict[Hashable, BaseException]
 """What a function raises on rows with some values, on each alone."""
 
@@ -28,6 +31,8 @@ class Lookalikes:
 
     def __init__(self) -> None:
         self._known: Raising = {}
+        self.expected = False
+        """Whether there were known values in the last batch that was looked at."""
 
     def learn(self, row: Any, raised: BaseException) -> Raising:
         """The function crashed on a row: what is new of that. Of floats it is not known whether those are the same that are equal."""
@@ -40,10 +45,12 @@ class Lookalikes:
         """Those of a batch with some columns."""
         return _InBatch(self, columns)
 
-    def where(self, rows: Sequence[Any], known: Raising | None = None) -> dict[int, BaseException]:
-        """Where rows are that have the same values as those that are known, or as these of them."""
-        known = self._known if known is None else known
-        return {place: known[rows[place]] for place in compress(range(len(rows)), map(known.__contains__, rows))} if known else {}
+    def where(self, rows: Sequence[Any]) -> dict[int, BaseException]:
+        """Where rows are that have the same values as those that are known."""
+        known = self._known
+        found = {place: known[rows[place]] for place in compress(range(len(rows)), map(known.__contains__, rows))} if known else {}
+        self.expected = bool(found)
+        return found
 
 
 class _InBatch:
@@ -57,11 +64,11 @@ class _InBatch:
     def __call__(self, alone: Mapping[int, BaseException]) -> dict[int, BaseException]:
         """Where rows are as those at some places are; at first, as those in batches before. Each place is given once."""
         self._given.update(alone)
-        learned: Raising | None = {} if alone else None
+        learned: Raising = {}
         try:
             for place, raised in alone.items():
-                learned |= self._lookalikes.learn(self._rows[place], raised)  # type: ignore[operator]
-            found = self._lookalikes.where(self._rows, learned)
+                learned |= self._lookalikes.learn(self._rows[place], raised)
+            found = {place: raised for row, raised in learned.items() for place in _all(self._rows, row)} if alone else self._lookalikes.where(self._rows)
         except TypeError:  # lists and the like cannot be looked up
             return {}
         more = {place: raised for place, raised in found.items() if place not in self._given}
@@ -76,7 +83,16 @@ class _InBatch:
     @cached_property
     def _texts(self) -> list[list[Any]]:
         """The columns of texts alone. To compare a text with something else may raise: pandas' NA is neither equal nor not."""
-        return [column for column in self._columns if all(type(value) is str or value is None for value in column)]
+        return [column for column in self._columns if {*map(type, column)} <= _TEXTS]
+
+
+def _all(rows: Sequence[Any], row: Hashable) -> Iterator[int]:
+    """Where a row is. Unlike a look into a dictionary for each, to compare them all takes no hashes."""
+    place = -1
+    with suppress(ValueError):  # there are no more
+        while True:
+            place = rows.index(row, place + 1)
+            yield place
 
 
 def _first(column: list[Any], text: str, behind: int) -> list[int]:

@@ -27,20 +27,20 @@ class GuardedCall:
 
 def guarded_call(code: Code, fitting: Fitting, sized: bool, named: bool) -> Callable[..., bytes | None]:
     """The function that a ``GuardedCall`` is."""
-    function: Callable[..., Any] | None = None
-    fits: Callable[[Any, int], None] | None = None
+    try:
+        function = _fitted(code.function, fitting(code.returns))
+    except crashes() as problem:  # what cannot be unpickled crashes on each row
+        return _crashing(told(problem))
+    if named:
+        function = _of_both(function)
 
     def call(*given: Any) -> bytes | None:
-        nonlocal function, fits, sized
+        nonlocal sized
         try:
-            if function is None:  # what cannot be unpickled crashes on a row, as in Spark
-                function, fits = (_of_both if named else _as_it_is)(code.function), fitting(code.returns)
             value = function(*given)
-            if fits is not None:
-                fits(value, 1)
         except crashes() as problem:
             return told(problem)
-        if sized and value is not None and not (type(value) is int and -SMALL < value < SMALL):
+        if sized and not (type(value) is int and -SMALL < value < SMALL) and value is not None:
             sized = False
             return LARGE
         return None
@@ -48,13 +48,26 @@ def guarded_call(code: Code, fitting: Fitting, sized: bool, named: bool) -> Call
     return (lambda *given, **by_name: call(given, by_name)) if named else call
 
 
+def _crashing(what: bytes) -> Callable[..., bytes]:
+    return lambda *given, **by_name: what
+
+
+def _fitted(function: Callable[..., Any], fits: Callable[[Any, int], None] | None) -> Callable[..., Any]:
+    """The function, which also crashes if what it gives does not fit."""
+    if fits is None:
+        return function
+
+    def fitted(*given: Any, **by_name: Any) -> Any:
+        value = function(*given, **by_name)
+        fits(value, 1)
+        return value
+
+    return fitted
+
+
 def _of_both(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, of its arguments by position and by name."""
     return lambda given, by_name: function(*given, **by_name)
-
-
-def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
-    return function
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from bigdebug.agents.guards.flight import calls_ended
 from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Stage
 from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import running
@@ -70,7 +71,8 @@ class Diagnosis:
             f"In partition {each.partition} a function had read more than {KEPT_BYTES >> 20} MB since it gave something, when it crashed: what it had read before was not looked at."
             for each in seen if each.lost
         ]
-        return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
+        with waiting():
+            return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
 
     def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:
         """The stages that may have failed, with the partitions that did not finish: those first that Spark names."""

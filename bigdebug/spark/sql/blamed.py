@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.graph import CallSite, Operator
 from bigdebug.shown import shown
+from bigdebug.spark.collector import waiting
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind
@@ -62,11 +63,14 @@ class Blamed:
         held = self._held(trial)
         if not held.length():
             return []
-        rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
         operator = self.operator(node)
-        thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
-        behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
-        return [self._thrown(step, operator, trial, behind, *each) for each in self._bounded(operator, list(zip(rows, thrown)))]
+        place = None if trial.input is None else Input(step, trial.input)
+        with waiting():
+            rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
+            thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
+            behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
+            accounts = [_OfExpression(self, trial, row, what) for row, what in self._bounded(operator, list(zip(rows, thrown)))]
+            return [CrashCulprit(account, operator, None, place, behind=behind) for account in accounts]
 
     def _held(self, trial: Trial) -> Any:
         """The culpable rows of a trial, as the JVM has them. Another pass finds them if there are numbers that are not small."""
@@ -92,16 +96,11 @@ class Blamed:
         if not crashed:
             return []
         operator = self.operator(node)
-        return [self._raised(step, operator, each) for each in self._bounded(operator, crashed)]
-
-    def _raised(self, step: int, operator: Operator, crashed: Crashed) -> CrashCulprit:
-        return CrashCulprit(_OfCode(self, crashed), operator, None, Input(step, crashed.side, crashed.whole) if crashed.rowwise else None)
-
-    def _thrown(
-        self, step: int, operator: Operator, trial: Trial, behind: Behind | None, row: Any, thrown: Thrown,
-    ) -> CrashCulprit:
-        place = None if trial.input is None else Input(step, trial.input)
-        return CrashCulprit(_OfExpression(self, trial, row, thrown), operator, None, place, behind=behind)
+        with waiting():
+            return [
+                CrashCulprit(_OfCode(self, each), operator, None, Input(step, each.side, each.whole) if each.rowwise else None)
+                for each in self._bounded(operator, crashed)
+            ]
 
     def trace(self, rows: Node, row: Any) -> LineageFrame | None:
         """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""

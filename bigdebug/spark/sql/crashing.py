@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import LARGE, Told
+from bigdebug.spark.collector import waiting
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.named import Named, part
+from bigdebug.spark.sql.named import Named, cut
 from bigdebug.spark.sql.rewriting import from_below
 
 MOST = 10_000
@@ -123,7 +124,8 @@ def _marked(catalyst: Catalyst, told: Node, marks: Sequence[Expr]) -> Said:
     c = catalyst
     some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
     rows = unheard(c.frame(some).limit(MOST + 1), "collect")
-    return [(part(row, 0, -len(marks)), bytes(next(filter(None, row[-len(marks):]), LARGE))) for row in rows]
+    with waiting():
+        return [(row, bytes(next(filter(None, told), LARGE))) for row, told in cut(rows, -len(marks))]
 
 
 def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:
@@ -131,7 +133,8 @@ def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:
     (below,) = catalyst.children(node)
     told = {mark: Told.unpacked(mark) for mark in {mark for _, mark in said} - {LARGE}}
     known = ((row, told[mark]) for row, mark in said if mark != LARGE)
-    return [Crashed([row] if what.together else [], what, below, row, rowwise=what.together == 1) for row, what in known]
+    with waiting():
+        return [Crashed([row] if what.together else [], what, below, row, rowwise=what.together == 1) for row, what in known]
 
 
 def _of_groups(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -54,3 +54,9 @@ class Named(NamedTuple):
 def part(row: Row, start: int, stop: int | None = None) -> Row:
     """Some of the columns of a row."""
     return Row(*row.__fields__[start:stop])(*row[start:stop])
+
+
+def cut(rows: Sequence[Row], at: int) -> Iterator[tuple[Row, Row]]:
+    """The two parts of each of some rows of a frame, those before and from a column."""
+    first, second = (Row(*names) for names in ((rows[0].__fields__[:at], rows[0].__fields__[at:]) if rows else ((), ())))
+    return ((first(*row[:at]), second(*row[at:])) for row in rows)

@@ -1,0 +1,20 @@
+"""Searching: the rows that a function of many of them crashes on, and what is told of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bigdebug.agents.guards.code import told
+from bigdebug.agents.guards.halving import Alike, Crashing, culprits
+
+
+def found(crash: Crashing, count: int, problem: BaseException | None, alike: Alike | None = None) -> Iterator[tuple[int, bytes]]:
+    """The places, of the first ``count``, of the rows that a function crashed on with ``problem``, and what is told of them.
+
+    If it does not crash again, that is the last one, together with all.
+    """
+    said: dict[int, tuple[BaseException, bytes]] = {}
+    for place, own, together in culprits(crash, range(count), problem, alike):
+        if together == 1 and id(own) not in said:
+            said[id(own)] = own, told(own)
+        yield place, said[id(own)][1] if together == 1 else told(own, together or count)
