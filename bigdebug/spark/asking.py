@@ -43,8 +43,4 @@ def answers(sc: SparkContext, base: RDD[Any], function: Any, partitions: Iterabl
     """What ``function`` gives on partitions of a plain RDD. It crosses as pickles, whichever serializer the context has."""
     pickles: Any = CPickleSerializer()
     made: RDD[Any] = reading_lines(PipelinedRDD(base, Framed(function, pickles.dumps)))
-    return [answer for frame in SparkContext.runJob(sc, made, _all, sorted(partitions)) for answer in pickles.loads(frame)]
-
-
-def _all(records: Iterable[Any]) -> Iterable[Any]:
-    return records
+    return [answer for frame in SparkContext.runJob(sc, made, iter, sorted(partitions)) for answer in pickles.loads(frame)]

@@ -36,3 +36,50 @@ def test_whatever_the_path_says(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [sys.executable] * 4 + ["python3", sys.executable, "1", sys.executable]
+
+
+AGENTS_ALONE = """
+import sys
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
+import bigdebug
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+dbg = bigdebug.attach(spark)
+
+def imported():
+    def names(_):
+        return [name for name in sys.modules if name.split(".")[0] in ("bigdebug", "tqdm", "ipywidgets", "plotly")]
+    print(*dbg.plain_context.parallelize([0], 1).flatMap(names).collect())
+
+def crashing(make):
+    with dbg.capture() as run:
+        try:
+            made = make()
+            made.collect()
+        except Exception:
+            pass
+    assert len(run.culprits) == 1 and run.culprits[0].sources
+    imported()
+    run.resume(skip=True)
+    imported()
+
+rdd = dbg.context.parallelize([1, 0, 2], 1).map(lambda x: 1 // x).map(lambda x: (x, x)).reduceByKey(max)
+crashing(lambda: rdd)
+with dbg.capture():
+    fine = dbg.context.parallelize([1, 2], 1).map(lambda x: (x, x)).groupByKey()
+    fine.collect()
+assert len(fine.getLineage().goBackAll().source_records()) == 2
+imported()
+crashing(lambda: spark.range(3).select(udf(lambda x: 1 // x, "long")("id")))
+"""
+
+
+def test_they_import_nothing_of_ours_but_agents_and_what_these_stand_on() -> None:
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run([sys.executable, "-c", AGENTS_ALONE], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stdout.split())
+    assert "bigdebug.agents.guards.diagnose" in imported
+    assert not [name for name in imported if name.split(".")[1:2] not in ([], ["agents"], ["store"], ["errors"], ["shown"])]
+    assert {name.split(".")[0] for name in imported} == {"bigdebug"}
