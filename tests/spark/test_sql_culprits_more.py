@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pyspark.sql.session import _monkey_patch_RDD
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StructType
 from pyspark.util import PythonEvalType
 
+from bigdebug.errors import ReplayError
 from tests.spark.test_sql_culprits import culprits_of
 
 NUMBER, OVERFLOW, DIVISION, RAISED = "NumberFormatException", "ArithmeticException", "ArithmeticException", "SparkRuntimeException"
@@ -186,6 +188,16 @@ def test_lines_that_a_strict_reader_does_not_take(form: str, asked: str, dbg: An
     assert told_of <= crashing if hangs else told_of == crashing
     assert {c.operator.name for c in found} == {"Relation"}
     assert "MALFORMED_RECORD" in found[0].message
+    (tmp_path / "fine").mkdir()
+    for name in "ab":
+        (tmp_path / "fine" / name).write_text("\n".join([*head, *(line for line in lines if line not in crashing)]) + "\n")
+    resumed = run.resume(skip=True)
+    assert Counter(resumed.result) == Counter(query(tmp_path / "fine").collect())
+    sources = dbg.lineage(resumed.run).goBackAll().source_records()
+    assert resumed.result == [] or sources
+    for source in sources:
+        assert source.record.value not in crashing
+        assert [*head, *lines][source.origin.line - 1] == source.record.value
 
 
 def fails(frame: Any) -> bool:
@@ -194,6 +206,48 @@ def fails(frame: Any) -> bool:
     except Exception:
         return True
     return False
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_what_is_computed_of_the_lines_that_a_strict_reader_takes_is_looked_at(form: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "ns"
+    path.write_text("\n".join(["id,n", "1,2", "2,x", "3,0", "4,5", "5"] if form == "csv" else ['{"id":1,"n":2}', '{"id":', '[{"id":3,"n":0},{"id":4,"n":5}]']) + "\n")
+    frame = strictly(spark, form, path).selectExpr("id", "10 div n d").filter("id > 0")
+    found = culprits_of(dbg, frame)
+    assert [c.operator.name for c in found] == ["Relation"] * (2 if form == "csv" else 0) + ["Project"]
+    assert any("hangs on filters" in why for why in found.unknown) == (form == "json")
+    assert found[-1].record.id == 3
+    assert [source.origin.line for source in found[-1].sources] == [4 if form == "csv" else 3]
+    resumed = dbg.runs[-1].resume(skip=True)
+    assert sorted(resumed.result) == [(1, 5), (4, 2)]
+    assert [c.operator.name for c in resumed.run.culprits] == [c.operator.name for c in found]
+    if form == "csv":
+        with pytest.raises(ReplayError, match="lines of a file"):
+            dbg.runs[-2].resume(repair=lambda record: record)
+
+
+def test_a_count_reads_the_columns_that_it_needs(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "ns.csv"
+    path.write_text("id,n\n1,2\n2,x\ny,3\n4,5\n")
+    frame = strictly(spark, "csv", path).filter("id is null or id > 0")
+    with pytest.raises(Exception, match="MALFORMED_RECORD"), dbg.capture() as run:
+        frame.count()
+    assert [c.record.value for c in run.culprits] == ["y,3"]
+    assert run.resume(skip=True).result == 3
+
+
+@pytest.mark.parametrize(("rows", "why"), [(["1,2", "id,n", "x,3"], "header"), (["1,2", "x,3"], "part")])
+def test_lines_that_can_be_read_but_not_told_are_not_looked_at(rows: list[str], why: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "ns" / ("part=7" if why == "part" else ".")
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("\n".join(["id,n", *rows]) + "\n")
+    frame = strictly(spark, "csv", tmp_path / "ns")
+    with pytest.raises(Exception, match="MALFORMED_RECORD"), dbg.capture() as run:
+        frame.collect()
+    assert [c.record.value for c in run.culprits][-1] == "x,3"
+    assert why in run.culprits.unknown[-1]
+    with pytest.raises(ReplayError, match=why):
+        run.resume(skip=True)
 
 
 def test_a_strict_reader_of_records_of_several_lines_is_refused(dbg: Any, spark: Any, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Blamed:
     def __init__(self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes) -> None:
         self._recorder = recorder
         self._run = run
-        self._catalyst = catalyst
+        self.catalyst = catalyst
         self._culprits = culprits
         self._sizes = sizes
         self.truncated = False
@@ -55,16 +55,16 @@ class Blamed:
 
     @cached_property
     def _exceptions(self) -> Exceptions:
-        return Exceptions(self._catalyst)
+        return Exceptions(self.catalyst)
 
     def throwing(self, step: int, node: Node, trial: Trial) -> list[CrashCulprit]:
         """The culprits of a trial."""
-        c = self._catalyst
+        c = self.catalyst
         held = self._held(trial)
         if not held.length():
             return []
         operator = self.operator(node)
-        place = None if trial.input is None else Input(step, trial.input)
+        place = None if trial.input is None else Input(step, trial.input, trial.finding is None)
         with waiting():
             rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
             thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
@@ -74,7 +74,7 @@ class Blamed:
 
     def _held(self, trial: Trial) -> Any:
         """The culpable rows of a trial, as the JVM has them. Another pass finds them if there are numbers that are not small."""
-        c = self._catalyst
+        c = self.catalyst
         if trial.sized:
             some_large = large(c, trial.sized)
             held = c.held(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)).limit(MOST + 1))
@@ -104,22 +104,22 @@ class Blamed:
 
     def trace(self, rows: Node, row: Any) -> LineageFrame | None:
         """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
-        run = self._recorder.aside(self._catalyst.frame(rows), apart=True)
+        run = self._recorder.aside(self.catalyst.frame(rows), apart=True)
         if not run.questions.leaves:
             return None
         return lineage_of(run).where(row).goBackAll()
 
     def operator(self, node: Node) -> Operator:
         """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any."""
-        called = [function.func() for function in functions_of(self._catalyst, node)]
+        called = [function.func() for function in functions_of(self.catalyst, node)]
         for operator in self._run.questions.root if called else ():
-            if any(function.func() in called for function in functions_of(self._catalyst, operator.node)):
+            if any(function.func() in called for function in functions_of(self.catalyst, operator.node)):
                 return self._run.graph[operator.id]
-        wanted = {a.exprId().id() for a in self._catalyst.items(node.output())}
+        wanted = {a.exprId().id() for a in self.catalyst.items(node.output())}
         alike = [o for o in self._run.questions.root if o.name == name_of(node)] or [self._run.questions.root]
 
         def shared(operator: Any) -> int:
-            return len(wanted & {a.exprId().id() for a in self._catalyst.items(operator.node.output())})
+            return len(wanted & {a.exprId().id() for a in self.catalyst.items(operator.node.output())})
 
         return self._run.graph[max(alike, key=shared).id]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.errors import UntraceableError
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.sql.blamed import Blamed, Input
 from bigdebug.spark.sql.catalyst import Catalyst
@@ -29,7 +28,7 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.scalars import subqueries, with_values
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
+from bigdebug.spark.sql.spoiled import spoiled
 from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
@@ -95,11 +94,15 @@ class FrameDiagnosis:
         return self._run.action == "count"
 
     @cached_property
+    def _asked(self) -> Any:
+        """The query that the action made."""
+        return self._run.frame.groupBy().count() if self._counts else self._run.frame
+
+    @cached_property
     def _steps(self) -> list[Step]:
         found: list[Step] = []
         try:
-            frame = self._run.frame
-            plan = planned(self._catalyst, Catalyst.plan(frame.groupBy().count() if self._counts else frame))
+            plan = planned(self._catalyst, Catalyst.plan(self._asked))
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
@@ -176,12 +179,11 @@ class FrameDiagnosis:
         """A node over inputs on which nothing throws, without the rows that it throws on itself, and these."""
         c = self._catalyst
         found: list[CrashCulprit] = []
-        if node.nodeName() == "LogicalRDD":
-            found = self._crashed_in(node)
-            return None if found else node, found
-        if is_strict(node):
-            malformed = self._malformed(node)
-            return None if malformed is None or malformed else node, malformed or []
+        if not below:
+            before = [step.node for step in self._steps[:len(self._clean)]]
+            source = spoiled(self._recorder, self._blamed, self._asked, node, before, self._culprits.unknown)
+            if source is not None:
+                return source
         asked = self._sizes.asked(node)
         for trial in trials(c, c.with_children(node, below) if below else node):
             sized = [each for each in asked if not c.runs_code(each) and not c.asks_plan(each)]
@@ -211,37 +213,6 @@ class FrameDiagnosis:
             trial, made = values
             found += self._blamed.throwing(len(self._clean), written, trial)
         return made, found
-
-    def _crashed_in(self, leaf: Node) -> list[CrashCulprit]:
-        """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
-        culprits = self._recorder.crossing.crashed_in(leaf)
-        if culprits is None:
-            return []
-        crashed = len(culprits)
-        self._culprits.unknown += culprits.unknown
-        if not crashed:
-            return []
-        self._culprits.unknown += [f"What is computed of the rows of {self._blamed.operator(leaf)} was not looked at, for not all of them can be."]
-        return list(culprits)
-
-    def _malformed(self, leaf: Node) -> list[CrashCulprit] | None:
-        """The lines on which a reader fails that takes no malformed ones; None if it could not be found out which."""
-        operator, unknown = self._blamed.operator(leaf), self._culprits.unknown
-        before = [step.node for step in self._steps[:len(self._clean)] if is_strict(step.node)]
-        number = sum(node.relation().equals(leaf.relation()) for node in before)
-        try:
-            reading = Strict.of(self._catalyst, self._recorder, self._run.frame, leaf, number)
-        except UntraceableError as refused:
-            unknown.append(f"{operator} fails on malformed records, and {refused}")
-            return None
-        if reading is None:
-            return []
-        found = self._blamed.throwing(len(self._clean), leaf, reading.trial)
-        if found:
-            unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read.")
-        if skipped := reading.skipped:
-            unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
-        return found
 
 
 def _brief(trouble: Exception) -> str:

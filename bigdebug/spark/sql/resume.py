@@ -129,7 +129,7 @@ def _whole(culprit: CrashCulprit) -> Input:
     where: Input = culprit.place
     if not where.whole:
         raise ReplayError(
-            f"{culprit.operator} is given rows without the key of their group, which another row in the place of one might not have",
+            f"{culprit.operator} is given rows without the key of their group, or lines of a file, and another one does not come in the place of one",
             remedy="Leave the row out with skip=, or repair it in the input.",
         )
     return where

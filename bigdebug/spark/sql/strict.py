@@ -38,11 +38,15 @@ HANDED_OVER = "Set spark.sql.csv.filterPushdown.enabled or spark.sql.json.filter
 class Strict:
     """The lines of a leaf of a query, with their rids in the second column, and the expression that throws on those that are malformed.
 
-    ``sure`` holds where no filter that Spark hands to the reader may have it skip the line; None if it hands over none.
+    ``sure`` holds where no filter that Spark hands to the reader may have it skip the line; None if it hands over none. ``scan`` is what reads
+    ``columns`` of the leaf, and ``headers`` are the lines that only say what they are called.
     """
 
     catalyst: Catalyst
     run: FrameRun
+    scan: Any
+    columns: list[Expr]
+    headers: list[Row]
     lines: Node
     parsed: Expr
     sure: Expr | None
@@ -60,26 +64,24 @@ class Strict:
         if is_csv and required.length() == 0:
             return None
         run = recorder.aside(_text_of(c, reader, scan))
-        plan, _ = _leaf(run).named(c)
-        value = c.column(c.items(plan.output())[0])
-        is_line = value.rlike(r"[^\x00-\x20]")
-        comment = option(reader, "comment") if is_csv else ""
-        plan = c.plan(c.frame(plan).filter(is_line & ~value.startswith(comment) if comment else is_line))
-        if is_csv and option(reader, "header").lower() == "true":
-            plan = _without_headers(c, plan, _leaf(run))
-        parser, sure = _Parser(c, plan, value, reader), None
+        plan, rid = _leaf(run).named(c)
+        plan = records(c, plan, reader)
+        headers = _headers(c, plan, _leaf(run)) if is_csv and option(reader, "header").lower() == "true" else []
+        plan = c.plan(c.frame(plan).filter(~c.column(rid).isin([header.rid for header in headers]))) if headers else plan
+        known = {a.name(): a for a in c.items(leaf.output())}
+        columns = [known[name] for name in required.fieldNames()]
+        parser, sure = _Parser(c, plan, c.column(c.items(plan.output())[0]), reader), None
         filters = _handed_over(c, scan, is_csv)
         if filters:
-            known = {a.name(): a for a in c.items(leaf.output())}
             fields = parser.record(required, "PERMISSIVE")
-            plan = c.extended(plan, [c.renamed(c.field(fields, i), known[name]) for i, name in enumerate(required.fieldNames())])
+            plan = c.extended(plan, [c.renamed(c.field(fields, i), column) for i, column in enumerate(columns)])
             sure = c.all_hold([parser.passes(required, f) for f in filters])
-        return cls(c, run, plan, parser.parsed(required, "FAILFAST"), sure)
+        return cls(c, run, scan, columns, headers, plan, parser.parsed(required, "FAILFAST"), sure)
 
     @property
     def trial(self) -> Trial:
         """The lines that are read for certain, each by itself."""
-        return Trial(self.lines if self.sure is None else self.catalyst.filter(self.sure, self.lines), [self.parsed], None, 1, self._trace)
+        return Trial(self.lines if self.sure is None else self.catalyst.filter(self.sure, self.lines), [self.parsed], 0, 1, self._trace)
 
     def _trace(self, line: Row) -> LineageFrame:
         return lineage_of(self.run).standing_at({_leaf(self.run).operator: pa.array([line[1]], pa.int64())})
@@ -99,14 +101,21 @@ def _leaf(run: FrameRun) -> Leaf:
     return leaf
 
 
-def _without_headers(catalyst: Catalyst, lines: Node, leaf: Leaf) -> Node:
-    """Lines, but for the first of each file. A job that reads them once more."""
+def records(catalyst: Catalyst, lines: Node, reader: Any) -> Node:
+    """Those of some lines, in the first column, that a reader takes for records, or for headers."""
+    value = catalyst.column(catalyst.items(lines.output())[0])
+    is_record = value.rlike(r"[^\x00-\x20]")
+    comment = option(reader, "comment") if format_of(reader) == "CSVFileFormat" else ""
+    return catalyst.plan(catalyst.frame(lines).filter(is_record & ~value.startswith(comment) if comment else is_record))
+
+
+def _headers(catalyst: Catalyst, lines: Node, leaf: Leaf) -> list[Row]:
+    """The first lines of all files, with their rids. A job that reads them once more."""
     starts = [start for _, start in catalyst.splits(leaf.node)]
-    rid = catalyst.column(catalyst.items(lines.output())[1])
-    parts = catalyst.frame(lines).groupBy(F.shiftright(rid, POSITION_BITS).alias("part"))
-    found = [row.first for row in unheard(parts.agg(F.min(rid).alias("first")), "collect") if starts[row.part] == 0]
-    name = catalyst.items(lines.output())[1].name()
-    return catalyst.plan(catalyst.frame(lines).filter(f"{name} NOT IN ({', '.join(map(str, found))})")) if found else lines
+    value, rid = map(catalyst.column, catalyst.items(lines.output())[:2])
+    first = F.min(F.struct(rid.alias("rid"), value.alias("line"))).alias("first")
+    parts = catalyst.frame(lines).groupBy(F.shiftright(rid, POSITION_BITS).alias("part")).agg(first)
+    return [row.first for row in unheard(parts, "collect") if starts[row.part] == 0]
 
 
 def _scan_of(catalyst: Catalyst, frame: Any, leaf: Node, number: int) -> Any:

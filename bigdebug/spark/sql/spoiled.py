@@ -1,0 +1,60 @@
+"""Spoiled sources: what is at the bottom of a query, and fails by itself on some of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.errors import UntraceableError
+from bigdebug.spark.sql.blamed import Blamed
+from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.readable import readable
+from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
+from bigdebug.trace.culprits import CrashCulprit
+
+if TYPE_CHECKING:
+    from bigdebug.spark.sql.recorder import FrameRecorder
+
+Looked = tuple[Node | None, list[CrashCulprit]]
+"""A source without what it fails on, if that is known, and what it fails on."""
+
+
+def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, before: Sequence[Node], unknown: list[str]) -> Looked | None:
+    """A source of the plan of ``frame``, which has the nodes ``before`` it; None if it is none that fails. What is not looked at is ``unknown``."""
+    if leaf.nodeName() == "LogicalRDD":
+        return _crashed_in(recorder, blamed, leaf, unknown)
+    return _malformed(recorder, blamed, frame, leaf, before, unknown) if is_strict(leaf) else None
+
+
+def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, unknown: list[str]) -> Looked:
+    """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
+    culprits = recorder.crossing.crashed_in(leaf)
+    found = [] if culprits is None else list(culprits)
+    unknown += [] if culprits is None else culprits.unknown
+    if found:
+        unknown.append(f"What is computed of the rows of {blamed.operator(leaf)} was not looked at, for not all of them can be.")
+    return None if found else leaf, found
+
+
+def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, before: Sequence[Node], unknown: list[str]) -> Looked:
+    """The lines on which a reader fails that takes no malformed ones."""
+    operator = blamed.operator(leaf)
+    number = sum(node.relation().equals(leaf.relation()) for node in before if is_strict(node))
+    try:
+        reading = Strict.of(blamed.catalyst, recorder, frame, leaf, number)
+    except UntraceableError as refused:
+        unknown.append(f"{operator} fails on malformed records, and {refused}")
+        return None, []
+    if reading is None:
+        return leaf, []
+    found = blamed.throwing(len(before), leaf, reading.trial)
+    skipped = reading.skipped
+    if not (found or skipped):
+        return leaf, []
+    if skipped:
+        unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
+    try:
+        return readable(reading, leaf), found
+    except UntraceableError as refused:
+        unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {refused}")
+        return None, found
