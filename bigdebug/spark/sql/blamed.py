@@ -21,8 +21,8 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.sizes import Sizes, large, throwing_or_large
-from bigdebug.spark.sql.thrown import Exceptions, Thrown
+from bigdebug.spark.sql.sizes import Sizes, throwing_or_large
+from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, culpable
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
@@ -60,29 +60,30 @@ class Blamed:
     def throwing(self, step: int, node: Node, trial: Trial) -> list[CrashCulprit]:
         """The culprits of a trial."""
         c = self.catalyst
-        held = self._held(trial)
-        if not held.length():
+        held, thrown = self._thrown(trial)
+        if not thrown:
             return []
         operator = self.operator(node)
         place = None if trial.input is None else Input(step, trial.input, trial.finding is None)
         with waiting():
             rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
-            thrown = self._exceptions.thrown([c.bound(expression, trial.rows) for expression in trial.expressions], held)
             behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
             accounts = [_OfExpression(self, trial, row, what) for row, what in self._bounded(operator, list(zip(rows, thrown)))]
             return [CrashCulprit(account, operator, None, place, behind=behind) for account in accounts]
 
-    def _held(self, trial: Trial) -> Any:
-        """The culpable rows of a trial, as the JVM has them. Another pass finds them if there are numbers that are not small."""
+    def _thrown(self, trial: Trial) -> tuple[Any, list[Thrown]]:
+        """The culpable rows of a trial, as the JVM has them, and what throws on each. Another pass finds them if there are numbers that are not small."""
         c = self.catalyst
+        bound = [c.bound(expression, trial.rows) for expression in trial.expressions]
         if trial.sized:
-            some_large = large(c, trial.sized)
             held = c.held(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)).limit(MOST + 1))
-            if not c.held(c.frame(c.local(trial.rows, held)).filter(some_large)).length():
-                if held.length() <= MOST:
+            thrown = self._exceptions.thrown(bound, held)
+            if UNREPEATED not in thrown:
+                if len(thrown) <= MOST:
                     self._sizes.saw(trial.sized)
-                return held
-        return c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
+                return held, thrown
+        held = c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
+        return held, self._exceptions.thrown(bound, held)
 
     def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
         """As many as are told of an operator."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
@@ -56,7 +56,7 @@ def part(row: Row, start: int, stop: int | None = None) -> Row:
     return Row(*row.__fields__[start:stop])(*row[start:stop])
 
 
-def cut(rows: Sequence[Row], at: int) -> Iterator[tuple[Row, Row]]:
-    """The two parts of each of some rows of a frame, those before and from a column."""
-    first, second = (Row(*names) for names in ((rows[0].__fields__[:at], rows[0].__fields__[at:]) if rows else ((), ())))
-    return ((first(*row[:at]), second(*row[at:])) for row in rows)
+def cut(rows: Sequence[Row], at: int) -> Iterator[tuple[Row, tuple[Any, ...]]]:
+    """Each of some rows of a frame up to a column, and the values from there on."""
+    made = Row(*rows[0].__fields__[:at]) if rows else Row
+    return ((made(*row[:at]), row[at:]) for row in rows)

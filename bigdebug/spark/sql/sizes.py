@@ -78,11 +78,6 @@ class Sizes:
         return expression.nodeName() in ("TryEval", "Cast") and _is_integral(expression) and self.small(self._catalyst.children(expression)[0])
 
 
-def large(catalyst: Catalyst, expressions: Sequence[Expr]) -> Column:
-    """Whether one of these numbers can be computed, and is not small."""
-    return reduce(or_, [F.coalesce(_is_large(catalyst, expression), F.lit(False)) for expression in expressions])
-
-
 def throwing_or_large(catalyst: Catalyst, throwing: Sequence[Expr], sized: Sequence[Expr]) -> Column:
     """Whether one of some expressions throws, or one of some numbers is not small. What is both is computed once on most rows."""
     throws = [catalyst.column(catalyst.negated(catalyst.is_computed(expression))) for expression in throwing]
@@ -91,7 +86,7 @@ def throwing_or_large(catalyst: Catalyst, throwing: Sequence[Expr], sized: Seque
         if i is not None:
             throws[i] = F.coalesce(_is_large(catalyst, number), throws[i])
     others = [number for number, i in zip(sized, both, strict=True) if i is None]
-    return reduce(or_, [*throws, *([large(catalyst, others)] if others else [])])
+    return reduce(or_, [*throws, *(F.coalesce(_is_large(catalyst, number), F.lit(False)) for number in others)])
 
 
 def _is_large(catalyst: Catalyst, number: Expr) -> Column:

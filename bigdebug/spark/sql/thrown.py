@@ -16,6 +16,7 @@ from pyspark.errors.exceptions.captured import convert_exception
 from pyspark.logger import PySparkLogger
 
 from bigdebug.graph import CallSite
+from bigdebug.spark.collector import waiting
 from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr
@@ -40,6 +41,7 @@ class Thrown(NamedTuple):
 
 
 UNREPEATED = Thrown("Exception", "it throws in this query, and not by itself")
+"""Of rows on which none of the expressions throws when it is computed on the row alone."""
 
 
 class Exceptions:
@@ -53,12 +55,17 @@ class Exceptions:
     def thrown(self, bound: Sequence[Expr], rows: Any) -> list[Thrown]:
         """What, on each row of a Scala Seq, the first of the expressions does throw that throws on it."""
         found = [UNREPEATED] * int(rows.length())
-        for expression in bound:
+        for expression in bound if found else ():
             if not expression.deterministic():
                 continue
-            for number, text in enumerate(self._texts(expression, rows)):
-                if text and found[number] is UNREPEATED:
-                    found[number] = self._told(text, expression, rows, number)
+            with waiting():
+                texts = self._texts(expression, rows)
+                known: dict[str, Thrown] = {}
+                for number, text in enumerate(texts):
+                    if text and found[number] is UNREPEATED:
+                        if text not in known:
+                            known[text] = self._told(text, expression, rows, number)
+                        found[number] = known[text]
         return found
 
     def _texts(self, expression: Expr, rows: Any) -> list[str]:
