@@ -236,18 +236,62 @@ def test_a_count_reads_the_columns_that_it_needs(dbg: Any, spark: Any, tmp_path:
     assert run.resume(skip=True).result == 3
 
 
-@pytest.mark.parametrize(("rows", "why"), [(["1,2", "id,n", "x,3"], "header"), (["1,2", "x,3"], "part")])
-def test_lines_that_can_be_read_but_not_told_are_not_looked_at(rows: list[str], why: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "ns" / ("part=7" if why == "part" else ".")
-    folder.mkdir(parents=True)
-    (folder / "a.csv").write_text("\n".join(["id,n", *rows]) + "\n")
-    frame = strictly(spark, "csv", tmp_path / "ns")
-    with pytest.raises(Exception, match="MALFORMED_RECORD"), dbg.capture() as run:
-        frame.collect()
-    assert [c.record.value for c in run.culprits][-1] == "x,3"
-    assert why in run.culprits.unknown[-1]
-    with pytest.raises(ReplayError, match=why):
-        run.resume(skip=True)
+STRICT: dict[str, tuple[list[str], dict[str, str], str, str, list[int]]] = {
+    "headers among the records": (["id,n", "1,2", "id,n", "x,3"], {"header": "true"}, "csv", "id int, n int", [3, 4]),
+    "no header": (["1,2", "y,3"], {}, "csv", "id int, n int", [2]),
+    "a comment, quotes and blanks": (["# all", "id;n", "", "1;'a;b'", "# x;y", "x;c", "   ", "3;''"], {"header": "true", "comment": "#", "quote": "'", "sep": ";"}, "csv", "id int, n string", [6]),
+    "only a header": (["id,n"], {"header": "true"}, "csv", "id int, n int", []),
+    "dates": (["id,n", "1,02.03.2020", "2,2020-03-02"], {"header": "true", "dateFormat": "dd.MM.yyyy"}, "csv", "id int, n date", [3]),
+    "names in another case": (['{"ID": 1, "n": 2}', '{"id": 3, "n": "x"}'], {}, "json", "Id int, n int", [2]),
+    "structs": (['{"id": {"a": 1, "b": "x"}, "n": 2}', '{"id": {"a": "y"}, "n": 2}', '{"id": null, "n": 3}'], {}, "json", "id struct<a: int, b: string>, n int", [2]),
+    "a null in an array": (['[{"id": 1, "n": 2}, null]', '[{"id": 3, "n": 4}]', "[]"], {}, "json", "id int, n int", [1]),
+}
+
+
+@pytest.mark.parametrize("case", STRICT)
+def test_strict_readers_of_all_kinds_go_on(case: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Where names of files are odd, in several files, with other queries of the same files above and beside."""
+    lines, options, form, schema, bad = STRICT[case]
+    for folder, gone in (("all", []), ("fine", bad)):
+        (tmp_path / folder).mkdir()
+        for name in ("a b[1]%20.txt", "b"):
+            (tmp_path / folder / name).write_text("\r\n".join([line for number, line in enumerate(lines, 1) if number not in gone]) + "\r\n")
+
+    def query(folder: str) -> Any:
+        frame = spark.read.options(mode="FAILFAST", **options).schema(schema).format(form).load(str(tmp_path / folder))
+        again = frame.select("n", "id").filter("n is not null")
+        return frame.union(frame.select("id", "n")).join(again.groupBy("n").agg(F.count("id").alias("ids")), "n")
+
+    if not bad:
+        query("all").collect()
+        return
+    with pytest.raises(Exception, match=r"MALFORMED_RECORD|FAILED_READ|collectToPython"), dbg.capture() as run:
+        query("all").collect()
+    assert {c.record.value for c in run.culprits} == {lines[number - 1] for number in bad}
+    assert {c.sources[0].origin.line for c in run.culprits} == set(bad)
+    assert Counter(run.resume(skip=True).result) == Counter(query("fine").collect())
+
+
+def test_what_cannot_be_told_apart_in_strict_readers_is_said(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    def refused(frame: Any) -> str:
+        with pytest.raises(Exception, match=r"MALFORMED_RECORD|FAILED_READ"), dbg.capture() as run:
+            frame.collect()
+        list(run.culprits)
+        with pytest.raises(ReplayError) as error:
+            run.resume(skip=True)
+        assert run.culprits.unknown
+        return str(error.value)
+
+    (tmp_path / "part=7").mkdir()
+    (tmp_path / "part=7" / "a.csv").write_text("id,n\n1,2\nx,3\n")
+    (tmp_path / "b.csv").write_text("id,n\na,2\nid,n\nx,3,4\n")
+    (tmp_path / "c.csv").write_text("1,2\nx,3\n")
+    (tmp_path / "d.json").write_text('{"id": 1}\n{"id":\n')
+    reader = spark.read.option("mode", "FAILFAST").schema("id int, n int")
+    assert "part is not in the lines" in refused(strictly(spark, "csv", tmp_path).filter("part = 7"))
+    assert "header of a file" in refused(spark.read.csv(str(tmp_path / "b.csv"), schema="id string, n string", header=True, mode="FAILFAST"))
+    assert "read twice" in refused(reader.csv([str(tmp_path / "c.csv")] * 2))
+    assert "singleVariantColumn" in refused(spark.read.option("mode", "FAILFAST").option("singleVariantColumn", "v").json(str(tmp_path / "d.json")))
 
 
 def test_a_strict_reader_of_records_of_several_lines_is_refused(dbg: Any, spark: Any, tmp_path: Path) -> None:

@@ -35,6 +35,20 @@ def ahead(batches: Iterable[Any]) -> Iterator[Any]:
             yield batch.astype(int)
 
 
+class OfNoTruth(ValueError):
+    """Is asked for its truth by nobody who has no business to."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("neither true nor false")
+
+
+def of_no_truth(batches: Iterable[Any]) -> Iterator[Any]:
+    for batch in batches:
+        if any(batch.isin(["x", "y"])):
+            raise OfNoTruth
+        yield batch
+
+
 def told(function: Callable[..., Any], batches: list[list[str]]) -> list[tuple[str, str, int]]:
     """The value that crashed, the exception, and how many crashed together; batches come through as they were."""
     stream = GuardedStream(Code((dumps((function, None)),)), pd.Series)
@@ -48,6 +62,11 @@ def told(function: Callable[..., Any], batches: list[list[str]]) -> list[tuple[s
 @given(batches=st.lists(st.lists(st.sampled_from(["1", "2", "x", "y"]), min_size=1, max_size=4), max_size=8))
 def test_every_row_that_crashes(function: Callable[..., Any], batches: list[list[str]]) -> None:
     assert told(function, batches) == [(value, "ValueError", 1) for batch in batches for value in batch if value in "xy"]
+
+
+@given(batches=st.lists(st.lists(st.sampled_from(["1", "2", "x", "y"]), min_size=1, max_size=4), max_size=4))
+def test_nobody_asks_whether_an_exception_is_true(batches: list[list[str]]) -> None:
+    assert [(value, together) for value, _, together in told(of_no_truth, batches)] == [(value, 1) for batch in batches for value in batch if value in "xy"]
 
 
 def test_it_can_be_shipped() -> None:

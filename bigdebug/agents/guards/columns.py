@@ -41,10 +41,9 @@ class GuardedColumns:
         columns = (*given, *named.values())
         rows = rows_of(columns)
         calls = _Calls(partial(self._of, given, named, rows))
-        expected = self.repeats and self._lookalikes.expected
-        problem = None if expected else calls(range(rows))
+        problem = calls(range(rows))
         known: dict[int, bytes] = {}
-        if expected or problem is not None:
+        if problem is not None:
             alike = self._lookalikes.among(columns) if self.repeats else None
             known = dict(found(calls, rows, problem, alike))
             if not np.array_equal(calls.places, np.delete(np.arange(rows), [*known])):
@@ -187,7 +186,7 @@ class GuardedStream:
         own = self._crash(last, range(rows_of(last)))
         if own is not None or not any(known):
             rows = sum(map(rows_of, batches))
-            known.append(dict(found(partial(self._crash, last), rows_of(last), own or problem)) if own or not others else {rows_of(last) - 1: told(problem, rows)})
+            known.append(dict(found(partial(self._crash, last), rows_of(last), problem if own is None else own)) if own is not None or not others else {rows_of(last) - 1: told(problem, rows)})
         yield from zip(batches, [*known, {}])
 
     def _crash(self, batch: Any, places: Sequence[int]) -> BaseException | None:

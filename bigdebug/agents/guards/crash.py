@@ -6,12 +6,12 @@ refer to may be large, or impossible to pickle.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sysconfig
 import traceback
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from traceback import FrameSummary, StackSummary
@@ -78,7 +78,7 @@ class Crash(NamedTuple):
     again: bool = False
 
 
-@lru_cache
+@functools.lru_cache
 def _printed(lines: tuple[Line, ...]) -> str:
     """Thousands of crashes come from the same lines, and a traceback takes longer than all else that is told of one."""
     return "".join(StackSummary.from_list([FrameSummary(*line[:3], line=line.code or None) for line in lines]).format())
@@ -141,7 +141,7 @@ _MOST_TRACES, _DEEP = 1_000, 100
 
 
 def _told(frames: Sequence[FrameType], numbers: Sequence[int]) -> _Trace:
-    calling = sum(1 for _ in takewhile(lambda frame: _calls(frame.f_code.co_filename), frames))
+    calling = sum(1 for _ in takewhile(lambda frame: _calls(frame.f_code.co_filename) or frame.f_code.co_filename == functools.__file__, frames))
     first = max(calling, len(frames) - DEEPEST)
     lines = tuple(_line(frame, number or 0) for frame, number in zip(frames[first:], numbers[first:], strict=True))
     return _Trace(first, lines, _own(lines), tuple(frame.f_code for frame in frames))

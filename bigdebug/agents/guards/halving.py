@@ -34,10 +34,8 @@ class Alike(Protocol):
         """The first places from ``behind`` on of records that an exception seems to speak of."""
 
 
-def culprits(crash: Crashing, places: Sequence[int], problem: BaseException | None, alike: Alike | None = None) -> Iterator[Found]:
+def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, alike: Alike | None = None) -> Iterator[Found]:
     """The records at ``places``, in ascending order, that a function crashed on with ``problem``, and then those that it crashes on without these.
-
-    With None in the place of that, it was not called on them yet: it is not called on those that are ``alike``.
 
     A record is looked for alone, with the exception that all of them raise: on few records a function may raise another one. That takes as
     many calls as their number has digits in base 2, so the first is looked for by itself, where others may be ``alike``. Where the exception
@@ -48,24 +46,21 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException | No
     alone: Mapping[int, BaseException] = {}
     while len(left):
         alone = {} if alike is None else alike(alone)
+        if not alone and alike is not None:
+            alone = _named(crash, alike.named(raised, within[0]), within, raised)
+            behind = max(alone, default=behind)
         if not alone:
-            raised = crash(left) if raised is None else raised
-            if raised is None:
-                return
-            if alike is not None:
-                alone = _named(crash, alike.named(raised, within[0]), within, raised)
-                behind = max(alone, default=behind)
-            if not alone:
-                alone = dict(islice(_alone(crash, within, type(raised)), most))
-                most = None
-            if not alone and len(within) < len(left):
-                # Only those behind one that was named crash together; what the others do that one had hidden.
-                within, behind, raised = left, -1, crash(left) or raised
-                alone = dict(_alone(crash, within, type(raised)))
-            if not alone:
-                first = _first(crash, within, type(raised))
-                yield Found(int(first[-1]), raised, _fewest(crash, first, type(raised)))
-                return
+            alone = dict(islice(_alone(crash, within, type(raised)), most))
+            most = None
+        if not alone and len(within) < len(left):
+            # Only those behind one that was named crash together; what the others do that one had hidden.
+            own = crash(left)
+            within, behind, raised = left, -1, raised if own is None else own
+            alone = dict(_alone(crash, within, type(raised)))
+        if not alone:
+            first = _first(crash, within, type(raised))
+            yield Found(int(first[-1]), raised, _fewest(crash, first, type(raised)))
+            return
         for place, own in alone.items():
             yield Found(int(place), own, 1)
         left = _without(left, alone)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Any
@@ -27,36 +26,20 @@ Raising = dict[Hashable, BaseException]
 
 
 class Lookalikes:
-    """The rows on which a function crashed alone in a task, by their values, which are of the same types in all rows."""
+    """The rows on which a function crashed alone in a task, by their values. Those of columns of other types are others: 3 is not 3.0."""
 
     def __init__(self) -> None:
-        self._known: Raising = {}
-        self.expected = False
-        """Whether there were known values in the last batch that was looked at."""
-
-    def learn(self, row: Any, raised: BaseException) -> Raising:
-        """The function crashed on a row: what is new of that. Of floats it is not known whether those are the same that are equal."""
-        if row in self._known or len(self._known) == _MOST or any(isinstance(value, float) for value in (row if isinstance(row, tuple) else (row,))):
-            return {}
-        self._known[row] = raised
-        return {row: raised}
+        self._known: dict[tuple[str, ...], Raising] = {}
 
     def among(self, columns: Sequence[Any]) -> Alike:
         """Those of a batch with some columns."""
-        return _InBatch(self, columns)
-
-    def where(self, rows: Sequence[Any]) -> dict[int, BaseException]:
-        """Where rows are that have the same values as those that are known."""
-        known = self._known
-        found = {place: known[rows[place]] for place in compress(range(len(rows)), map(known.__contains__, rows))} if known else {}
-        self.expected = bool(found)
-        return found
+        return _InBatch(self._known.setdefault(tuple(map(_type, columns)), {}), columns)
 
 
 class _InBatch:
 
-    def __init__(self, lookalikes: Lookalikes, columns: Sequence[Any]) -> None:
-        self._lookalikes = lookalikes
+    def __init__(self, known: Raising, columns: Sequence[Any]) -> None:
+        self._known = known
         self._columns = [_values(column) for column in columns]
         self._rows: Sequence[Any] = self._columns[0] if len(columns) == 1 else list(zip(*self._columns, strict=True))
         self._given: set[int] = set()
@@ -67,13 +50,24 @@ class _InBatch:
         learned: Raising = {}
         try:
             for place, raised in alone.items():
-                learned |= self._lookalikes.learn(self._rows[place], raised)
-            found = {place: raised for row, raised in learned.items() for place in _all(self._rows, row)} if alone else self._lookalikes.where(self._rows)
+                learned |= self._learn(self._rows[place], raised)
+            found = self._where(learned if alone else self._known)
         except TypeError:  # lists and the like cannot be looked up
             return {}
         more = {place: raised for place, raised in found.items() if place not in self._given}
         self._given.update(more)
         return more
+
+    def _learn(self, row: Any, raised: BaseException) -> Raising:
+        """The function crashed on a row: what is new of that. Of floats it is not known whether those are the same that are equal."""
+        if row in self._known or len(self._known) == _MOST or _has_float(row):
+            return {}
+        self._known[row] = raised
+        return {row: raised}
+
+    def _where(self, known: Raising) -> dict[int, BaseException]:
+        rows = self._rows
+        return {place: known[rows[place]] for place in compress(range(len(rows)), map(known.__contains__, rows))} if known else {}
 
     def named(self, problem: BaseException, behind: int) -> list[int]:
         """Those with a text that the exception's own quotes: what cannot be parsed is mostly said."""
@@ -86,13 +80,14 @@ class _InBatch:
         return [column for column in self._columns if {*map(type, column)} <= _TEXTS]
 
 
-def _all(rows: Sequence[Any], row: Hashable) -> Iterator[int]:
-    """Where a row is. Unlike a look into a dictionary for each, to compare them all takes no hashes."""
-    place = -1
-    with suppress(ValueError):  # there are no more
-        while True:
-            place = rows.index(row, place + 1)
-            yield place
+def _type(column: Any) -> str:
+    if hasattr(column, "dtypes"):  # a Series has one, a DataFrame several
+        return str(column.dtypes if hasattr(column, "dtype") else list(column.dtypes))
+    return str(column.type)
+
+
+def _has_float(value: Any) -> bool:
+    return any(map(_has_float, value)) if isinstance(value, tuple) else isinstance(value, float)
 
 
 def _first(column: list[Any], text: str, behind: int) -> list[int]:

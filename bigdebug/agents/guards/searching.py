@@ -1,4 +1,4 @@
-"""Searching: the rows that a function of many of them crashes on, and what is told of each."""
+"""Searching: the rows that a function of many of them crashes on, and what is told of each. Workers that call functions of one row need no numpy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bigdebug.agents.guards.code import told
 from bigdebug.agents.guards.halving import Alike, Crashing, culprits
 
 
-def found(crash: Crashing, count: int, problem: BaseException | None, alike: Alike | None = None) -> Iterator[tuple[int, bytes]]:
+def found(crash: Crashing, count: int, problem: BaseException, alike: Alike | None = None) -> Iterator[tuple[int, bytes]]:
     """The places, of the first ``count``, of the rows that a function crashed on with ``problem``, and what is told of them.
 
     If it does not crash again, that is the last one, together with all.

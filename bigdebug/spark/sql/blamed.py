@@ -33,12 +33,12 @@ T = TypeVar("T")
 
 
 class Input(NamedTuple):
-    """One of the inputs of a node, by their numbers."""
+    """One of the inputs of a node, by their numbers; of a reader, its lines."""
 
     step: int
     number: int
     whole: bool = True
-    """Whether culprits in it are told with all of their columns."""
+    """Whether culprits in it are told as another row in their place would have to be: with all columns, and not as a line."""
 
 
 class Blamed:

@@ -125,7 +125,7 @@ def _marked(catalyst: Catalyst, told: Node, marks: Sequence[Expr]) -> Said:
     some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
     rows = unheard(c.frame(some).limit(MOST + 1), "collect")
     with waiting():
-        return [(row, bytes(next(filter(None, told), LARGE))) for row, told in cut(rows, -len(marks))]
+        return [(row, bytes(next(filter(None, said), LARGE))) for row, said in cut(rows, -len(marks))]
 
 
 def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:

@@ -180,8 +180,7 @@ class FrameDiagnosis:
         c = self._catalyst
         found: list[CrashCulprit] = []
         if not below:
-            before = [step.node for step in self._steps[:len(self._clean)]]
-            source = spoiled(self._recorder, self._blamed, self._asked, node, before, self._culprits.unknown)
+            source = spoiled(self._recorder, self._blamed, self._asked, node, len(self._clean), self._culprits.unknown)
             if source is not None:
                 return source
         asked = self._sizes.asked(node)

@@ -128,8 +128,9 @@ def _whole(culprit: CrashCulprit) -> Input:
     """Where another row can come in the place of a culprit."""
     where: Input = culprit.place
     if not where.whole:
+        why = "is given rows without the key of their group, which another row in the place of one might not have"
         raise ReplayError(
-            f"{culprit.operator} is given rows without the key of their group, or lines of a file, and another one does not come in the place of one",
+            f"{culprit.operator} {why if culprit.operator.parents else 'reads lines of a file, and no other line comes in the place of one'}",
             remedy="Leave the row out with skip=, or repair it in the input.",
         )
     return where

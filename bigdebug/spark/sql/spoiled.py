@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.blamed import Blamed
 from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.readable import readable
 from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.trace.culprits import CrashCulprit
@@ -19,11 +22,11 @@ Looked = tuple[Node | None, list[CrashCulprit]]
 """A source without what it fails on, if that is known, and what it fails on."""
 
 
-def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, before: Sequence[Node], unknown: list[str]) -> Looked | None:
-    """A source of the plan of ``frame``, which has the nodes ``before`` it; None if it is none that fails. What is not looked at is ``unknown``."""
+def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, step: int, unknown: list[str]) -> Looked | None:
+    """A source of the plan of ``frame``, the node of this number; None if it is none that fails. What is not looked at is ``unknown``."""
     if leaf.nodeName() == "LogicalRDD":
         return _crashed_in(recorder, blamed, leaf, unknown)
-    return _malformed(recorder, blamed, frame, leaf, before, unknown) if is_strict(leaf) else None
+    return _malformed(recorder, blamed, frame, leaf, step, unknown) if is_strict(leaf) else None
 
 
 def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, unknown: list[str]) -> Looked:
@@ -36,18 +39,17 @@ def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, unknown: li
     return None if found else leaf, found
 
 
-def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, before: Sequence[Node], unknown: list[str]) -> Looked:
+def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, step: int, unknown: list[str]) -> Looked:
     """The lines on which a reader fails that takes no malformed ones."""
     operator = blamed.operator(leaf)
-    number = sum(node.relation().equals(leaf.relation()) for node in before if is_strict(node))
     try:
-        reading = Strict.of(blamed.catalyst, recorder, frame, leaf, number)
+        reading = Strict.of(blamed.catalyst, recorder, frame, leaf)
     except UntraceableError as refused:
         unknown.append(f"{operator} fails on malformed records, and {refused}")
         return None, []
     if reading is None:
         return leaf, []
-    found = blamed.throwing(len(before), leaf, reading.trial)
+    found = blamed.throwing(step, leaf, reading.trial)
     skipped = reading.skipped
     if not (found or skipped):
         return leaf, []
@@ -55,6 +57,10 @@ def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, 
         unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
     try:
         return readable(reading, leaf), found
-    except UntraceableError as refused:
-        unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {refused}")
+    except (UntraceableError, PySparkException, Py4JError) as trouble:
+        if not isinstance(trouble, UntraceableError) and is_cancelled(blamed.catalyst, trouble):
+            raise
+        if not found:  # the reader may skip them all
+            return leaf, []
+        unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {str(trouble).splitlines()[0]}")
         return None, found

@@ -28,6 +28,14 @@ _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 _OF_FILES = {"header", "mode", "path", "paths", "multiline", "linesep", "inferschema", "encoding", "charset"}
 """Options that are not of how one line is parsed, or that are said otherwise here."""
 
+_GLOBS = "__globPaths__"
+"""Spark's own option for paths that are what they are: ``[1]`` in the name of a file would be one of several."""
+
+_OTHER_SHAPES = ("singleVariantColumn", "explodeEmbeddedArray")
+"""Options with which a record is no struct of the columns."""
+
+_NULL = "[MALFORMED_RECORD_IN_PARSING] There is a null among the records of a line."
+
 _REMEDY = "Read it with mode PERMISSIVE and a column _corrupt_record, which has the malformed records."
 
 
@@ -52,13 +60,13 @@ class Strict:
     sure: Expr | None
 
     @classmethod
-    def of(cls, catalyst: Catalyst, recorder: FrameRecorder, frame: Any, leaf: Node, number: int) -> Strict | None:
-        """How a leaf of ``frame`` is read, ``number`` of those with the same files; None if no column of it is, so that nothing is malformed.
+    def of(cls, catalyst: Catalyst, recorder: FrameRecorder, frame: Any, leaf: Node) -> Strict | None:
+        """How a leaf of ``frame`` is read; None if no column of it is, so that nothing is malformed.
 
         Raises UntraceableError where records are not lines, or are read in a way that is not known here.
         """
         c, reader = catalyst, reader_of(leaf)
-        scan = _scan_of(c, frame, leaf, number)
+        scan = _scan_of(c, frame, leaf)
         _check(c, reader, scan)
         required, is_csv = scan.requiredSchema(), format_of(reader) == "CSVFileFormat"
         if is_csv and required.length() == 0:
@@ -118,11 +126,16 @@ def _headers(catalyst: Catalyst, lines: Node, leaf: Leaf) -> list[Row]:
     return [row.first for row in unheard(parts, "collect") if starts[row.part] == 0]
 
 
-def _scan_of(catalyst: Catalyst, frame: Any, leaf: Node, number: int) -> Any:
-    """What reads the files of a leaf in the plan that ran: of several that read the same files, the one of this number."""
+def _scan_of(catalyst: Catalyst, frame: Any, leaf: Node) -> Any:
+    """What reads the columns of a leaf in the plan that ran; None if it is not in that, as that of a subquery, or not told from others."""
+    columns = {a.exprId().id() for a in catalyst.items(leaf.output())}
     scans = [s for s in catalyst.items(frame._jdf.queryExecution().sparkPlan().collectLeaves()) if catalyst.is_a(s, _SCAN)]
-    same = [scan for scan in scans if scan.relation().equals(leaf.relation())]
-    return same[number] if number < len(same) else None
+    same = [
+        scan for scan in scans
+        if scan.relation().equals(leaf.relation()) and columns.issuperset(a.exprId().id() for a in catalyst.items(scan.output()))
+    ]
+    first: Any = next(iter(same), None)
+    return first if all(scan.requiredSchema().equals(first.requiredSchema()) and scan.dataFilters().equals(first.dataFilters()) for scan in same) else None
 
 
 def is_strict(leaf: Node) -> bool:
@@ -133,12 +146,14 @@ def is_strict(leaf: Node) -> bool:
 
 def _check(catalyst: Catalyst, reader: Any, scan: Any) -> None:
     kind, encoding = format_of(reader), option(reader, "encoding") or option(reader, "charset")
-    is_csv = kind == "CSVFileFormat"
+    is_csv, files = kind == "CSVFileFormat", catalyst.files(reader.location())
     why = (
         "its records are elements of XML" if kind == "XmlFileFormat"
         else "a record of it may be several lines (multiLine)" if option(reader, "multiLine").lower() == "true"
         else f"it is written in {encoding}" if encoding.upper() not in ("", "UTF-8")
+        else f"it is read with {shaping}" if (shaping := next((name for name in _OTHER_SHAPES if option(reader, name)), None))
         else "how Spark reads it is not known" if scan is None
+        else "a file of it is read twice" if len(files) > len(set(files))
         else "spark.sql.csv.parser.columnPruning.enabled is off" if is_csv and not catalyst.jsession.sessionState().conf().csvColumnPruning()
         else None
     )
@@ -148,8 +163,8 @@ def _check(catalyst: Catalyst, reader: Any, scan: Any) -> None:
 
 def _text_of(catalyst: Catalyst, reader: Any, scan: Any) -> Any:
     """The lines of the files that a scan reads, as a DataFrame."""
-    files = sorted({file.urlEncodedPath() for part in catalyst.items(scan.inputRDDs().head().filePartitions()) for file in part.files()})
-    reading, separator = catalyst.spark.read.option("recursiveFileLookup", "true"), option(reader, "lineSep")
+    files = sorted({file.toPath().toString() for part in catalyst.items(scan.inputRDDs().head().filePartitions()) for file in part.files()})
+    reading, separator = catalyst.spark.read.option("recursiveFileLookup", "true").option(_GLOBS, "false"), option(reader, "lineSep")
     return (reading.option("lineSep", separator) if separator else reading).text(files)
 
 
@@ -167,7 +182,9 @@ class _Parser(NamedTuple):
         names = [str(key) for key in c.items(reader.options().keys().toSeq())]
         options = {**{name: str(reader.options().apply(name)) for name in names if name.lower() not in _OF_FILES}, "mode": mode}
         if format_of(reader) != "CSVFileFormat":
-            return self._resolved(F.from_json(self.line, f"array<{required.sql()}>", options))
+            records = F.from_json(self.line, f"array<{required.sql()}>", options)
+            # In an array of records the reader takes no null, which in an array of a column may be.
+            return self._resolved(F.transform(records, lambda record: F.coalesce(record, F.raise_error(F.lit(_NULL)))) if mode == "FAILFAST" else records)
         parsed = self._resolved(F.from_csv(self.line, reader.dataSchema().toDDL(), options))
         return c.with_arguments(parsed, {"requiredSchema": c.some(required)})
 

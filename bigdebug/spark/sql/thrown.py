@@ -58,8 +58,8 @@ class Exceptions:
         for expression in bound if found else ():
             if not expression.deterministic():
                 continue
+            texts = self._texts(expression, rows)
             with waiting():
-                texts = self._texts(expression, rows)
                 known: dict[str, Thrown] = {}
                 for number, text in enumerate(texts):
                     if text and found[number] is UNREPEATED:
