@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import CallSite, OperatorGraph
+from bigdebug.model import Origin, SourceRecord
 from bigdebug.shown import masked, shown
 from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, Described
 
@@ -29,13 +31,28 @@ class Saved:
     traceback: str
     named: Names
     tracing: Callable[[Names], Any]
+    looked_at: _LookedAt | None = None
     raised: None = None
 
     def trace(self) -> Any:
-        return self.tracing(self.named) if self.named else None
+        if self.looked_at is not None and self.looked_at.sources is None:
+            raise IncompleteLineageError(
+                "Source records of a culprit of a DataFrame are found by a job, and this one's were not asked for when the run was saved",
+                remedy="Ask for culprit.sources, and save the run after that.",
+            )
+        return self.looked_at or (self.tracing(self.named) if self.named else None)
 
     def names(self) -> Names:
         return self.named
+
+
+class _LookedAt(NamedTuple):
+    """The source records of a culprit of a DataFrame as they were when the run was saved; None, if nobody had asked for them."""
+
+    sources: tuple[SourceRecord, ...] | None
+
+    def source_records(self) -> tuple[SourceRecord, ...]:
+        return self.sources or ()
 
 
 def dump_culprits(culprits: Culprits) -> dict[str, Any]:
@@ -52,6 +69,7 @@ def _dump(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
         "exception": culprit.exception_type, "message": masked(culprit.message), "line": None if line is None else {**asdict(line), "code": masked(line.code)},
         "locals": {name: masked(value) for name, value in culprit.locals.items()},
         "traceback": masked(culprit.traceback), "sources": _names(culprit) if traced else [],
+        "looked at": _looked_at(culprit) if culprit.partition is None else [],
     }
 
 
@@ -62,9 +80,19 @@ def _names(culprit: CrashCulprit) -> list[tuple[int, int]]:
         return []
 
 
+def _looked_at(culprit: CrashCulprit) -> list[dict[str, Any]] | None:
+    """The sources of a culprit of a DataFrame, if they were asked for."""
+    known = vars(culprit).get("sources")
+    return None if known is None else [{"record": shown(source.record), "rid": source.rid, "origin": asdict(source.origin)} for source in known]
+
+
 def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> tuple[list[CrashCulprit], list[str]]:
     """The culprits of a saved run, and what is not known of them."""
     return [_load(each, graph, tracing) for each in data["known"]], list(data["unknown"])
+
+
+def _sources(known: Sequence[Mapping[str, Any]] | None) -> tuple[SourceRecord, ...] | None:
+    return None if known is None else tuple(SourceRecord(Described(each["record"]), each["rid"], Origin(**each["origin"])) for each in known)
 
 
 def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> CrashCulprit:
@@ -72,5 +100,6 @@ def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Name
         record=None if data["record"] is None else Described(data["record"]), met=data["met"], exception=data["exception"], message=data["message"],
         line=None if data["line"] is None else CallSite(**data["line"]), locals=data["locals"], traceback=data["traceback"],
         named=[(operator, rid) for operator, rid in data["sources"]], tracing=tracing,
+        looked_at=_LookedAt(_sources(data.get("looked at"))) if data["partition"] is None else None,
     )
     return CrashCulprit(told, graph[data["operator"]], data["partition"], again=data["again"])

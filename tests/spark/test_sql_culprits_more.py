@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as F
 from pyspark.sql.session import _monkey_patch_RDD
-from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StructType
+from pyspark.sql.types import ArrayType, DecimalType, DoubleType, IntegerType, LongType, StructType
 from pyspark.util import PythonEvalType
 
-from bigdebug.errors import ReplayError
+import bigdebug
+from bigdebug.errors import IncompleteLineageError, ReplayError
 from tests.spark.test_sql_culprits import culprits_of
 
 NUMBER, OVERFLOW, DIVISION, RAISED = "NumberFormatException", "ArithmeticException", "ArithmeticException", "SparkRuntimeException"
@@ -493,3 +496,76 @@ def test_a_cast_that_spark_takes_for_one_that_always_can_be_done(dbg: Any, spark
     with pytest.raises(Exception, match="overflow"), dbg.capture() as run:
         frame.write.format("noop").mode("overwrite").save()
     assert [(c.record.id, c.exception_type) for c in run.culprits] == [(20_000, "ArithmeticException")]
+
+
+def raising_or_unfit(text: str) -> Any:
+    return 1 // 0 if text == "x" else text if text == "q" else 1
+
+
+@F.pandas_udf(IntegerType())  # type: ignore[call-overload]
+def thousandfold(numbers: pd.Series) -> pd.Series:
+    if (numbers == 0).any():
+        raise ValueError("zero")
+    return numbers.astype("int64") * 1000
+
+
+@F.pandas_udf(DecimalType(10, 2))  # type: ignore[call-overload]
+def inverse_of(numbers: pd.Series) -> pd.Series:
+    return numbers.map(lambda number: 1 / number)
+
+
+@F.pandas_udf(LongType())  # type: ignore[call-overload]
+def changing(texts: pd.Series) -> pd.Series:
+    out = []
+    for i in range(len(texts)):
+        text = texts.iloc[i]
+        texts.iloc[i] = "1"
+        out.append(int(text))
+    return pd.Series(out)
+
+
+BESIDE: dict[str, tuple[str, list[Any], Callable[[], Any], list[int]]] = {
+    "of a row": ("string", ["1", "x", "q"], lambda: F.udf(raising_or_unfit, "int", useArrow=True)("v"), [1, 2]),
+    "of a column": ("int", [1, 0, 3_000_000, 5], lambda: thousandfold("v"), [1, 2]),
+    "decimals": ("decimal(10,0)", [Decimal(1), Decimal(3), Decimal(0), Decimal(2)], lambda: inverse_of("v"), [1, 2]),
+    "changes what it is given": ("string", ["1", "x", "2", "y", "3"], lambda: changing("v"), [1, 3]),
+    "times": ("string", ["1", "x", "2"], lambda: F.udf(lambda text: datetime(2020, 1, int(text)), "timestamp", useArrow=True)("v"), [1]),
+    "of Spark": ("string", ["2020-01-01", "x"], lambda: F.to_date("v"), [1]),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_what_does_not_fit_beside_what_crashes(case: str, dbg: Any, spark: Any) -> None:
+    kind, values, column, crashing = BESIDE[case]
+    frame = spark.createDataFrame(list(enumerate(values)), f"i int, v {kind}").coalesce(1).select("i", column())
+    found = culprits_of(dbg, frame)
+    assert sorted(c.record.i for c in found) == crashing
+    assert found.unknown == []
+    assert [row.i for row in dbg.runs[-1].resume(skip=True).result] == [i for i in range(len(values)) if i not in crashing]
+
+
+def test_sources_above_what_a_strict_reader_does_not_read(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """A trace reads all columns: those that the query left alone are not there to fail."""
+    (tmp_path / "a.csv").write_text("1,1\nq,z\nx,2\n")
+    frame = spark.read.csv(str(tmp_path / "a.csv"), schema="a int, b string", mode="FAILFAST").select(F.udf(int, "int", useArrow=True)("b"))
+    (culprit,) = culprits_of(dbg, frame)
+    assert [(source.origin.line, source.record.value) for source in culprit.sources] == [(2, "q,z")]
+    assert dbg.runs[-1].resume(skip=True).result == [(1,), (2,)]
+    saved = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-2]))
+    ((_, line),) = [(source.record, source.origin.line) for culprit in saved.runs[0].culprits for source in culprit.sources]
+    assert line == 2
+
+
+def test_sources_that_nobody_asked_for_are_not_saved(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    assert len(culprits_of(dbg, spark.range(3).selectExpr("10 div (id - 1)"))) == 1
+    (culprit,) = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-1])).runs[0].culprits
+    with pytest.raises(IncompleteLineageError, match="save the run after that"):
+        culprit.sources  # noqa: B018
+    assert "save the run after that" in culprit.text()
+
+
+def test_control_characters_are_no_json(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a":1}\n\x00\n \t\n{"a":"q"}\n\x01\x02\n{"a":3}\n')
+    found = culprits_of(dbg, spark.read.json(str(tmp_path / "a.json"), schema="a int", mode="FAILFAST"))
+    assert [c.sources[0].origin.line for c in found] == [2, 4, 5]
+    assert dbg.runs[-1].resume(skip=True).result == [(1,), (3,)]

@@ -65,6 +65,9 @@ SMALL = 2**31
 LARGE = b""
 """What is told, besides crashes, of a function that gave a number that is not small."""
 
+DOUBTFUL = b"?"
+"""What is told, besides crashes, of a function that gave something of which it has to be looked at whether it fits its type."""
+
 Fitting = Callable[[Any], Callable[[Any, int], None] | None]
 """For a type of Spark's, what raises what Spark would if what a function gave does not fit that, or the number of rows; None if all does."""
 

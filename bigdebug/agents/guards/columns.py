@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, crash_of, told
+from bigdebug.agents.guards.batches import Batches, Column, copied, part, rows_of
+from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, anything, crash_of, told
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.guards.lookalikes import Lookalikes
 from bigdebug.agents.guards.searching import found
-
-Column = Any
-"""A Series, a DataFrame, or an Array."""
 
 Making = Callable[[Any], Column]
 """Makes a column of what is told of rows: a list, or an array of objects, which takes pandas a tenth of the time."""
@@ -36,6 +34,8 @@ class GuardedColumns:
     sized: bool = False
     repeats: bool = False
     """Whether it gives the same for the same row."""
+    certain: Callable[[Any], Callable[[Column], bool] | None] | None = None
+    """Gives, for a type of Spark's, what knows of most columns that fit it that they do. It then tells, once in a batch, of another one."""
 
     def __call__(self, *given: Column, **named: Column) -> Column:
         columns = (*given, *named.values())
@@ -50,6 +50,8 @@ class GuardedColumns:
                 calls.values = None
         if self.sized and len(known) < rows and not (calls.values is not None and _all_small(calls.values)):
             known[next(row for row in range(rows) if row not in known)] = LARGE
+        if self._fine is not None and len(known) < rows and not (calls.values is not None and self._fine(calls.values)):
+            known[next(row for row in range(rows) if known.get(row, LARGE) == LARGE)] = DOUBTFUL
         return self.column(_marks(known, rows))
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
@@ -59,7 +61,8 @@ class GuardedColumns:
         return self._called(tuple(part(column, places) for column in given), {name: part(column, places) for name, column in named.items()})
 
     def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> Column:
-        values = self.code.function(*given, **named)
+        # A function may change what it is given, and is called on it again.
+        values = self.code.function(*map(copied, given), **{name: copied(column) for name, column in named.items()})
         if self._fits is not None:
             self._fits(values, rows_of((*given, *named.values())))
         return values
@@ -67,6 +70,10 @@ class GuardedColumns:
     @cached_property
     def _lookalikes(self) -> Lookalikes:
         return Lookalikes()
+
+    @cached_property
+    def _fine(self) -> Callable[[Column], bool] | None:
+        return None if self.certain is None else self.certain(self.code.returns)
 
     @cached_property
     def _fits(self) -> Callable[[Any, int], None] | None:
@@ -88,50 +95,6 @@ class _Calls:
         except crashes() as own:
             return own
         return None
-
-
-class Batches:
-    """Batches as a function pulls them. Those that it has gone on from are held until it has given something."""
-
-    def __init__(self, batches: Iterable[Any]) -> None:
-        self._source = iter(batches)
-        self._waiting: list[Any] = []
-        self._passed: list[Any] = []
-        self.flying: Any = None
-        self.failed = False
-
-    def has_more(self) -> bool:
-        """Whether there are batches for another call."""
-        if not self._waiting:
-            self._waiting = [*islice(self._source, 1)]
-        return bool(self._waiting)
-
-    def __iter__(self) -> Batches:
-        return self
-
-    def __next__(self) -> Any:
-        try:
-            batch = self._waiting.pop() if self._waiting else next(self._source)
-        except StopIteration:
-            raise
-        except BaseException:
-            self.failed = True
-            raise
-        finally:
-            self.land()
-        self.flying = batch
-        return batch
-
-    def land(self) -> None:
-        """The function has gone on from the batch in flight."""
-        if self.flying is not None:
-            self._passed.append(self.flying)
-            self.flying = None
-
-    def passed(self) -> list[Any]:
-        """The batches that the function has gone on from, which are let go of."""
-        batches, self._passed = self._passed, []
-        return batches
 
 
 _AHEAD = 16
@@ -190,7 +153,7 @@ class GuardedStream:
         yield from zip(batches, [*known, {}])
 
     def _crash(self, batch: Any, places: Sequence[int]) -> BaseException | None:
-        some = tuple(part(column, places) for column in batch) if isinstance(batch, tuple) else part(batch, places)
+        some = copied(tuple(part(column, places) for column in batch) if isinstance(batch, tuple) else part(batch, places))
         return crash_of(lambda: [None for _ in self.code.stream(iter([some]))])
 
 
@@ -217,22 +180,6 @@ def _marks(known: Mapping[int, bytes], rows: int) -> Any:
 def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
     """Nothing is told of these."""
     return ((batch, {}) for batch in batches)
-
-
-def part(column: Column, places: Sequence[int]) -> Column:
-    """Some rows, as if they were all; their places ascend."""
-    start, count = (places[0], len(places)) if len(places) else (0, 0)
-    together = not count or places[-1] - start == count - 1  # a slice takes half as long as to take each
-    if hasattr(column, "iloc"):
-        some = column.iloc[start:start + count] if together else column.iloc[places]
-        return some.reset_index(drop=True)
-    return column.slice(start, count) if together else column.take(places)
-
-
-def rows_of(batch: Any) -> int:
-    """How many rows a batch has."""
-    column = batch[0] if isinstance(batch, tuple) else batch
-    return int(column.num_rows if hasattr(column, "num_rows") else len(column))
 
 
 def _all_small(numbers: Column) -> bool:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from bigdebug.agents.guards.batches import Column, copied, part, rows_of
 from bigdebug.agents.guards.code import Code, crash_of, told
-from bigdebug.agents.guards.columns import Column, Making, part, rows_of
+from bigdebug.agents.guards.columns import Making
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.guards.searching import found
 
@@ -34,7 +35,7 @@ class GuardedGroup:
         bare = [_without_names(group) for group in groups]
         call = partial(called, self.code, key)
         try:
-            call(*bare)
+            call(*map(copied, bare))
         except crashes() as problem:
             return self.table([pickle.dumps(self._told(call, groups, bare, problem))])
         return self.table([None])
@@ -44,7 +45,7 @@ class GuardedGroup:
         tellings: Telling = []
         for side, group in enumerate(groups):
             def crash(places: Sequence[int], side: int = side) -> BaseException | None:
-                return crash_of(call, *[part(each, places) if i == side else each for i, each in enumerate(bare)])
+                return crash_of(call, *[copied(part(each, places) if i == side else each) for i, each in enumerate(bare)])
 
             if type(crash(range(0))) is not type(problem) or len(groups) == 1:
                 tellings += named(side, _names_of(group), dict(found(crash, rows_of(group), problem)))
@@ -62,7 +63,7 @@ class GuardedAggregate:
 
     def __call__(self, one: Column, other: Column, *given: Column, **columns: Column) -> bytes | None:
         try:
-            self.code.function(*given, **columns)
+            self.code.function(*map(copied, given), **{name: copied(column) for name, column in columns.items()})
         except crashes() as problem:
             names = list(zip(_numbers(one), _numbers(other), strict=True))
             crash = partial(self._crash, given, columns)
@@ -70,8 +71,8 @@ class GuardedAggregate:
         return None
 
     def _crash(self, given: Sequence[Column], columns: dict[str, Column], places: Sequence[int]) -> BaseException | None:
-        some = {name: part(column, places) for name, column in columns.items()}
-        return crash_of(self.code.function, *[part(column, places) for column in given], **some)
+        some = {name: copied(part(column, places)) for name, column in columns.items()}
+        return crash_of(self.code.function, *[copied(part(column, places)) for column in given], **some)
 
 
 def named(side: int, names: Sequence[tuple[int, int]], known: dict[int, bytes]) -> Telling:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bigdebug.agents.guards.code import LARGE, SMALL, Code, Fitting, anything, told
+from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, anything, told
 from bigdebug.agents.guards.inflight import crashes
 
 
@@ -20,27 +20,37 @@ class GuardedCall:
     """Whether it also tells, once, that the function gave a number that is not small."""
     named: bool = False
     """Whether it is given arguments by name."""
+    certain: Callable[[Any], type | None] | None = None
+    """Gives, for a type of Spark's, the class whose values, if they are small, fit it, and None. It then tells, once, of a value of another one."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return guarded_call, (self.code, self.fitting, self.sized, self.named)
+        return guarded_call, (self.code, self.fitting, self.sized, self.named, self.certain)
 
 
-def guarded_call(code: Code, fitting: Fitting, sized: bool, named: bool) -> Callable[..., bytes | None]:
+def guarded_call(
+    code: Code, fitting: Fitting, sized: bool, named: bool, certain: Callable[[Any], type | None] | None,
+) -> Callable[..., bytes | None]:
     """The function that a ``GuardedCall`` is."""
     try:
         function = _fitted(code.function, fitting(code.returns))
+        fine = None if certain is None else certain(code.returns)
     except crashes() as problem:  # what cannot be unpickled crashes on each row
         return _crashing(told(problem))
     if named:
         function = _of_both(function)
+    doubting = fine is not None
 
     def call(*given: Any) -> bytes | None:
-        nonlocal sized
+        nonlocal sized, doubting
         try:
             value = function(*given)
         except crashes() as problem:
             return told(problem)
-        if sized and not (type(value) is int and -SMALL < value < SMALL) and value is not None:
+        small = type(value) is int and -SMALL < value < SMALL
+        if doubting and not (small if fine is int else type(value) is fine) and value is not None:
+            doubting = False
+            return DOUBTFUL
+        if sized and not small and value is not None:
             sized = False
             return LARGE
         return None

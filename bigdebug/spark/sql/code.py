@@ -29,6 +29,8 @@ from bigdebug.spark.sql.sent import (
     array,
     arrow_column,
     arrow_value,
+    certain_column,
+    certain_value,
     doubtful,
     frame,
     internal,
@@ -64,6 +66,8 @@ class Guarding(NamedTuple):
     confined: bool = False
     sized: tuple[Expr, ...] = ()
     """Functions of which it is also told whether they gave a number that is not small."""
+    doubting: bool = False
+    """Whether it is also told that they gave something of which it has to be looked at whether it fits."""
 
     def code(self, *commands: bytes) -> Code:
         """Functions, each called on what the one before it gives."""
@@ -107,11 +111,15 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     if kind == PythonEvalType.SQL_BATCHED_UDF:
         guard = GuardedCall(code, internal(), sized, _is_named(catalyst, inputs))
     elif kind in _ROWS:
-        guard = GuardedCall(code, arrow_value() if how.strict else anything, sized, _is_named(catalyst, inputs))
+        guard = GuardedCall(
+            code, arrow_value() if how.strict else anything, sized, _is_named(catalyst, inputs), certain_value() if how.doubting else None,
+        )
     elif kind in _STREAMS:
         guard = GuardedStream(code, column)
     else:
-        guard = GuardedColumns(code, column, arrow_column() if how.strict else anything, sized, function.udfDeterministic())
+        guard = GuardedColumns(
+            code, column, arrow_column() if how.strict else anything, sized, function.udfDeterministic(), certain_column() if how.doubting else None,
+        )
     return _apart(catalyst, _changed(catalyst, function, guard, inputs))
 
 

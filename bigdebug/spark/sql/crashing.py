@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import Row
 
-from bigdebug.agents.guards.code import LARGE, Told
+from bigdebug.agents.guards.code import DOUBTFUL, LARGE, Told
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.actions import unheard
@@ -39,7 +39,7 @@ class Crashed(NamedTuple):
     """Whether it is all of a row there."""
 
 
-Said = list[tuple[Row, bytes]]
+Said = list[tuple[Row, tuple[bytes, ...]]]
 """Rows, and what guards tell of each."""
 
 
@@ -50,6 +50,8 @@ class Crashing(NamedTuple):
     clean: Node | None
     small: Sequence[Expr] = ()
     """Those of the functions of which that was asked, if they gave small numbers alone."""
+    doubtful: bool = False
+    """Whether a function gave something that may not fit its type."""
 
 
 def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing | None:
@@ -78,13 +80,16 @@ def _functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]
 
 def _of_rows(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     asked = tuple(function for function in how.sized if code.tells_sizes(function))
-    guards, sizing = ([code.guarded(catalyst, function, how._replace(sized=each)) for function in functions] for each in ((), asked))
-    said = _said(catalyst, node, sizing if asked else guards)
-    some_large = any(mark == LARGE for _, mark in said)
-    if some_large and len(said) > MOST:
+    guards, asking = (
+        [code.guarded(catalyst, function, how._replace(sized=sized, doubting=doubting)) for function in functions]
+        for sized, doubting in (((), False), (asked, not how.strict))
+    )
+    said = _said(catalyst, node, asking)
+    others = {mark for _, marks in said for mark in marks} & {LARGE, DOUBTFUL}
+    if others and len(said) > MOST:
         said = _said(catalyst, node, guards)
-    small = () if some_large or len(said) > MOST else asked
-    return Crashing(_crashed(catalyst, node, said), _without(catalyst, node, guards), small)
+    small = () if LARGE in others or len(said) > MOST else asked
+    return Crashing(_crashed(catalyst, node, said), _without(catalyst, node, guards), small, DOUBTFUL in others)
 
 
 def _of_frames(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
@@ -120,20 +125,20 @@ def _of_batches(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: 
 
 
 def _marked(catalyst: Catalyst, told: Node, marks: Sequence[Expr]) -> Said:
-    """The rows that something is told of, in the last columns, without these, and the first that is told: of a crash, if one is."""
+    """The rows that something is told of, in the last columns, without these, and what that is."""
     c = catalyst
     some = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), told)
     rows = unheard(c.frame(some).limit(MOST + 1), "collect")
     with waiting():
-        return [(row, bytes(next(filter(None, said), LARGE))) for row, said in cut(rows, -len(marks))]
+        return [(row, tuple(bytes(mark) for mark in said if mark is not None)) for row, said in cut(rows, -len(marks))]
 
 
 def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:
     """The rows of a node's only input on which its functions crashed."""
     (below,) = catalyst.children(node)
-    told = {mark: Told.unpacked(mark) for mark in {mark for _, mark in said} - {LARGE}}
-    known = ((row, told[mark]) for row, mark in said if mark != LARGE)
+    told = {mark: Told.unpacked(mark) for mark in {mark for _, marks in said for mark in marks} - {LARGE, DOUBTFUL}}
     with waiting():
+        known = [(row, next(told[mark] for mark in marks if mark in told)) for row, marks in said if not told.keys().isdisjoint(marks)]
         return [Crashed([row] if what.together else [], what, below, row, rowwise=what.together == 1) for row, what in known]
 
 

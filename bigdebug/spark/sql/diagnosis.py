@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from bigdebug.spark.crashes import ended
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
 """Actions that may not compute all rows."""
+
+_RAISED = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt)\b")
+"""How the last line of a traceback begins."""
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 
@@ -201,7 +205,10 @@ class FrameDiagnosis:
                 if unreadable is not None and unreadable.clean is None:
                     self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(written)} gives was not looked at, for not all of it can be read.")
                 return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._blamed.crashed(len(self._clean), written, unreadable.found)])
-            code = crashing(c, made, functions, self._how._replace(sized=tuple(asked)))
+            how = self._how._replace(sized=tuple(asked))
+            code = crashing(c, made, functions, how)
+            if code is not None and code.doubtful:
+                code = crashing(c, made, functions, how._replace(strict=True))
             if code is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found
@@ -215,4 +222,8 @@ class FrameDiagnosis:
 
 
 def _brief(trouble: Exception) -> str:
-    return (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
+    """What happened, in a line: that of Python, where a worker tells a whole traceback."""
+    text = str(trouble.java_exception.toString() if isinstance(trouble, Py4JJavaError) else trouble)
+    first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [type(trouble).__name__]
+    raised = next((line for line in reversed(others) if _RAISED.match(line)), "") if first.endswith(":") else ""
+    return f"{first} {raised}".strip()

@@ -59,7 +59,10 @@ class FrameResume:
         frame, left, unknown = self._without(skip, repair)
         runs: list[Run] = []
         with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append):
-            result = again(frame)
+            try:
+                result = again(frame)
+            except (PySparkException, Py4JError) as problem:
+                raise ReplayError("The query fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
         runs[-1].culprits.known += left
         runs[-1].culprits.unknown += unknown
         return Resumed(result, runs[-1], 0, -1)

@@ -115,15 +115,32 @@ def doubtful() -> Callable[[Any, Any], bytes | None]:
     return pickled
 
 
-def arrow_value() -> Fitting:
-    """Whether what a function of a row gives fits its type, where it goes to the JVM by Arrow. Costs some µs."""
+def arrow_kind() -> Callable[[Any], Any]:
+    """Arrow's type for one of Spark's; None for times and what has them in it, whose type hangs on a zone."""
 
-    def fitting(returns: Any) -> Callable[[Any, int], None]:
-        import pyarrow
-        from pyspark.sql.conversion import LocalDataToArrowConversion
+    def kind(returns: Any) -> Any:
         from pyspark.sql.pandas.types import to_arrow_type
 
-        kind, convert = to_arrow_type(returns), LocalDataToArrowConversion._create_converter(returns, none_on_identity=True)
+        try:
+            return None if returns.typeName() == "timestamp" else to_arrow_type(returns)
+        except AssertionError:
+            return None
+
+    return kind
+
+
+def arrow_value() -> Fitting:
+    """Whether what a function of a row gives fits its type, where it goes to the JVM by Arrow. Costs some µs."""
+    kind_of = arrow_kind()
+
+    def fitting(returns: Any) -> Callable[[Any, int], None] | None:
+        import pyarrow
+        from pyspark.sql.conversion import LocalDataToArrowConversion
+
+        kind = kind_of(returns)
+        if kind is None:
+            return None
+        convert = LocalDataToArrowConversion._create_converter(returns, none_on_identity=True)
 
         def fits(given: Any, rows: int) -> None:
             value = given if convert is None else convert(given)
@@ -137,19 +154,65 @@ def arrow_value() -> Fitting:
     return fitting
 
 
+def certain_value() -> Callable[[Any], type | None]:
+    """The class of values that fit a type where they go to the JVM by Arrow, for integers if they are small; None if no class or any is."""
+
+    def certain(returns: Any) -> type | None:
+        from datetime import date
+
+        return {"long": int, "integer": int, "double": float, "float": float, "boolean": bool, "date": date, "binary": bytes}.get(returns.typeName())
+
+    return certain
+
+
+def certain_column() -> Callable[[Any], Callable[[Any], bool] | None]:
+    """Whether a column is known to fit a type; None of types that are nested, or have no Arrow type of their own: these are not looked at."""
+    kind_of = arrow_kind()
+
+    def certain(returns: Any) -> Callable[[Any], bool] | None:
+        import pandas
+        import pyarrow
+
+        name, kind = returns.typeName(), kind_of(returns)
+        if kind is None or pyarrow.types.is_nested(kind):
+            return None
+        bits = {"byte": 7, "short": 15, "integer": 31, "long": 63}.get(name)
+        inferred = {"string": "string", "date": "date", "binary": "bytes", "boolean": "boolean"}.get(name)
+
+        def fits(values: Any) -> bool:
+            if isinstance(values, pyarrow.Array):
+                return bool(values.type.equals(kind))
+            if not isinstance(values, pandas.Series):
+                return False
+            if inferred is not None and pandas.api.types.infer_dtype(values, skipna=True) in (inferred, "empty"):
+                return True
+            numbers = values.dropna() if values.dtype.kind in "iuf" else None
+            if numbers is None or not len(numbers):
+                return numbers is not None
+            if bits is not None:
+                return bool(numbers.min() >= -(2**bits) and numbers.max() < 2**bits and (numbers.dtype.kind != "f" or (numbers % 1 == 0).all()))
+            return name in ("float", "double")
+
+        return fits
+
+    return certain
+
+
 def arrow_column() -> Fitting:
     """Whether what a function of columns gives fits its type and the number of rows."""
+    kind_of = arrow_kind()
 
     def fitting(returns: Any) -> Callable[[Any, int], None]:
         import pandas
         import pyarrow
-        from pyspark.sql.pandas.types import to_arrow_type
 
-        kind = to_arrow_type(returns)
+        kind = kind_of(returns)
 
         def fits(given: Any, rows: int) -> None:
             if len(given) != rows:
                 raise ValueError(f"the function gave {len(given)} values for {rows} rows")
+            if kind is None:
+                return
             if isinstance(given, pandas.Series):
                 try:
                     pyarrow.Array.from_pandas(given, type=kind)

@@ -51,8 +51,6 @@ def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, 
         return leaf, []
     found = blamed.throwing(step, leaf, reading.trial)
     skipped = reading.skipped
-    if not (found or skipped):
-        return leaf, []
     if skipped:
         unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
     try:
@@ -60,7 +58,7 @@ def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, 
     except (UntraceableError, PySparkException, Py4JError) as trouble:
         if not isinstance(trouble, UntraceableError) and is_cancelled(blamed.catalyst, trouble):
             raise
-        if not found:  # the reader may skip them all
+        if not found:  # it reads them all, or skips the others
             return leaf, []
         unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {str(trouble).splitlines()[0]}")
         return None, found

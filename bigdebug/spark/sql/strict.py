@@ -112,8 +112,9 @@ def _leaf(run: FrameRun) -> Leaf:
 def records(catalyst: Catalyst, lines: Node, reader: Any) -> Node:
     """Those of some lines, in the first column, that a reader takes for records, or for headers."""
     value = catalyst.column(catalyst.items(lines.output())[0])
-    is_record = value.rlike(r"[^\x00-\x20]")
-    comment = option(reader, "comment") if format_of(reader) == "CSVFileFormat" else ""
+    is_csv = format_of(reader) == "CSVFileFormat"
+    is_record = value.rlike(r"[^\x00-\x20]" if is_csv else r"[^ \t]")
+    comment = option(reader, "comment") if is_csv else ""
     return catalyst.plan(catalyst.frame(lines).filter(is_record & ~value.startswith(comment) if comment else is_record))
 
 

@@ -114,10 +114,12 @@ def name_of(raised: Any) -> str:
             logger.disabled = disabled
 
 
-def _line(context: Any) -> CallSite:
-    """Where a part of a query stands: the line of Python that made it, or the line within the SQL."""
+def _line(context: Any) -> CallSite | None:
+    """Where a part of a query stands: the line of Python that made it, or the line within the SQL. Of most functions Spark knows a line of Java."""
     if context.contextType().toString() == "DataFrame":
         file, _, line = context.callSite().rpartition(":")
+        if not line.isdigit():
+            return None
         return CallSite(file, int(line), getline(file, int(line)).strip())
     before = re.search(r"\(line (\d+)", context.summary())
     return CallSite("SQL", int(before[1]) if before else 1, context.fragment())
