@@ -172,7 +172,7 @@ class DebugSession:
         ``run.resume(...)`` says otherwise. A dict says it by RDD. ``run.culprits`` has them, ``most`` of each task in full; all of them
         go into the directory ``letters``, for ``bigdebug.read_letters``. What Spark would reuse of such a run is computed anew by others.
         Records of RDDs pass one by one through guards, which takes up to half as long again as without; actions on DataFrames fail, and
-        are called again over the query without what crashed. A write fails (BigDebug 4.3, 5).
+        are called again over the query without what crashed. Writes, foreach(), toLocalIterator() and df.rdd fail (BigDebug 4.3, 5).
         """
         policy = policy_of(on_crash, most, letters)
         if policy is not None:

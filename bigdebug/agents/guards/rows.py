@@ -38,7 +38,7 @@ def guarded_call(
         return _crashing(told(problem))
     if named:
         function = _of_both(function)
-    doubting = fine is not None
+    doubting, small_fits = fine is not None, fine in (int, None)
 
     def call(*given: Any) -> bytes | None:
         nonlocal sized, doubting
@@ -46,11 +46,12 @@ def guarded_call(
             value = function(*given)
         except crashes() as problem:
             return told(problem)
-        small = type(value) is int and -SMALL < value < SMALL
-        if doubting and not (small if fine is int else type(value) is fine) and value is not None:
+        if type(value) is int and -SMALL < value < SMALL and small_fits:
+            return None
+        if doubting and value is not None and (fine is int or type(value) is not fine):
             doubting = False
             return DOUBTFUL
-        if sized and not small and value is not None:
+        if sized and value is not None:
             sized = False
             return LARGE
         return None
