@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, overload
 from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.graph import CallSite, Operator
 from bigdebug.model import SourceRecord
-from bigdebug.shown import counted, plain, shown
+from bigdebug.shown import counted, masked, plain, shown
 from bigdebug.trace.sourced import Sourced
 from bigdebug.trace.table import Table
 
@@ -123,7 +123,7 @@ class CrashCulprit(Sourced):
 
     @property
     def message(self) -> str:
-        return self.told.message
+        return masked(self.told.message)
 
     @property
     def user_line(self) -> CallSite | None:
@@ -135,7 +135,7 @@ class CrashCulprit(Sourced):
 
     @property
     def traceback(self) -> str:
-        return self.told.traceback
+        return masked(self.told.traceback)
 
     def finding(self) -> Any:
         return self.told.trace()

@@ -66,9 +66,9 @@ def _dump(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
     return {
         "operator": culprit.operator.id, "partition": culprit.partition, "again": culprit.again,
         "record": None if culprit.record is None else shown(culprit.record), "met": None if culprit.met is None else masked(culprit.met),
-        "exception": culprit.exception_type, "message": masked(culprit.message), "line": None if line is None else {**asdict(line), "code": masked(line.code)},
+        "exception": culprit.exception_type, "message": culprit.message, "line": None if line is None else {**asdict(line), "code": masked(line.code)},
         "locals": {name: masked(value) for name, value in culprit.locals.items()},
-        "traceback": masked(culprit.traceback), "sources": _names(culprit) if traced else [],
+        "traceback": culprit.traceback, "sources": _names(culprit) if traced else [],
         "looked at": _looked_at(culprit) if culprit.partition is None else [],
     }
 

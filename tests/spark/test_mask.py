@@ -28,7 +28,7 @@ def everything_shown(*shown: Any) -> str:
 def crash(record: dict[str, str]) -> int:
     token = record["token"]
     held = [token, "x" * 1_990 + token]  # would be cut in its middle
-    raise ValueError(f"cannot use {held[0]}")
+    raise ValueError(f"cannot use {held[0]}, like sk-99 of this line")
 
 
 def test_a_culprit_shows_no_secret(dbg: Any) -> None:
@@ -42,6 +42,7 @@ def test_a_culprit_shows_no_secret(dbg: Any) -> None:
     assert "***" in text
     assert culprits[0].record == {"token": SECRET}
     assert "sk-" not in "".join(culprits[0].locals.values()) + culprits[0].message  # made into text by a worker
+    assert "sk-" not in culprits[0].traceback
 
 
 def test_letters_and_watches_show_none(dbg: Any, tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_rows_of_a_dataframe(dbg: Any, spark: Any) -> None:
     with pytest.raises(Exception, match="CAST_INVALID_INPUT"), dbg.capture() as run:
         frame.collect()
     assert "***" in everything_shown(run.culprits, *run.culprits)
-    assert "sk-" not in everything_shown(run.culprits, *run.culprits)
+    assert "sk-" not in everything_shown(run.culprits, *run.culprits) + run.culprits[0].message
 
 
 def test_what_is_no_pattern(dbg: Any) -> None:
