@@ -55,7 +55,7 @@ class Batches:
 
 
 def part(column: Column, places: Sequence[int]) -> Column:
-    """Some rows, as if they were all; their places ascend."""
+    """Some rows, as if they were all; their places ascend. A function may change them: those of pandas are a copy."""
     start, count = (places[0], len(places)) if len(places) else (0, 0)
     together = not count or places[-1] - start == count - 1  # a slice takes half as long as to take each
     if hasattr(column, "iloc"):

@@ -50,19 +50,18 @@ class GuardedColumns:
                 calls.values = None
         if self.sized and len(known) < rows and not (calls.values is not None and _all_small(calls.values)):
             known[next(row for row in range(rows) if row not in known)] = LARGE
-        if self._fine is not None and len(known) < rows and not (calls.values is not None and self._fine(calls.values)):
+        if self._surely_fits is not None and len(known) < rows and not (calls.values is not None and self._surely_fits(calls.values)):
             known[next(row for row in range(rows) if known.get(row, LARGE) == LARGE)] = DOUBTFUL
         return self.column(_marks(known, rows))
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
         """What the function gives for some rows, of so many."""
-        if len(places) == rows:
-            return self._called(given, named)
+        if len(places) == rows:  # a function may change what it is given, and is called on it again
+            return self._called(tuple(map(copied, given)), {name: copied(column) for name, column in named.items()})
         return self._called(tuple(part(column, places) for column in given), {name: part(column, places) for name, column in named.items()})
 
     def _called(self, given: tuple[Column, ...], named: dict[str, Column]) -> Column:
-        # A function may change what it is given, and is called on it again.
-        values = self.code.function(*map(copied, given), **{name: copied(column) for name, column in named.items()})
+        values = self.code.function(*given, **named)
         if self._fits is not None:
             self._fits(values, rows_of((*given, *named.values())))
         return values
@@ -72,7 +71,7 @@ class GuardedColumns:
         return Lookalikes()
 
     @cached_property
-    def _fine(self) -> Callable[[Column], bool] | None:
+    def _surely_fits(self) -> Callable[[Column], bool] | None:
         return None if self.certain is None else self.certain(self.code.returns)
 
     @cached_property
@@ -153,7 +152,7 @@ class GuardedStream:
         yield from zip(batches, [*known, {}])
 
     def _crash(self, batch: Any, places: Sequence[int]) -> BaseException | None:
-        some = copied(tuple(part(column, places) for column in batch) if isinstance(batch, tuple) else part(batch, places))
+        some = tuple(part(column, places) for column in batch) if isinstance(batch, tuple) else part(batch, places)
         return crash_of(lambda: [None for _ in self.code.stream(iter([some]))])
 
 

@@ -45,7 +45,7 @@ class GuardedGroup:
         tellings: Telling = []
         for side, group in enumerate(groups):
             def crash(places: Sequence[int], side: int = side) -> BaseException | None:
-                return crash_of(call, *[copied(part(each, places) if i == side else each) for i, each in enumerate(bare)])
+                return crash_of(call, *[part(each, places) if i == side else copied(each) for i, each in enumerate(bare)])
 
             if type(crash(range(0))) is not type(problem) or len(groups) == 1:
                 tellings += named(side, _names_of(group), dict(found(crash, rows_of(group), problem)))
@@ -71,8 +71,8 @@ class GuardedAggregate:
         return None
 
     def _crash(self, given: Sequence[Column], columns: dict[str, Column], places: Sequence[int]) -> BaseException | None:
-        some = {name: copied(part(column, places)) for name, column in columns.items()}
-        return crash_of(self.code.function, *[copied(part(column, places)) for column in given], **some)
+        some = {name: part(column, places) for name, column in columns.items()}
+        return crash_of(self.code.function, *[part(column, places) for column in given], **some)
 
 
 def named(side: int, names: Sequence[tuple[int, int]], known: dict[int, bytes]) -> Telling:
