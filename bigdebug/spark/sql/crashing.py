@@ -50,8 +50,6 @@ class Crashing(NamedTuple):
     clean: Node | None
     small: Sequence[Expr] = ()
     """Those of the functions of which that was asked, if they gave small numbers alone."""
-    doubtful: bool = False
-    """Whether a function gave something that may not fit its type."""
 
 
 def crashing(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing | None:
@@ -80,16 +78,16 @@ def _functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]
 
 def _of_rows(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
     asked = tuple(function for function in how.sized if code.tells_sizes(function))
-    guards, asking = (
-        [code.guarded(catalyst, function, how._replace(sized=sized, doubting=doubting)) for function in functions]
-        for sized, doubting in (((), False), (asked, not how.strict))
-    )
+    guards = [code.guarded(catalyst, function, how._replace(sized=())) for function in functions]
+    asking = [code.guarded(catalyst, function, how._replace(sized=asked, doubting=not how.strict)) for function in functions]
     said = _said(catalyst, node, asking)
-    others = {mark for _, marks in said for mark in marks} & {LARGE, DOUBTFUL}
-    if others and len(said) > MOST:
+    told = {mark for _, marks in said for mark in marks}
+    if DOUBTFUL in told:
+        return _of_rows(catalyst, node, functions, how._replace(strict=True))
+    if LARGE in told and len(said) > MOST:
         said = _said(catalyst, node, guards)
-    small = () if LARGE in others or len(said) > MOST else asked
-    return Crashing(_crashed(catalyst, node, said), _without(catalyst, node, guards), small, DOUBTFUL in others)
+    small = () if LARGE in told or len(said) > MOST else asked
+    return Crashing(_crashed(catalyst, node, said), _without(catalyst, node, guards), small)
 
 
 def _of_frames(catalyst: Catalyst, node: Node, functions: Sequence[Expr], how: Guarding) -> Crashing:
@@ -136,7 +134,7 @@ def _marked(catalyst: Catalyst, told: Node, marks: Sequence[Expr]) -> Said:
 def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:
     """The rows of a node's only input on which its functions crashed."""
     (below,) = catalyst.children(node)
-    told = {mark: Told.unpacked(mark) for mark in {mark for _, marks in said for mark in marks} - {LARGE, DOUBTFUL}}
+    told = {mark: Told.unpacked(mark) for mark in {mark for _, marks in said for mark in marks} - {LARGE}}
     with waiting():
         known = [(row, next(told[mark] for mark in marks if mark in told)) for row, marks in said if not told.keys().isdisjoint(marks)]
         return [Crashed([row] if what.together else [], what, below, row, rowwise=what.together == 1) for row, what in known]

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.spark.crashes import ended
@@ -20,7 +19,7 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashing import as_written, crashing, functions_of
 from bigdebug.spark.sql.expressions import Node
-from bigdebug.spark.sql.failures import is_cancelled
+from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.folding import planned
 from bigdebug.spark.sql.grouped import apart, of_values
 from bigdebug.spark.sql.pickles import unread
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
 
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
 """Actions that may not compute all rows."""
-
-_RAISED = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt)\b")
-"""How the last line of a traceback begins."""
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 
@@ -110,7 +106,7 @@ class FrameDiagnosis:
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
-            self._culprits.unknown.append(f"Spark could not plan the query once more: {_brief(trouble)}")
+            self._culprits.unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
             return found
 
         def add(node: Node) -> int:
@@ -145,7 +141,7 @@ class FrameDiagnosis:
             if ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
-            self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {_brief(trouble)}")
+            self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {brief(trouble)}")
             node, found = None, []
         self._clean.append(node)
         return found
@@ -205,10 +201,7 @@ class FrameDiagnosis:
                 if unreadable is not None and unreadable.clean is None:
                     self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(written)} gives was not looked at, for not all of it can be read.")
                 return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._blamed.crashed(len(self._clean), written, unreadable.found)])
-            how = self._how._replace(sized=tuple(asked))
-            code = crashing(c, made, functions, how)
-            if code is not None and code.doubtful:
-                code = crashing(c, made, functions, how._replace(strict=True))
+            code = crashing(c, made, functions, self._how._replace(sized=tuple(asked)))
             if code is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
                 return None, found
@@ -219,11 +212,3 @@ class FrameDiagnosis:
             trial, made = values
             found += self._blamed.throwing(len(self._clean), written, trial)
         return made, found
-
-
-def _brief(trouble: Exception) -> str:
-    """What happened, in a line: that of Python, where a worker tells a whole traceback."""
-    text = str(trouble.java_exception.toString() if isinstance(trouble, Py4JJavaError) else trouble)
-    first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [type(trouble).__name__]
-    raised = next((line for line in reversed(others) if _RAISED.match(line)), "") if first.endswith(":") else ""
-    return f"{first} {raised}".strip()

@@ -26,6 +26,9 @@ _FUNCTION = "org.apache.spark.sql.catalyst.expressions.PythonFuncExpression"
 _SKIPPING = {"GlobalLimit", "LocalLimit", "Offset", "Tail", "Join", "AsOfJoin"}
 """Nodes that may leave rows of their inputs uncomputed: a limit that has enough, a join whose other side is empty."""
 
+_RAISED = re.compile(r"[\w.]+(?:Error|Exception|Exit|Interrupt)\b")
+"""How the last line of a traceback begins."""
+
 
 def is_users(catalyst: Catalyst, frame: Any, trouble: Exception, whole: bool) -> bool:
     """Whether an action on ``frame`` would have failed of ``trouble`` by itself; ``whole`` says that it computes all rows."""
@@ -42,6 +45,14 @@ def is_cancelled(catalyst: Catalyst, trouble: Exception) -> bool:
             return True
         thrown = thrown.getCause()
     return False
+
+
+def brief(trouble: Exception) -> str:
+    """What happened, in a line: that of Python, where a worker tells a whole traceback."""
+    text = str(trouble.java_exception.toString() if isinstance(trouble, Py4JJavaError) else trouble)
+    first, *others = [line.strip() for line in text.splitlines() if line.strip()] or [type(trouble).__name__]
+    raised = next((line for line in reversed(others) if _RAISED.match(line)), "") if first.endswith(":") else ""
+    return f"{first} {raised}".strip()
 
 
 def _calls_all(catalyst: Catalyst, plan: Node) -> bool:

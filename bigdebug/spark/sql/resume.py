@@ -14,6 +14,7 @@ from bigdebug.shown import shown
 from bigdebug.spark.sql.blamed import Input
 from bigdebug.spark.sql.crashing import MOST
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
+from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.resumed import Resumed
@@ -115,7 +116,7 @@ def _all(culprits: Culprits) -> list[CrashCulprit]:
     try:
         return list(culprits)
     except (PySparkException, Py4JError) as problem:
-        raise ReplayError(f"The rows that are to come in the place of others do not fit: {str(problem).splitlines()[0].rstrip('.')}") from problem
+        raise ReplayError(f"The rows that are to come in the place of others do not fit: {brief(problem).rstrip('.')}") from problem
 
 
 def _key(culprit: CrashCulprit) -> Key:

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.blamed import Blamed
 from bigdebug.spark.sql.expressions import Node
-from bigdebug.spark.sql.failures import is_cancelled
+from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.readable import readable
 from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
 from bigdebug.trace.culprits import CrashCulprit
@@ -56,9 +56,9 @@ def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, 
     try:
         return readable(reading, leaf), found
     except (UntraceableError, PySparkException, Py4JError) as trouble:
-        if not isinstance(trouble, UntraceableError) and is_cancelled(blamed.catalyst, trouble):
+        if is_cancelled(blamed.catalyst, trouble):
             raise
         if not found:  # it reads them all, or skips the others
             return leaf, []
-        unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {str(trouble).splitlines()[0]}")
+        unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {brief(trouble)}")
         return None, found
