@@ -10,7 +10,9 @@ PARQUET = "ParquetFileFormat"
 
 TEXT = "TextFileFormat"
 
-PARSED = frozenset({"CSVFileFormat", "JsonFileFormat", "XmlFileFormat"})
+_CSV = "CSVFileFormat"
+
+PARSED = frozenset({_CSV, "JsonFileFormat", "XmlFileFormat"})
 """Formats whose records may be malformed."""
 
 
@@ -24,6 +26,11 @@ def reader_of(leaf: Node) -> Any:
 
 def format_of(reader: Any) -> str:
     return str(reader.fileFormat().getClass().getSimpleName())
+
+
+def is_csv(reader: Any) -> bool:
+    """Whether a record is a line of values in the order of the columns."""
+    return format_of(reader) == _CSV
 
 
 def option(reader: Any, name: str) -> str:

@@ -14,7 +14,7 @@ from bigdebug.model import POSITION_BITS
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.formats import PARSED, format_of, option, reader_of
+from bigdebug.spark.sql.formats import PARSED, format_of, is_csv, option, reader_of
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.runs import FrameRun
@@ -68,18 +68,18 @@ class Strict:
         c, reader = catalyst, reader_of(leaf)
         scan = _scan_of(c, frame, leaf)
         _check(c, reader, scan)
-        required, is_csv = scan.requiredSchema(), format_of(reader) == "CSVFileFormat"
-        if is_csv and required.length() == 0:
+        required, csv = scan.requiredSchema(), is_csv(reader)
+        if csv and required.length() == 0:
             return None
         run = recorder.aside(_text_of(c, reader, scan))
         plan, rid = _leaf(run).named(c)
         plan = records(c, plan, reader)
-        headers = _headers(c, plan, _leaf(run)) if is_csv and option(reader, "header").lower() == "true" else []
+        headers = _headers(c, plan, _leaf(run)) if csv and option(reader, "header").lower() == "true" else []
         plan = c.plan(c.frame(plan).filter(~c.column(rid).isin([header.rid for header in headers]))) if headers else plan
         known = {a.name(): a for a in c.items(leaf.output())}
         columns = [known[name] for name in required.fieldNames()]
         parser, sure = _Parser(c, plan, c.column(c.items(plan.output())[0]), reader), None
-        filters = _handed_over(c, scan, is_csv)
+        filters = _handed_over(c, scan, csv)
         if filters:
             fields = parser.record(required, "PERMISSIVE")
             plan = c.extended(plan, [c.renamed(c.field(fields, i), column) for i, column in enumerate(columns)])
@@ -112,9 +112,8 @@ def _leaf(run: FrameRun) -> Leaf:
 def records(catalyst: Catalyst, lines: Node, reader: Any) -> Node:
     """Those of some lines, in the first column, that a reader takes for records, or for headers."""
     value = catalyst.column(catalyst.items(lines.output())[0])
-    is_csv = format_of(reader) == "CSVFileFormat"
-    is_record = value.rlike(r"[^\x00-\x20]" if is_csv else r"[^ \t]")
-    comment = option(reader, "comment") if is_csv else ""
+    is_record = value.rlike(r"[^\x00-\x20]" if is_csv(reader) else r"[^ \t]")
+    comment = option(reader, "comment") if is_csv(reader) else ""
     return catalyst.plan(catalyst.frame(lines).filter(is_record & ~value.startswith(comment) if comment else is_record))
 
 
@@ -147,7 +146,7 @@ def is_strict(leaf: Node) -> bool:
 
 def _check(catalyst: Catalyst, reader: Any, scan: Any) -> None:
     kind, encoding = format_of(reader), option(reader, "encoding") or option(reader, "charset")
-    is_csv, files = kind == "CSVFileFormat", catalyst.files(reader.location())
+    files = catalyst.files(reader.location())
     why = (
         "its records are elements of XML" if kind == "XmlFileFormat"
         else "a record of it may be several lines (multiLine)" if option(reader, "multiLine").lower() == "true"
@@ -155,7 +154,7 @@ def _check(catalyst: Catalyst, reader: Any, scan: Any) -> None:
         else f"it is read with {shaping}" if (shaping := next((name for name in _OTHER_SHAPES if option(reader, name)), None))
         else "how Spark reads it is not known" if scan is None
         else "a file of it is read twice" if len(files) > len(set(files))
-        else "spark.sql.csv.parser.columnPruning.enabled is off" if is_csv and not catalyst.jsession.sessionState().conf().csvColumnPruning()
+        else "spark.sql.csv.parser.columnPruning.enabled is off" if is_csv(reader) and not catalyst.jsession.sessionState().conf().csvColumnPruning()
         else None
     )
     if why is not None:
@@ -182,7 +181,7 @@ class _Parser(NamedTuple):
         c, reader = self.catalyst, self.reader
         names = [str(key) for key in c.items(reader.options().keys().toSeq())]
         options = {**{name: str(reader.options().apply(name)) for name in names if name.lower() not in _OF_FILES}, "mode": mode}
-        if format_of(reader) != "CSVFileFormat":
+        if not is_csv(reader):
             records = F.from_json(self.line, f"array<{required.sql()}>", options)
             # In an array of records the reader takes no null, which in an array of a column may be.
             return self._resolved(F.transform(records, lambda record: F.coalesce(record, F.raise_error(F.lit(_NULL)))) if mode == "FAILFAST" else records)
@@ -192,7 +191,7 @@ class _Parser(NamedTuple):
     def record(self, required: Any, mode: str) -> Expr:
         """The struct of the only record of a line."""
         parsed = self.parsed(required, mode)
-        return parsed if format_of(self.reader) == "CSVFileFormat" else self._resolved(F.get(self.catalyst.column(parsed), F.lit(0)))
+        return parsed if is_csv(self.reader) else self._resolved(F.get(self.catalyst.column(parsed), F.lit(0)))
 
     def passes(self, required: Any, given: Expr) -> Expr:
         """Whether a line passes a filter that is handed to the reader, or has nothing to be compared in its only column: then it is not asked.
@@ -205,7 +204,7 @@ class _Parser(NamedTuple):
             return c.either(given, true, false)
         alone = c.jvm.org.apache.spark.sql.types.StructType().add(required.apply(asked[0].name()))
         spoiled = [c.is_null(asked[0]), c.negated(c.is_computed(self.parsed(alone, "FAILFAST")))]
-        if format_of(self.reader) != "CSVFileFormat":
+        if not is_csv(self.reader):
             spoiled.append(self._resolved(F.json_object_keys(self.line).isNotNull()))
         return c.either(given, true, c.all_hold(spoiled))
 
@@ -213,10 +212,10 @@ class _Parser(NamedTuple):
         return self.catalyst.plan(self.catalyst.frame(self.plan).select(column)).projectList().head().child()
 
 
-def _handed_over(catalyst: Catalyst, scan: Any, is_csv: bool) -> list[Expr]:
+def _handed_over(catalyst: Catalyst, scan: Any, csv: bool) -> list[Expr]:
     """The filters that a reader applies to the columns of a record, before it has read the others."""
     conf = catalyst.jsession.sessionState().conf()
-    if not (conf.csvFilterPushDown() if is_csv else conf.jsonFilterPushDown()):
+    if not (conf.csvFilterPushDown() if csv else conf.jsonFilterPushDown()):
         return []
     strategy = getattr(getattr(catalyst.jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$"), "MODULE$")
     return [f for f in catalyst.items(scan.dataFilters()) if strategy.translateFilter(f, True).isDefined()]
