@@ -51,6 +51,7 @@ class Exceptions:
         self._catalyst = catalyst
         self._names: dict[str, str] = {}
         self._places: dict[str, tuple[CallSite | None, str]] = {}
+        self._known: dict[str, Thrown] = {}
 
     def thrown(self, bound: Sequence[Expr], rows: Any) -> list[Thrown]:
         """What, on each row of a Scala Seq, the first of the expressions does throw that throws on it."""
@@ -60,12 +61,9 @@ class Exceptions:
                 continue
             texts = self._texts(expression, rows)
             with waiting():
-                known: dict[str, Thrown] = {}
                 for number, text in enumerate(texts):
                     if text and found[number] is UNREPEATED:
-                        if text not in known:
-                            known[text] = self._told(text, expression, rows, number)
-                        found[number] = known[text]
+                        found[number] = self._told(text, expression, rows, number)
         return found
 
     def _texts(self, expression: Expr, rows: Any) -> list[str]:
@@ -88,7 +86,9 @@ class Exceptions:
         return str(jvm.java.lang.String.join(between, texts)).split(between)
 
     def _told(self, text: str, expression: Expr, rows: Any, number: int) -> Thrown:
-        """Of the first exception of a kind, and from a place of the query, more is asked than its text."""
+        """Of the first exception of a kind, and from a place of the query, more is asked than its text. Most bad values are the same."""
+        if text in self._known:
+            return self._known[text]
         kind, _, told = text.partition(": ")
         message, *context = _CONTEXT.split(told)
         place = "".join(context)
@@ -97,7 +97,8 @@ class Exceptions:
             self._names[kind] = name_of(raised)
             contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
             self._places[place] = (_line(contexts[0]), contexts[0].summary().strip()) if len(contexts) else (None, "")
-        return Thrown(self._names[kind], message, *self._places[place])
+        self._known[text] = Thrown(self._names[kind], message, *self._places[place])
+        return self._known[text]
 
 
 def name_of(raised: Any) -> str:
