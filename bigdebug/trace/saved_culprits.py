@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from bigdebug.errors import IncompleteLineageError
@@ -20,7 +21,7 @@ _NOT_ALL = "Not all of them had been found when the run was saved."
 
 @dataclass(frozen=True)
 class Saved:
-    """What is told of one crash in a saved session. ``tracing`` gives the trace over source records by their names."""
+    """What is told of one crash in a saved session. ``trace`` gives the trace over its source records, or raises why they are not known."""
 
     record: Described | None
     met: str | None
@@ -30,29 +31,20 @@ class Saved:
     locals: Mapping[str, str]
     traceback: str
     named: Names
-    tracing: Callable[[Names], Any]
-    looked_at: _LookedAt | None = None
+    trace: Callable[[], Any]
     raised: None = None
-
-    def trace(self) -> Any:
-        if self.looked_at is not None and self.looked_at.sources is None:
-            raise IncompleteLineageError(
-                "Source records of a culprit of a DataFrame are found by a job, and this one's were not asked for when the run was saved",
-                remedy="Ask for culprit.sources, and save the run after that.",
-            )
-        return self.looked_at or (self.tracing(self.named) if self.named else None)
 
     def names(self) -> Names:
         return self.named
 
 
 class _LookedAt(NamedTuple):
-    """The source records of a culprit of a DataFrame as they were when the run was saved; None, if nobody had asked for them."""
+    """The source records of a culprit of a DataFrame as they were when the run was saved."""
 
-    sources: tuple[SourceRecord, ...] | None
+    sources: tuple[SourceRecord, ...]
 
     def source_records(self) -> tuple[SourceRecord, ...]:
-        return self.sources or ()
+        return self.sources
 
 
 def dump_culprits(culprits: Culprits) -> dict[str, Any]:
@@ -91,15 +83,21 @@ def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callab
     return [_load(each, graph, tracing) for each in data["known"]], list(data["unknown"])
 
 
-def _sources(known: Sequence[Mapping[str, Any]] | None) -> tuple[SourceRecord, ...] | None:
-    return None if known is None else tuple(SourceRecord(Described(each["record"]), each["rid"], Origin(**each["origin"])) for each in known)
-
-
 def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> CrashCulprit:
+    named = [(operator, rid) for operator, rid in data["sources"]]
     told = Saved(
         record=None if data["record"] is None else Described(data["record"]), met=data["met"], exception=data["exception"], message=data["message"],
-        line=None if data["line"] is None else CallSite(**data["line"]), locals=data["locals"], traceback=data["traceback"],
-        named=[(operator, rid) for operator, rid in data["sources"]], tracing=tracing,
-        looked_at=_LookedAt(_sources(data.get("looked at"))) if data["partition"] is None else None,
+        line=None if data["line"] is None else CallSite(**data["line"]), locals=data["locals"], traceback=data["traceback"], named=named,
+        trace=partial(_looked_up, data.get("looked at")) if data["partition"] is None else partial(tracing, named) if named else lambda: None,
     )
     return CrashCulprit(told, graph[data["operator"]], data["partition"], again=data["again"])
+
+
+def _looked_up(known: Sequence[Mapping[str, Any]] | None) -> _LookedAt:
+    """The sources of a culprit of a DataFrame, if they were asked for before it was saved."""
+    if known is None:
+        raise IncompleteLineageError(
+            "Source records of a culprit of a DataFrame are found by a job, and this one's were not asked for when the run was saved",
+            remedy="Ask for culprit.sources, and save the run after that.",
+        )
+    return _LookedAt(tuple(SourceRecord(Described(each["record"]), each["rid"], Origin(**each["origin"])) for each in known))
