@@ -569,3 +569,10 @@ def test_control_characters_are_no_json(dbg: Any, spark: Any, tmp_path: Path) ->
     found = culprits_of(dbg, spark.read.json(str(tmp_path / "a.json"), schema="a int", mode="FAILFAST"))
     assert [c.sources[0].origin.line for c in found] == [2, 4, 5]
     assert dbg.runs[-1].resume(skip=True).result == [(1,), (3,)]
+
+
+def test_a_constant_in_the_place_of_a_column_blames_no_other_rows(dbg: Any, spark: Any) -> None:
+    """Spark computes the condition while it plans, with the value that another condition asks for."""
+    frame = spark.createDataFrame([(0,), (1,), (2,)], "id int").filter("1 / (coalesce(id, 1) % 3) > 0").filter("id = 0")
+    assert [c.record.id for c in culprits_of(dbg, frame)] == [0]
+    assert dbg.runs[-1].resume(skip=True).result == []

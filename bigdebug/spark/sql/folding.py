@@ -10,8 +10,10 @@ from bigdebug.spark.sql.expressions import Node
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 
-_COMPUTING = ("ConstantFolding", "ConvertToLocalRelation")
-"""Rules that compute expressions: those that read no column, and projections and filters of rows that stand in the query."""
+_COMPUTING = ("ConstantFolding", "ConvertToLocalRelation", "ConstantPropagation")
+"""Rules that compute expressions: those that read no column, and projections and filters of rows that stand in the query. The last one makes
+such expressions: where ``k = 0`` is asked, it puts 0 in the place of ``k`` in what else is asked, which then throws on all rows, whatever their ``k``.
+"""
 
 
 def planned(catalyst: Catalyst, plan: Node) -> Node:
