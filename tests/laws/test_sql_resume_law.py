@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
@@ -22,6 +23,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def holds(number: Any) -> bool:
     return 1 / ((1 if number is None else number) % 3) > 0
+
+
+def crashes(value: Any) -> bool:
+    return isinstance(value, int) and value % 3 == 0
 
 
 def crashing(how: str, column: str) -> Any:
@@ -45,11 +50,12 @@ def test_a_resumed_query_is_a_clean_one(dbg: Any, spark: Any, folder: Path, quer
     with dbg.capture("law") as capture:
         try:
             rows = frame.collect()
-        except PySparkException:
+        except (PySparkException, Py4JJavaError):  # the latter, where two stages fail at once
             rows = None
     event(f"{how}: {'crashed' if rows is None else 'did not'}")
     if rows is None:
         run = capture.latest
-        assert {culprit.record[0] % 3 for culprit in run.culprits} == {0}
+        # Spark also asks the condition of columns that are to be equal to the key, so rows without such a key crash, too.
+        assert all(any(map(crashes, culprit.record)) for culprit in run.culprits)
         rows = run.resume(skip=True).result
     assert multiset(rows) == expected

@@ -46,6 +46,8 @@ SQL: dict[str, list[tuple[Any, ...]]] = {
     "select id % 2 g, sum(cast(dep as int)) s from flights group by 1": [(1, 17)],
     "select a.id from flights a join flights b on cast(a.dep as int) = cast(b.arr as int) + 1": [("1",)],
     "select id, row_number() over (order by cast(dep as int)) n from flights": [("5", 1), ("3", 2), ("1", 3)],
+    "select id from flights where id not in (select cast(nullif(dep, '7') as int) from flights where dep <> '0')": [],
+    "select id from flights where id not in (select cast(dep as int) from flights where dep <> '0')": [("1",), ("2",), ("3",), ("4",), ("5",)],
     "select id, 100 / x q from (select id, cast(dep as int) x from flights)": [("1", 10.0), ("3", 100 / 7)],
 }
 

@@ -126,6 +126,9 @@ class Expressions:
     def all_hold(self, conditions: Sequence[Expr]) -> Expr:
         return reduce(self._expressions.And, conditions)
 
+    def one_holds(self, one: Expr, other: Expr) -> Expr:
+        return self._expressions.Or(one, other)
+
     def negated(self, condition: Expr) -> Expr:
         return self._expressions.Not(condition)
 

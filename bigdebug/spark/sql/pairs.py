@@ -13,6 +13,8 @@ class Condition(NamedTuple):
 
     keys: list[Expr]
     others: list[Expr]
+    not_in: bool = False
+    """Whether rows also meet where it is not known if the key is equal."""
 
     @classmethod
     def of(cls, catalyst: Catalyst, join: Node) -> Condition:
@@ -22,7 +24,7 @@ class Condition(NamedTuple):
         condition = join.condition().get()
         known = _not_in(catalyst, join, condition)
         if known is not None:
-            return cls([known], [])
+            return cls([known], [], not_in=True)
         left, right = catalyst.children(join)
         found = cls([], [])
         for conjunct in catalyst.conjuncts(condition):

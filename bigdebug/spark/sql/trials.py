@@ -64,6 +64,8 @@ def of_pairs(catalyst: Catalyst, node: Node) -> tuple[Trial | None, Node]:
     """
     condition = Condition.of(catalyst, node)
     keys = [tamed(catalyst, key) for key in condition.keys]
+    if condition.not_in:
+        keys = [catalyst.one_holds(key, catalyst.is_null(key)) for key in keys]
     if any(_may_throw(catalyst, other) for other in condition.others):
         left, right = catalyst.children(node)
         whole = catalyst.all_hold(condition.others)  # as Spark computes it: what comes behind what does not hold, it does not
