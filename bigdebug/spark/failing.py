@@ -22,6 +22,12 @@ class Failed(NamedTuple):
     rdds: frozenset[int]
     first: int
     finished: frozenset[int]
+    tasks: int = 0
+    at_source: bool = False
+    """Whether it reads what no other stage wrote."""
+    ended: int = 0
+    """In milliseconds of this machine's clock."""
+    reason: str = ""
 
 
 NOTHING = Failed(frozenset(), 0, frozenset())
@@ -36,15 +42,15 @@ def failed_stages(sc: SparkContext, began: int) -> list[Failed]:
         store = jsc.sc().statusStore()
         wanted = jvm.java.util.Collections.singletonList(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
         quantiles, statuses = getattr(store, "stageList$default$4")(), getattr(store, "stageList$default$5")()
-        stages = [s for s in _items(store.stageList(wanted, False, False, quantiles, statuses)) if _submitted(s) >= began // 1_000_000]
+        stages = [s for s in _items(store.stageList(wanted, False, False, quantiles, statuses)) if _at(s.submissionTime()) >= began // 1_000_000]
         return [failed for stage in sorted(stages, key=lambda s: -int(s.stageId())) for failed in _failed(store, stage)]
     except Py4JError:
         return []
 
 
-def _submitted(stage: Any) -> int:
+def _at(time: Any) -> int:
     """In milliseconds."""
-    return int(stage.submissionTime().get().getTime()) if stage.submissionTime().isDefined() else 0
+    return int(time.get().getTime()) if time.isDefined() else 0
 
 
 def _failed(store: Any, stage: Any) -> Iterator[Failed]:
@@ -53,7 +59,9 @@ def _failed(store: Any, stage: Any) -> Iterator[Failed]:
     crashed = [partition for status, partition in became if status == "FAILED"]
     if crashed:
         finished = frozenset(partition for status, partition in became if status == "SUCCESS")
-        yield Failed(frozenset(map(int, _items(stage.rddIds()))), min(crashed), finished)
+        at_source = bool(store.operationGraphForStage(stage.stageId()).incomingEdges().isEmpty())
+        reason = str(stage.failureReason().get()) if stage.failureReason().isDefined() else ""
+        yield Failed(frozenset(map(int, _items(stage.rddIds()))), min(crashed), finished, int(stage.numTasks()), at_source, _at(stage.completionTime()), reason)
 
 
 def _items(found: Any) -> list[Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.graph import CallSite, Operator
@@ -14,22 +14,23 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind
+from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.crashing import MOST, Crashed, functions_of
+from bigdebug.spark.sql.crashed import Crashed
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sizes import Sizes, throwing_or_large
+from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, culpable
+from bigdebug.spark.sql.waves import MOST, Waves
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
-
-T = TypeVar("T")
 
 
 class Input(NamedTuple):
@@ -41,8 +42,17 @@ class Input(NamedTuple):
     """Whether culprits in it are told as another row in their place would have to be: with all columns, and not as a line."""
 
 
+class At(NamedTuple):
+    """A node that is looked at: its number in the plan, itself or what it is a part of in Spark's plan, and how its rows are asked for."""
+
+    step: int
+    node: Node
+    waves: Waves
+    telling: Telling
+
+
 class Blamed:
-    """Makes the culprits of one run, in plans of ``catalyst``. ``step`` is the number of the node in its plan."""
+    """Makes the culprits of one run, in plans of ``catalyst``."""
 
     def __init__(self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes) -> None:
         self._recorder = recorder
@@ -57,51 +67,59 @@ class Blamed:
     def _exceptions(self) -> Exceptions:
         return Exceptions(self.catalyst)
 
-    def throwing(self, step: int, node: Node, trial: Trial) -> list[CrashCulprit]:
-        """The culprits of a trial."""
-        c = self.catalyst
-        held, thrown = self._thrown(trial)
-        if not thrown:
-            return []
-        operator = self.operator(node)
-        place = None if trial.input is None else Input(step, trial.input, trial.finding is None)
-        with waiting():
-            rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
-            behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None and len(rows) > 1 else None
-            accounts = [_OfExpression(self, trial, row, what) for row, what in self._bounded(operator, list(zip(rows, thrown)))]
-            return [CrashCulprit(account, operator, None, place, behind=behind) for account in accounts]
-
-    def _thrown(self, trial: Trial) -> tuple[Any, list[Thrown]]:
-        """The culpable rows of a trial, as the JVM has them, and what throws on each. Another pass finds them if there are numbers that are not small."""
+    def throwing(self, at: At, trial: Trial) -> Iterator[list[CrashCulprit]]:
+        """The culprits of a trial, as they are found."""
         c = self.catalyst
         bound = [c.bound(expression, trial.rows) for expression in trial.expressions]
+        behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None else None
         if trial.sized:
-            held = c.held(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)).limit(MOST + 1))
-            thrown = self._exceptions.thrown(bound, held)
-            if UNREPEATED not in thrown:
-                if len(thrown) <= MOST:
+            rows = 0
+            for held in at.waves.held(c.plan(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)))):
+                thrown = self._exceptions.thrown(bound, held)
+                if UNREPEATED in thrown:  # some of these numbers may only be large: another pass finds what throws
+                    break
+                rows += len(thrown)
+                yield self._thrown(at, trial, held, thrown, behind)
+            else:
+                if rows <= MOST:
                     self._sizes.saw(trial.sized)
-                return held, thrown
-        held = c.held(c.frame(culpable(c, trial)).limit(MOST + 1))
-        return held, self._exceptions.thrown(bound, held)
+                return
+            at.telling.anew()
+        for held in at.waves.held(culpable(c, trial)):
+            yield self._thrown(at, trial, held, self._exceptions.thrown(bound, held), behind)
 
-    def _bounded(self, operator: Operator, found: list[T]) -> list[T]:
-        """As many as are told of an operator."""
-        if len(found) > MOST:
-            self.truncated = True
-            self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
-        return found[:MOST]
+    def _thrown(self, at: At, trial: Trial, held: Any, thrown: list[Thrown], behind: Behind | None) -> list[CrashCulprit]:
+        """The culprits among some rows, as the JVM has them, with what throws on each."""
+        if not thrown:
+            return []
+        c = self.catalyst
+        operator = self.operator(at.node)
+        place = None if trial.input is None else Input(at.step, trial.input, trial.finding is None)
+        with waiting():
+            rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
+            return self._fresh(at, operator, [
+                CrashCulprit(_OfExpression(self, trial, row, what), operator, None, place, behind=behind)
+                for row, what in zip(rows[: MOST + 1], thrown)
+            ])
 
-    def crashed(self, step: int, node: Node, crashed: list[Crashed]) -> list[CrashCulprit]:
+    def crashed(self, at: At, crashed: list[Crashed]) -> list[CrashCulprit]:
         """The culprits of Python code."""
         if not crashed:
             return []
-        operator = self.operator(node)
+        operator = self.operator(at.node)
         with waiting():
-            return [
-                CrashCulprit(_OfCode(self, each), operator, None, Input(step, each.side, each.whole) if each.rowwise else None)
-                for each in self._bounded(operator, crashed)
-            ]
+            return self._fresh(at, operator, [
+                CrashCulprit(_OfCode(self, each), operator, None, Input(at.step, each.side, each.whole) if each.rowwise else None)
+                for each in crashed[: MOST + 1]
+            ])
+
+    def _fresh(self, at: At, operator: Operator, found: list[CrashCulprit]) -> list[CrashCulprit]:
+        """Those that were not told yet, as many as are told of an operator."""
+        fresh, left = at.telling.fresh(found, MOST)
+        if left:
+            self.truncated = True
+            self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
+        return fresh
 
     def trace(self, rows: Node, row: Any) -> LineageFrame | None:
         """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""

@@ -6,63 +6,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.sql.blamed import Blamed, Input
+from bigdebug.spark.jobs import counted
+from bigdebug.spark.sql.blamed import At, Blamed, Input
+from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashing import as_written, crashing, functions_of
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.crashing import crashing
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.folding import planned
-from bigdebug.spark.sql.grouped import apart, of_values
+from bigdebug.spark.sql.grouped import of_values
 from bigdebug.spark.sql.pickles import unread
 from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.scalars import subqueries, with_values
+from bigdebug.spark.sql.scalars import with_values
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.spoiled import spoiled
+from bigdebug.spark.sql.spoiled import may_fail, spoiled
+from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
+from bigdebug.spark.sql.unfinished import Unfinished
+from bigdebug.spark.sql.walk import Step, steps_of
+from bigdebug.spark.sql.waves import Waves, every
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import FrameRecorder
+    from bigdebug.spark.sql.recorder import Action, FrameRecorder
 
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
 """Actions that may not compute all rows."""
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 
-
-class Step(NamedTuple):
-    """A node of a plan, and where its inputs, and the subqueries in its expressions, stand among the nodes before it."""
-
-    node: Node
-    inputs: tuple[int, ...]
-    written: Node
-    """The node that it is a part of in Spark's plan, if not itself."""
-    asked: tuple[int, ...] = ()
+Looking = Generator[list[CrashCulprit], None, Node | None]
+"""Gives culprits as they are found, and in the end the node without them, if that can be told."""
 
 
 class FrameDiagnosis:
     """Finds the culprits of a run of a DataFrame, an operator at a time; with ``besides``, more rows in the inputs of some."""
 
     def __init__(
-        self, recorder: FrameRecorder, run: FrameRun, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
+        self, recorder: FrameRecorder, run: FrameRun, action: Action, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
     ) -> None:
         self._recorder = recorder
         self._run = run
+        self._action = action
         self._culprits = run.culprits if culprits is None else culprits
         self._besides = besides or {}
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
+        self._looking: Looking | None = None
+        self._telling = Telling()
         self._how = Guarding()
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
@@ -72,7 +74,6 @@ class FrameDiagnosis:
         """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
         session = self._run.questions.catalyst.jsession.cloneSession()
         session.conf().set(SHARING, "false")
-        session.conf().set("spark.sql.limit.initialNumPartitions", str(max(1, self._recorder.spark.sparkContext.defaultParallelism)))
         return Catalyst(self._recorder.spark, session)
 
     @cached_property
@@ -82,6 +83,15 @@ class FrameDiagnosis:
     @cached_property
     def _sizes(self) -> Sizes:
         return Sizes(self._catalyst, [step.node for step in self._steps])
+
+    @cached_property
+    def _unfinished(self) -> Unfinished:
+        return Unfinished(self._catalyst, self._action, [step.node for step in self._steps])
+
+    @property
+    def _stops(self) -> bool:
+        """Whether the action may not have come to all rows."""
+        return self._run.action in _STOPPING or any(step.node.nodeName() in _LIMITS for step in self._steps)
 
     @property
     def truncated(self) -> bool:
@@ -100,51 +110,61 @@ class FrameDiagnosis:
 
     @cached_property
     def _steps(self) -> list[Step]:
-        found: list[Step] = []
         try:
-            plan = planned(self._catalyst, Catalyst.plan(self._asked))
+            return steps_of(self._catalyst, planned(self._catalyst, Catalyst.plan(self._asked)))
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble):
                 raise
             self._culprits.unknown.append(f"Spark could not plan the query once more: {brief(trouble)}")
-            return found
-
-        def add(node: Node) -> int:
-            node = written = as_written(self._catalyst, node)
-            if node.nodeName() == "Aggregate" and functions_of(self._catalyst, node):
-                node = apart(self._catalyst, node) or node
-            inputs = tuple(add(child) for child in self._catalyst.children(node))
-            found.append(Step(node, inputs, written, tuple(map(add, subqueries(self._catalyst, node))) if asks else ()))
-            return len(found) - 1
-
-        asks = self._catalyst.asks_plan(plan)
-        add(plan)
-        return found
+            return []
 
     def more(self) -> list[CrashCulprit] | None:
-        """Some more culprits, of one operator after the other; None if there are none left."""
-        if len(self._clean) == len(self._steps):
+        """Some more culprits, of one operator after the other; None if there are none left.
+
+        Where it was interrupted, the operator is looked at anew, and what was told of it is not told again.
+        """
+        if self._looking is None and len(self._clean) == len(self._steps):
             return self._once_more()
-        step = self._steps[len(self._clean)]
-        below = [self._fed(Input(len(self._clean), number), self._clean[i]) for number, i in enumerate(step.inputs)]
-        if None in below:
-            self._clean.append(None)
+        if self._looking is None:
+            self._looking = self._step(self._at())
+        try:
+            with counted(self._recorder.spark.sparkContext, "finding what crashed"):
+                return next(self._looking)
+        except StopIteration as end:
+            self._looking, self._telling = None, Telling()
+            self._clean.append(end.value)
             return []
+        except BaseException as trouble:
+            self._looking = None
+            self._telling.anew()
+            if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
+                self._how = self._how._replace(confined=True)
+                return []
+            raise
+
+    def _at(self) -> At:
+        """The node that comes next."""
+        number, step = len(self._clean), self._steps[len(self._clean)]
+        wanted = self._unfinished.of if not self._stops and self._unfinished.runs_there(step.node) else every
+        return At(number, step.written, Waves(self._catalyst, wanted), self._telling)
+
+    def _step(self, at: At) -> Looking:
+        """What is found at a node, as it is; gives the node without that, None where not all of it is known."""
+        step = self._steps[at.step]
+        below = [self._fed(Input(at.step, number), self._clean[i]) for number, i in enumerate(step.inputs)]
+        if None in below:
+            return None
         try:
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if asked is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
-            node, found = (None, []) if asked is None else self._looked_at(asked, below, step.written)
+                return None
+            return (yield from self._looked_at(at, asked, below))
         except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._catalyst, trouble):
+            if is_cancelled(self._catalyst, trouble) or (ended(trouble) and not self._how.confined):
                 raise
-            if ended(trouble) and not self._how.confined:
-                self._how = self._how._replace(confined=True)
-                return []
             self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {brief(trouble)}")
-            node, found = None, []
-        self._clean.append(node)
-        return found
+            return None
 
     @property
     def frame(self) -> Any:
@@ -165,7 +185,7 @@ class FrameDiagnosis:
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where no function crashed, what some give may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
-        if culprits.known and (self._run.action in _STOPPING or any(step.node.nodeName() in _LIMITS for step in self._steps)):
+        if culprits.known and self._stops:
             culprits.unknown.append("A limit stops when it has enough: some of these rows the action may not have come to.")
         if culprits.known or culprits.unknown:
             return None
@@ -175,40 +195,51 @@ class FrameDiagnosis:
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
 
-    def _looked_at(self, node: Node, below: list[Node], written: Node) -> tuple[Node | None, list[CrashCulprit]]:
-        """A node over inputs on which nothing throws, without the rows that it throws on itself, and these."""
+    def _looked_at(self, at: At, node: Node, below: list[Node]) -> Looking:
+        """A node over inputs on which nothing throws."""
         c = self._catalyst
-        found: list[CrashCulprit] = []
-        if not below:
-            source = spoiled(self._recorder, self._blamed, self._asked, node, len(self._clean), self._culprits.unknown)
-            if source is not None:
-                return source
+        if not below and may_fail(node):
+            return (yield from spoiled(self._recorder, self._blamed, self._asked, node, at, self._culprits.unknown))
         asked = self._sizes.asked(node)
         for trial in trials(c, c.with_children(node, below) if below else node):
             sized = [each for each in asked if not c.runs_code(each) and not c.asks_plan(each)]
-            found += self._blamed.throwing(len(self._clean), written, trial._replace(sized=sized))
+            yield from self._blamed.throwing(at, trial._replace(sized=sized))
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
         made = c.with_children(node, below) if below else node
         if made.nodeName() == "Join":
             pairs, made = of_pairs(c, made)
-            found += [] if pairs is None else self._blamed.throwing(len(self._clean), written, pairs)
+            if pairs is not None:
+                yield from self._blamed.throwing(at, pairs)
         elif below:
             made = with_expressions(c, made, partial(tamed, c))
         if functions := functions_of(c, made):
-            if self._looks == 2:
-                unreadable = unread(c, made, functions)
-                if unreadable is not None and unreadable.clean is None:
-                    self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(written)} gives was not looked at, for not all of it can be read.")
-                return (made, found) if unreadable is None else (unreadable.clean, [*found, *self._blamed.crashed(len(self._clean), written, unreadable.found)])
-            code = crashing(c, made, functions, self._how._replace(sized=tuple(asked)))
-            if code is None:
-                self._culprits.unknown.append(f"{self._blamed.operator(written)} runs Python code that cannot be run under guard, nor what is above it.")
-                return None, found
-            self._sizes.saw(code.small)
-            return code.clean, [*found, *self._blamed.crashed(len(self._clean), written, code.found)]
+            return (yield from (self._read if self._looks == 2 else self._guarded)(at, made, functions, asked))
         values = of_values(c, made, self._sizes.small)
         if values is not None:
             trial, made = values
-            found += self._blamed.throwing(len(self._clean), written, trial)
-        return made, found
+            yield from self._blamed.throwing(at, trial)
+        return made
+
+    def _guarded(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:
+        """A node that calls functions, under guard."""
+        found = crashing(at.waves, node, functions, self._how._replace(sized=tuple(asked)))
+        if found is None:
+            self._culprits.unknown.append(f"{self._blamed.operator(at.node)} runs Python code that cannot be run under guard, nor what is above it.")
+            return None
+        for code in found:
+            if code.anew:
+                at.telling.anew()
+            yield self._blamed.crashed(at, code.found)
+        self._sizes.saw(code.small)
+        return code.clean
+
+    def _read(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:
+        """A node that calls functions, of which it is looked at whether Spark can read what they give."""
+        unreadable = unread(at.waves, node, functions)
+        if unreadable is None:
+            return node
+        if unreadable.clean is None:
+            self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(at.node)} gives was not looked at, for not all of it can be read.")
+        yield self._blamed.crashed(at, unreadable.found)
+        return unreadable.clean

@@ -9,27 +9,27 @@ from bigdebug.agents.guards.code import Told
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql import code
-from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.crashing import MOST, Crashed, Crashing
+from bigdebug.spark.sql.crashed import Crashed, Crashing
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.thrown import name_of
+from bigdebug.spark.sql.waves import Waves
 
 
-def unread(catalyst: Catalyst, node: Node, functions: Sequence[Expr]) -> Crashing | None:
+def unread(waves: Waves, node: Node, functions: Sequence[Expr]) -> Crashing | None:
     """The rows for which functions of a projection give what Spark cannot read, and the node without them; None if it has no such functions.
 
     Costs a job, and a call of the gateway for each value that is not plain.
     """
-    c = catalyst
+    c = waves.catalyst
     pairs = [(function, guard) for function in functions if (guard := code.pickled(c, function)) is not None]
     if not pairs or node.nodeName() != "Project":
         return None
     (below,) = c.children(node)
     columns = [c.alias(guard, "pickle") for _, guard in pairs]
     no_doubt = c.all_hold([c.is_null(column.toAttribute()) for column in columns])
-    rows = unheard(c.frame(c.filter(c.negated(no_doubt), c.extended(below, columns))).limit(MOST + 1), "collect")
+    rows = [row for found in waves.rows(c.filter(c.negated(no_doubt), c.extended(below, columns))) for row in found]
     if not rows:
         return None
     found = []

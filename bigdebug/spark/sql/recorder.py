@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -69,6 +69,9 @@ class Action:
     executed: PlanOperator | None = None
     frame_to_run: Any = None
     status: str = "failed"
+    began: int = field(default_factory=time.time_ns)
+    ended: int = 0
+    """When it failed, as when it began in nanoseconds of this machine's clock."""
     seconds: float = 0.0
     result: Any = None
     problem: Exception | None = None
@@ -134,7 +137,7 @@ class FrameRecorder:
                 yield
                 action.status = "succeeded"
             except Exception as problem:
-                action.problem = problem
+                action.problem, action.ended = problem, time.time_ns()
                 raise
             finally:
                 action.seconds = time.perf_counter() - began
@@ -155,7 +158,7 @@ class FrameRecorder:
         try:
             yield
         except Exception as problem:
-            action.problem = problem
+            action.problem, action.ended = problem, time.time_ns()
             if crashed(problem):
                 try:
                     conditions: Future[Conditions] = Future()
@@ -249,7 +252,7 @@ class FrameRecorder:
         self._add(run)
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
-            run.culprits.find_by(FrameDiagnosis(self, run).more)
+            run.culprits.find_by(FrameDiagnosis(self, run, action).more)
             resume = FrameResume(self, run, action)
             run.resuming.append(resume)
             action.instead = None if capture.policy is None else going_on(self.users, run, resume, Policy.unpacked(capture.policy), action.problem)

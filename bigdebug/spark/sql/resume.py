@@ -12,10 +12,10 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
 from bigdebug.spark.sql.blamed import Input
-from bigdebug.spark.sql.crashing import MOST
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.waves import MOST
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
@@ -79,7 +79,7 @@ class FrameResume:
             besides.setdefault(_whole(culprit), []).append(repair[culprit])
         for _ in range(ROUNDS):
             found = Culprits()
-            diagnosis = FrameDiagnosis(self._recorder, self._run, found, besides)
+            diagnosis = FrameDiagnosis(self._recorder, self._run, self._action, found, besides)
             found.find_by(diagnosis.more)
             culprits = _all(found)
             if not culprits:

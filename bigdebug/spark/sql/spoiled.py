@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.blamed import Blamed
+from bigdebug.spark.sql.blamed import At, Blamed
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.readable import readable
@@ -18,47 +19,49 @@ from bigdebug.trace.culprits import CrashCulprit
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
 
-Looked = tuple[Node | None, list[CrashCulprit]]
-"""A source without what it fails on, if that is known, and what it fails on."""
+def may_fail(leaf: Node) -> bool:
+    """Whether a source is one that may fail on records of its own."""
+    return leaf.nodeName() == "LogicalRDD" or is_strict(leaf)
 
 
-def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, step: int, unknown: list[str]) -> Looked | None:
-    """A source of the plan of ``frame``, the node of this number; None if it is none that fails. What is not looked at is ``unknown``."""
+def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Generator[list[CrashCulprit], None, Node | None]:
+    """What a source fails on, of the plan of ``frame``, as it is found; gives the source without that, if it is known. What is not looked at is ``unknown``."""
     if leaf.nodeName() == "LogicalRDD":
-        return _crashed_in(recorder, blamed, leaf, unknown)
-    return _malformed(recorder, blamed, frame, leaf, step, unknown) if is_strict(leaf) else None
+        return (yield from _crashed_in(recorder, blamed, leaf, at, unknown))
+    return (yield from _malformed(recorder, blamed, frame, leaf, at, unknown))
 
 
-def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, unknown: list[str]) -> Looked:
+def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unknown: list[str]) -> Generator[list[CrashCulprit], None, Node | None]:
     """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
     culprits = recorder.crossing.crashed_in(leaf)
     found = [] if culprits is None else list(culprits)
     unknown += [] if culprits is None else culprits.unknown
     if found:
         unknown.append(f"What is computed of the rows of {blamed.operator(leaf)} was not looked at, for not all of them can be.")
-    return None if found else leaf, found
+    yield at.telling.fresh(found, len(found))[0]
+    return None if found else leaf
 
 
-def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, step: int, unknown: list[str]) -> Looked:
+def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Generator[list[CrashCulprit], None, Node | None]:
     """The lines on which a reader fails that takes no malformed ones."""
     operator = blamed.operator(leaf)
     try:
         reading = Strict.of(blamed.catalyst, recorder, frame, leaf)
     except UntraceableError as refused:
         unknown.append(f"{operator} fails on malformed records, and {refused}")
-        return None, []
+        return None
     if reading is None:
-        return leaf, []
-    found = blamed.throwing(step, leaf, reading.trial)
+        return leaf
+    yield from blamed.throwing(at, reading.trial)
     skipped = reading.skipped
     if skipped:
         unknown.append(f"Whether {operator} reads {skipped:,} more malformed lines hangs on filters that Spark hands to it. {HANDED_OVER}")
     try:
-        return readable(reading, leaf), found
+        return readable(reading, leaf)
     except (UntraceableError, PySparkException, Py4JError) as trouble:
         if is_cancelled(blamed.catalyst, trouble):
             raise
-        if not found:  # it reads them all, or skips the others
-            return leaf, []
+        if not at.telling.some:  # it reads them all, or skips the others
+            return leaf
         unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {brief(trouble)}")
-        return None, found
+        return None

@@ -1,0 +1,37 @@
+"""Calls: the Python functions that a node of a plan calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bigdebug.spark.sql import code
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
+
+
+def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
+    """The Python functions that a node calls, but for those that others are called on."""
+    return functions_in(catalyst, catalyst.items(node.expressions()))
+
+
+def functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]:
+    """Those in some expressions, but for those that others are called on."""
+    todo, found = [*expressions], []
+    while todo:
+        expression = todo.pop(0)
+        if code.is_function(catalyst, expression):
+            found.append(expression)
+        else:
+            todo += catalyst.children(expression)
+    return found
+
+
+def as_written(catalyst: Catalyst, node: Node) -> Node:
+    """A node that does nothing but to call functions, as what it was made of; other nodes as they are."""
+    c, name = catalyst, node.nodeName()
+    if name in ("BatchEvalPython", "ArrowEvalPython"):
+        calls = zip(c.items(node.udfs()), c.items(node.resultAttrs()), strict=True)
+        return c.extended(c.children(node)[0], [c.renamed(function, column.withName(str(function.sql())[:80])) for function, column in calls])
+    if name in ("BatchEvalPythonUDTF", "ArrowEvalPythonUDTF"):
+        return c.project(c.items(node.output()), c.generated(node.udtf(), c.items(node.resultAttrs()), c.children(node)[0]))
+    return node

@@ -1,0 +1,38 @@
+"""Walk: the nodes of a plan in the order in which they are looked at, each after what it is computed of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bigdebug.spark.sql.calls import as_written, functions_of
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.grouped import apart
+from bigdebug.spark.sql.scalars import subqueries
+
+
+class Step(NamedTuple):
+    """A node of a plan, and where its inputs, and the subqueries in its expressions, stand among the nodes before it."""
+
+    node: Node
+    inputs: tuple[int, ...]
+    written: Node
+    """The node that it is a part of in Spark's plan, if not itself."""
+    asked: tuple[int, ...] = ()
+
+
+def steps_of(catalyst: Catalyst, plan: Node) -> list[Step]:
+    """The nodes of a plan, the sources first."""
+    found: list[Step] = []
+    asks = catalyst.asks_plan(plan)
+
+    def add(node: Node) -> int:
+        node = written = as_written(catalyst, node)
+        if node.nodeName() == "Aggregate" and functions_of(catalyst, node):
+            node = apart(catalyst, node) or node
+        inputs = tuple(add(child) for child in catalyst.children(node))
+        found.append(Step(node, inputs, written, tuple(map(add, subqueries(catalyst, node))) if asks else ()))
+        return len(found) - 1
+
+    add(plan)
+    return found

@@ -1,0 +1,210 @@
+"""Of a DataFrame of many partitions: the first culprits come soon, each comes once, and what had finished is not looked at again (P10, DESIGN 4.3)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark.sql import functions as F
+
+PARTITIONS = 40
+
+
+@pytest.fixture(autouse=True)
+def _untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's exception does not wait for culprits here: they are found when they are asked for."""
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+
+
+@pytest.fixture
+def rows(spark: Any) -> Any:
+    """A row in each partition, which has its number."""
+    return spark.range(0, PARTITIONS, 1, PARTITIONS)
+
+
+def crashing(*numbers: int, seen: Path | None = None, seconds: float = 0.0, arrow: bool = False) -> Any:
+    """A function that crashes on some numbers, and writes down those that it saw."""
+
+    def function(number: int) -> int:
+        if seen is not None:
+            with seen.open("a") as file:
+                file.write(f"{number}\n")
+        time.sleep(seconds)
+        if number in numbers:
+            raise ValueError(f"no {number}")
+        return number
+
+    return F.udf(function, "long", useArrow=arrow)("id").alias("n")
+
+
+def failed(dbg: Any, frame: Any, action: str = "collect") -> Any:
+    before = len(dbg.runs)
+    with pytest.raises(Exception, match=r"no \d|\[|cancel"):
+        getattr(frame, action)()
+    (run,) = dbg.runs[before:]
+    return run
+
+
+def numbers(culprits: Any) -> list[int]:
+    return sorted(culprit.record["id"] for culprit in culprits)
+
+
+def test_the_first_culprits_come_before_all_rows_were_looked_at(dbg: Any, rows: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    run = failed(dbg, rows.select(crashing(1, 38, seen=seen)))
+    seen.write_text("")
+    first = next(iter(run.culprits))
+    assert first.record["id"] == 1
+    assert not run.culprits.complete
+    assert len(seen.read_text().split()) < PARTITIONS // 2
+    assert numbers(run.culprits) == [1, 38]
+    assert run.culprits.unknown == []
+
+
+WAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "rows": lambda rows, column: rows.select(column),
+    "rows of a filter": lambda rows, column: rows.filter("id >= 0").select("id", column).filter("n >= 0"),
+    "an aggregate": lambda rows, column: rows.groupBy(F.col("id") % 3).agg(F.sum(column)),
+    "a sort": lambda rows, column: rows.select(column).orderBy("n"),
+}
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_partitions_that_had_finished_are_not_looked_at_again(way: str, arrow: bool, dbg: Any, rows: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    run = failed(dbg, WAYS[way](rows, crashing(30, 35, seen=seen, arrow=arrow)))
+    seen.write_text("")
+    assert numbers(run.culprits) == [30, 35]
+    assert run.culprits.unknown == []
+    assert min(map(int, seen.read_text().split())) > 20
+
+
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
+@pytest.mark.parametrize("action", ["collect", "toPandas"])
+def test_so_are_files_and_what_is_thrown_in_the_jvm(action: str, dbg: Any, spark: Any, rows: Any, tmp_path: Path) -> None:
+    rows.selectExpr("id", "if(id in (30, 35), 'NA', string(id)) s").write.csv(str(tmp_path / "csv"))
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "10")
+    spark.conf.set("spark.sql.files.openCostInBytes", "1000")
+    try:
+        frame = spark.read.schema("id long, s string").csv(str(tmp_path / "csv"))
+        assert frame.rdd.getNumPartitions() == PARTITIONS
+        run = failed(dbg, frame.selectExpr("cast(s as int)"), action)
+        assert numbers(run.culprits) == [30, 35]
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+        spark.conf.unset("spark.sql.files.openCostInBytes")
+
+
+def test_of_files_that_a_filter_chooses_all_culprits_are_found(dbg: Any, spark: Any, rows: Any, tmp_path: Path) -> None:
+    rows.selectExpr("id", "if(id in (3, 30, 35), 'NA', string(id)) s", "id % 4 p").write.partitionBy("p").parquet(str(tmp_path / "parts"))
+    frame = spark.read.parquet(str(tmp_path / "parts"))
+    assert numbers(failed(dbg, frame.filter("p = 3").selectExpr("cast(s as int)")).culprits) == [3, 35]
+    assert numbers(failed(dbg, frame.filter("_metadata.file_size > 0").selectExpr("cast(s as int)")).culprits) == [3, 30, 35]
+
+
+def test_what_finished_of_another_query_says_nothing_of_this_one(dbg: Any, rows: Any) -> None:
+    """They fail at the same time, on the same source, with the same exception."""
+    slow = {"one": rows.select(crashing(4, 30, seconds=0.02)), "other": rows.select(crashing(20, 38, seconds=0.02))}
+    before = len(dbg.runs)
+
+    def run(name: str) -> None:
+        with pytest.raises(Exception, match="no "):
+            slow[name].collect()
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in slow]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = sorted(numbers(run.culprits) for run in dbg.runs[before:])
+    assert found == [[4, 30], [20, 38]]
+
+
+def test_joins_unions_and_limits_are_looked_at_as_a_whole(dbg: Any, spark: Any, rows: Any) -> None:
+    crashes = crashing(30, 35)
+    joined = rows.join(spark.range(PARTITIONS).withColumnRenamed("id", "other"), F.col("id") == F.col("other"))
+    assert set(numbers(failed(dbg, joined.select(crashes)).culprits)) == {30, 35}
+    assert numbers(failed(dbg, rows.union(rows).select(crashes)).culprits) == [30, 30, 35, 35]
+    assert set(numbers(failed(dbg, rows.filter(crashes > 20).limit(15)).culprits)) >= {30}
+
+
+def test_where_it_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, spark: Any, rows: Any) -> None:
+    run = failed(dbg, rows.select(crashing(*range(PARTITIONS), seconds=0.1)))
+    culprits = iter(run.culprits)
+    next(culprits)
+    timer = threading.Timer(0.3, spark.sparkContext.cancelAllJobs)
+    timer.start()
+    with pytest.raises(Exception, match="cancel"):
+        list(culprits)
+    timer.join()
+    assert 0 < len(run.culprits.known) < PARTITIONS
+    assert numbers(run.culprits) == [*range(PARTITIONS)]
+
+
+TWICE: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
+    "numbers that are large": (
+        lambda rows: rows.agg(F.sum(F.expr("if(id in (1, 38), cast('x' as bigint), if(id = 30, 9000000000000000000, id))"))), [1, 38],
+    ),
+    "values that do not fit": (
+        lambda rows: rows.select(F.udf(lambda n: "x" if n == 30 else 1 // (n not in (1, 38)), "long", useArrow=True)("id")), [1, 30, 38],
+    ),
+}
+
+
+@pytest.mark.parametrize("why", TWICE)
+def test_where_rows_are_looked_at_twice_none_is_told_twice(why: str, dbg: Any, rows: Any) -> None:
+    make, expected = TWICE[why]
+    assert numbers(failed(dbg, make(rows)).culprits) == expected
+
+
+def test_a_worker_that_ends_behind_the_first_culprits(dbg: Any, rows: Any) -> None:
+    def function(number: int) -> int:
+        if number == 30:
+            os._exit(3)
+        return 1 // (number not in (1, 38))
+
+    run = failed(dbg, rows.select(F.udf(function, "long", useArrow=False)("id")))
+    assert numbers(run.culprits) == [1, 30, 38]
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_more_culprits_than_are_told_in_many_partitions(python: bool, dbg: Any, spark: Any) -> None:
+    crashes = F.udf(lambda n: 1 // (n % 1), "long")("id") if python else F.expr("1 / (id % 1)")
+    found = failed(dbg, spark.range(0, 40_000, 1, PARTITIONS).select(crashes)).culprits
+    assert len(found) == 10_000
+    assert ["More than 10,000 rows crash in Project" in why for why in found.unknown] == [True]
+
+
+@pytest.fixture
+def many_groups(spark: Any) -> Iterator[None]:
+    spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
+    spark.conf.set("spark.sql.shuffle.partitions", "16")
+    yield
+    spark.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+
+
+@pytest.mark.usefixtures("many_groups")
+def test_the_first_groups_that_crash_come_before_all_were_looked_at(dbg: Any, rows: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
+    def group(frame: pd.DataFrame) -> pd.DataFrame:
+        with seen.open("a") as file:
+            file.write(f"{frame['id'][0]}\n")
+        if frame["id"][0] % 2:
+            raise ValueError(f"no {frame['id'][0]}")
+        return frame
+
+    run = failed(dbg, rows.groupBy("id").applyInPandas(group, "id long"))
+    seen.write_text("")
+    assert next(iter(run.culprits)).record["id"] % 2
+    assert not run.culprits.complete
+    assert len(set(seen.read_text().split())) < PARTITIONS // 2
+    assert numbers(run.culprits) == [*range(1, PARTITIONS, 2)]
