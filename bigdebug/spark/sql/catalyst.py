@@ -162,10 +162,6 @@ class Catalyst(Expressions):
         """All columns of ``child``, with those that a generator gives."""
         return self._plans.Generate(generator, self.seq([]), False, self._nothing, self.seq(columns), child)
 
-    def limited(self, child: Node, most: int) -> Node:
-        """As many rows of each partition, at most."""
-        return self._plans.LocalLimit(self._object("Literal").apply(most), child)
-
     def filter(self, condition: Expr, child: Node) -> Node:
         return self._plans.Filter(condition, child)
 

@@ -35,7 +35,7 @@ from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
 from bigdebug.spark.sql.unfinished import Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
-from bigdebug.spark.sql.waves import Waves, every
+from bigdebug.spark.sql.waves import AT_ONCE, Waves, every
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class FrameDiagnosis:
         """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
         session = self._run.questions.catalyst.jsession.cloneSession()
         session.conf().set(SHARING, "false")
+        session.conf().set(AT_ONCE, str(2**31 - 1))
         return Catalyst(self._recorder.spark, session)
 
     @cached_property

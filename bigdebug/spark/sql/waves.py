@@ -15,6 +15,9 @@ from bigdebug.spark.sql.expressions import Node
 MOST = 10_000
 """Culprits of one operator that are kept in full."""
 
+AT_ONCE = "spark.sql.limit.initialNumPartitions"
+"""Spark's setting for how many partitions a limit looks at first: here all of a wave."""
+
 _FASTER = 4
 """By how much a wave that found little is followed by a larger one, as Spark's take() does it."""
 
@@ -60,7 +63,7 @@ class Waves:
 
     def _frames(self, plan: Node, most: _Most) -> Iterator[Any]:
         """A DataFrame for each wave."""
-        made = self.catalyst.frame(self.catalyst.limited(plan, MOST + 1))._jdf
+        made = self.catalyst.frame(plan)._jdf
         rdd, schema = made.queryExecution().toRdd(), made.schema()
         count = int(rdd.getNumPartitions())
         left = self._wanted(plan, count)
@@ -69,7 +72,8 @@ class Waves:
             yield self._some(rdd if len(now) == count else self._pruned(rdd, now), schema)
 
     def _some(self, rdd: Any, schema: Any) -> Any:
-        return DataFrame(self.catalyst.jsession.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark)
+        """As many rows as are told; a limit within the plan would be looked at for each row that it reads."""
+        return DataFrame(self.catalyst.jsession.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark).limit(MOST + 1)
 
     def _pruned(self, rdd: Any, partitions: Sequence[int]) -> Any:
         jvm = self.catalyst.jvm
