@@ -50,6 +50,11 @@ def worker_python(master: str | None, chosen: str) -> str:
     return sys.executable if str(master).startswith("local") and "PYSPARK_PYTHON" not in os.environ else chosen
 
 
+def is_one_process(sc: SparkContext) -> bool:
+    """Whether tasks run in the process of the driver."""
+    return str(sc.master).startswith("local") and not str(sc.master).startswith("local-cluster")
+
+
 _ASKING = "_bigdebug_asking"
 """Where a SparkContext keeps how many questions use their own Python, and the one that it had before the first of them."""
 

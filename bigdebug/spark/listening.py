@@ -15,6 +15,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from bigdebug.agents.watches.sealed import Refused, Sealed, Secret
+from bigdebug.spark.jobs import is_one_process
 
 log = logging.getLogger("bigdebug")
 
@@ -140,7 +141,7 @@ class Listener:
 
 def _addresses(sc: SparkContext) -> tuple[str, str]:
     """Where the driver listens, and where executors reach it."""
-    if str(sc.master).startswith("local") and not str(sc.master).startswith("local-cluster"):
+    if is_one_process(sc):
         return "127.0.0.1", "127.0.0.1"
     host = sc.getConf().get("spark.driver.host") or "127.0.0.1"
     return sc.getConf().get("spark.driver.bindAddress") or host, host

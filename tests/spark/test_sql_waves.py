@@ -208,3 +208,30 @@ def test_the_first_groups_that_crash_come_before_all_were_looked_at(dbg: Any, ro
     assert not run.culprits.complete
     assert len(set(seen.read_text().split())) < PARTITIONS // 2
     assert numbers(run.culprits) == [*range(1, PARTITIONS, 2)]
+
+
+def test_files_that_may_have_been_cut_otherwise_are_looked_at_as_a_whole(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Two files, which the query reads in two partitions, the second of which fails; with other settings two partitions are other ones."""
+    for name, count in (("a", 300_000), ("b", 100_000)):
+        lines = [f"{number:06d}" for number in range(count)]
+        lines[-1] = f"bad {name}"
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    spark.conf.set("spark.sql.files.openCostInBytes", "1")
+    try:
+        frame = spark.read.text(str(tmp_path))
+        assert frame.rdd.getNumPartitions() == 2
+        run = failed(dbg, frame.selectExpr("cast(value as int)"))
+        spark.conf.set("spark.sql.files.openCostInBytes", "100000000")
+        assert sorted(culprit.record["value"] for culprit in run.culprits) == ["bad a", "bad b"]
+    finally:
+        spark.conf.unset("spark.sql.files.openCostInBytes")
+
+
+@pytest.mark.parametrize("cached", ["source", "between"])
+def test_what_was_read_from_a_cache_is_looked_at_as_a_whole(cached: str, dbg: Any, rows: Any) -> None:
+    kept = (rows if cached == "source" else rows.repartition(PARTITIONS, "id")).cache()
+    kept.count()
+    run = failed(dbg, kept.select(crashing(4, 30, 35)))
+    kept.unpersist()
+    assert numbers(run.culprits) == [4, 30, 35]
+    assert run.culprits.unknown == []

@@ -33,13 +33,13 @@ from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.spoiled import may_fail, spoiled
 from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
-from bigdebug.spark.sql.unfinished import Unfinished
+from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
 from bigdebug.spark.sql.waves import AT_ONCE, Waves, every
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import Action, FrameRecorder
+    from bigdebug.spark.sql.recorder import FrameRecorder
 
 _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
 """Actions that may not compute all rows."""
@@ -54,11 +54,11 @@ class FrameDiagnosis:
     """Finds the culprits of a run of a DataFrame, an operator at a time; with ``besides``, more rows in the inputs of some."""
 
     def __init__(
-        self, recorder: FrameRecorder, run: FrameRun, action: Action, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
+        self, recorder: FrameRecorder, run: FrameRun, failure: Failure, culprits: Culprits | None = None, besides: Mapping[Input, Sequence[Any]] | None = None,
     ) -> None:
         self._recorder = recorder
         self._run = run
-        self._action = action
+        self._failure = failure
         self._culprits = run.culprits if culprits is None else culprits
         self._besides = besides or {}
         self._clean: list[Node | None] = []
@@ -87,7 +87,7 @@ class FrameDiagnosis:
 
     @cached_property
     def _unfinished(self) -> Unfinished:
-        return Unfinished(self._catalyst, self._action, [step.node for step in self._steps])
+        return Unfinished(self._catalyst, self._run, self._failure, [step.node for step in self._steps])
 
     @property
     def _stops(self) -> bool:

@@ -36,6 +36,7 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
+from bigdebug.spark.sql.unfinished import Failure
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.trace.resumed import Resumed
 
@@ -252,8 +253,9 @@ class FrameRecorder:
         self._add(run)
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
-            run.culprits.find_by(FrameDiagnosis(self, run, action).more)
-            resume = FrameResume(self, run, action)
+            failure = Failure.of(self.users, action, action.problem)
+            run.culprits.find_by(FrameDiagnosis(self, run, failure).more)
+            resume = FrameResume(self, run, action, failure)
             run.resuming.append(resume)
             action.instead = None if capture.policy is None else going_on(self.users, run, resume, Policy.unpacked(capture.policy), action.problem)
             if action.instead is None:

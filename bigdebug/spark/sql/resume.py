@@ -15,6 +15,7 @@ from bigdebug.spark.sql.blamed import Input
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.unfinished import Failure
 from bigdebug.spark.sql.waves import MOST
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.resumed import Resumed
@@ -33,10 +34,11 @@ Key = tuple[Input, str]
 class FrameResume:
     """Resumes one run."""
 
-    def __init__(self, recorder: FrameRecorder, run: FrameRun, action: Action) -> None:
+    def __init__(self, recorder: FrameRecorder, run: FrameRun, action: Action, failure: Failure) -> None:
         self._recorder = recorder
         self._run = run
         self._action = action
+        self._failure = failure
 
     def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed:
         again = self._action.again
@@ -79,7 +81,7 @@ class FrameResume:
             besides.setdefault(_whole(culprit), []).append(repair[culprit])
         for _ in range(ROUNDS):
             found = Culprits()
-            diagnosis = FrameDiagnosis(self._recorder, self._run, self._action, found, besides)
+            diagnosis = FrameDiagnosis(self._recorder, self._run, self._failure, found, besides)
             found.find_by(diagnosis.more)
             culprits = _all(found)
             if not culprits:
@@ -91,8 +93,7 @@ class FrameResume:
             if not new or (skip is True and not callable(repair)):
                 break
             if not callable(repair):
-                assert self._action.problem is not None
-                raise self._action.problem
+                raise self._failure.problem
             if diagnosis.truncated:
                 raise ReplayError(
                     f"More than {MOST:,} rows crash in an operator, and no more are repaired one by one", remedy="Repair them in the input, or leave them out with skip=True.",
