@@ -226,31 +226,6 @@ def test_a_pair_of_which_none_crashes_alone(dbg: Any) -> None:
     assert [(c.record, c.met) for c in found] == [((1, 3), "'x'"), ((1, 4), "'x'")]
 
 
-@pytest.mark.parametrize(("numbers", "expected"), [
-    (["x", 1, 2, 3], [("x", "1")]),
-    ([1, "x", 2, 3], [("x", None)]),
-    (["x", "y", 1, 2, 3], [("x", "1"), ("y", None)]),
-    ([1, 2, 3, "x"], [("x", None)]),
-    (["x", *range(10_000)], [("x", "0")]),
-])
-def test_the_first_record_is_to_blame_where_most_others_crash_with_it(numbers: list[Any], expected: list[tuple[Any, Any]], dbg: Any) -> None:
-    rdd = dbg.context.parallelize(numbers, 1)
-    found = culprits_of(dbg, lambda: rdd.reduce(lambda a, b: a + b))
-    assert [(c.record, c.met if c.record == numbers[0] else None) for c in found] == expected
-    assert [c.sources[0].record for c in found] == [record for record, _ in expected]
-    assert dbg.runs[-1].resume(skip=True).result == sum(n for n in numbers if isinstance(n, int))
-
-
-def test_a_header_is_not_to_blame_for_bad_lines_behind_it(dbg: Any) -> None:
-    def parsed(lines: Iterator[str]) -> Iterator[int]:
-        names = next(lines).split(",")
-        for line in lines:
-            yield int(dict(zip(names, line.split(","))).get("n", 0))
-
-    lines = dbg.context.parallelize(["n,m", "x,1", "2,2", "y,3", "4,4", "5,5"], 1)
-    assert [c.record for c in culprits_of(dbg, lines.mapPartitions(parsed).collect)] == ["x,1", "y,3"]
-
-
 def test_a_record_behind_several_culprits_is_told(dbg: Any) -> None:
     facts = dbg.context.parallelize([(key % 3, key) for key in range(18)], 3)
     names = dbg.context.parallelize([(0, "a"), (1, None), (2, "c")], 2)

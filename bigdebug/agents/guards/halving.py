@@ -5,11 +5,9 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-
-from bigdebug.agents.guards.inflight import NO_RECORD
 
 Crashing = Callable[[Sequence[int]], BaseException | None]
 """What a function raises on the records at some places, in their order; None if nothing."""
@@ -24,8 +22,6 @@ class Found(NamedTuple):
     place: int
     problem: BaseException
     together: int
-    met: Any = NO_RECORD
-    """What it crashed with, if that came behind it."""
 
 
 class Alike(Protocol):

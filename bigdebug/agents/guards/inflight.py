@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from bigdebug.agents.frames import Dumps
@@ -98,13 +98,6 @@ class InFlight:
     def read(self) -> list[tuple[int, Any]]:
         """What the present call has pulled, with positions."""
         return [(self.position(place), record) for place, record in enumerate(self.pulled)]
-
-    def ahead(self, most: int) -> list[Any]:
-        """The records that come next, so many at most. They still come."""
-        found = [record for _, record in islice(self._fed, most)]
-        fresh = list(islice(self._source, most - len(found)))
-        self._source = chain(fresh, self._source)
-        return found + fresh
 
     def leave(self, leaving: Leaving, crashed: Note) -> None:
         """From here on some records do not come, and are noted."""

@@ -127,8 +127,6 @@ class GuardedPartition:
                     self.lost()
                 fine = fine or looking or answered > 0
                 held += source.read() if whatever else self._without(split, source, answered, problem, replaced, repeated, fine)
-                if source.first is NO_RECORD and held:
-                    source.first = held[0][1]
                 context = [*source.context, *(record for position, record in held if position in repeated)]
                 before = self._gives_first(split, context) if context or not crashed else before
                 crashed, fed = True, []
@@ -183,14 +181,14 @@ class GuardedPartition:
         instead: dict[int, list[Any]] = {}
         left = [place for place in suspects if not (source.context and pulled[place] is source.context[0])]
         first = NO_RECORD if fine or not source.context or len(left) > len(found) else source.context[0]
-        for place, own, together, behind in found:
+        for place, own, together in found:
             position, record = source.position(place), pulled[place]
             if not together:
                 self.crashed(None, NO_RECORD, own)
                 return []
             if together == 1:
                 again = position in replaced
-                instead[place] = [new for _, new in self.crashed(position, record, own, first if behind is NO_RECORD else behind, again, replaces=True)]
+                instead[place] = [new for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
                 replaced.add(position)
             else:
                 met = pulled[place + 1 - together:place]
@@ -206,9 +204,6 @@ class GuardedPartition:
         *others, last = suspects
         own = crash([last])
         if type(own) is not type(problem) and self._needs_first(split, source, pulled[last], type(problem)):
-            if suspects.start == 0 and pulled[0] is source.first and self._crashes_with_most(split, source, source.first, pulled[last], type(problem)):
-                source.first = NO_RECORD
-                return [Found(0, problem, 1, pulled[last])]
             source.context.append(source.first)
             others = [place for place in others if pulled[place] is not source.first]
             own = crash([last])
@@ -217,16 +212,6 @@ class GuardedPartition:
             return [Found(last, own, 1), *([] if earlier is None else culprits(crash, others, earlier))]
         found = list(culprits(crash, suspects, problem))
         return found if found[-1].together or len(suspects) == len(pulled) else list(culprits(crash, range(len(pulled)), problem))
-
-    def _crashes_with_most(self, split: int, source: InFlight, first: Any, other: Any, kind: type[BaseException]) -> bool:
-        """Whether the function crashes on most of what comes next with the first of two records, and not with the other."""
-        ahead = source.ahead(_ASKED)
-
-        def raised(one: Any, record: Any) -> BaseException | None:
-            return self._raised(split, source.context, [one, record], [0, 1])
-
-        found = sum(type(raised(first, record)) is kind and raised(other, record) is None for record in ahead)
-        return found > 1 and found * 4 > len(ahead) * 3
 
     def _needs_first(self, split: int, source: InFlight, record: Any, kind: type[BaseException]) -> bool:
         """Whether the function crashes on a record if it has read the first one before, and not on that."""
