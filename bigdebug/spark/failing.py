@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
@@ -13,39 +12,50 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _MOST_TASKS = 5_000
-"""Tasks of a stage that are asked what became of them; each costs two calls of the JVM."""
+"""Tasks of a stage, the last ones, that are asked what became of them; each costs three calls of the JVM."""
+
+_PATIENCE = 1_000
+"""Milliseconds in which Spark's listeners are to come to what has happened."""
 
 
 class Failed(NamedTuple):
-    """A stage of Spark's in which a task failed: the ids of its RDDs, the partition of that task, and the partitions that finished."""
+    """A stage of Spark's in which tasks failed: the ids of its RDDs, the partition of the first of these tasks, and the partitions that finished.
+
+    It has so many ``tasks``, ``at_source`` if it reads what no other stage wrote, and ``reason`` is what Spark says of it.
+    """
 
     rdds: frozenset[int]
     first: int
     finished: frozenset[int]
-    tasks: int = 0
-    at_source: bool = False
-    """Whether it reads what no other stage wrote."""
-    ended: int = 0
-    """In milliseconds of this machine's clock."""
-    reason: str = ""
+    tasks: int
+    at_source: bool
+    reason: str
 
 
-NOTHING = Failed(frozenset(), 0, frozenset())
+NOTHING = Failed(frozenset(), 0, frozenset(), 0, False, "")
 
 
-def failed_stages(sc: SparkContext, began: int) -> list[Failed]:
-    """The stages that have failed since ``began``, in nanoseconds of this machine's clock, the latest first; none if Spark has forgotten them."""
+def failed_stages(sc: SparkContext, began: int, ended: int | None = None) -> list[Failed]:
+    """The stages that have failed from ``began`` to ``ended`` (now, if None), in nanoseconds of this machine's clock, the latest first.
+
+    None if Spark has forgotten one of them, or does not tell in time.
+    """
     jsc: Any = sc._jsc
     jvm = classes(sc._jvm)
     try:
-        jsc.sc().listenerBus().waitUntilEmpty()
+        jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE)
         store = jsc.sc().statusStore()
         wanted = jvm.java.util.Collections.singletonList(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
         quantiles, statuses = getattr(store, "stageList$default$4")(), getattr(store, "stageList$default$5")()
-        stages = [s for s in _items(store.stageList(wanted, False, False, quantiles, statuses)) if _at(s.submissionTime()) >= began // 1_000_000]
-        return [failed for stage in sorted(stages, key=lambda s: -int(s.stageId())) for failed in _failed(store, stage)]
+        stages = [stage for stage in _items(store.stageList(wanted, False, False, quantiles, statuses)) if _is_between(stage, began, ended)]
+        # One without failed tasks was only cancelled, because another one failed.
+        return [_failed(store, stage) for stage in sorted(stages, key=lambda s: -int(s.stageId())) if int(stage.numFailedTasks())]
     except Py4JError:
         return []
+
+
+def _is_between(stage: Any, began: int, ended: int | None) -> bool:
+    return _at(stage.submissionTime()) >= began // 1_000_000 and (ended is None or _at(stage.completionTime()) <= ended // 1_000_000)
 
 
 def _at(time: Any) -> int:
@@ -53,15 +63,13 @@ def _at(time: Any) -> int:
     return int(time.get().getTime()) if time.isDefined() else 0
 
 
-def _failed(store: Any, stage: Any) -> Iterator[Failed]:
-    """The stage, if it is not one that was only cancelled because another one failed."""
+def _failed(store: Any, stage: Any) -> Failed:
     became = {(task.status(), int(task.partitionId())) for task in _items(store.taskList(stage.stageId(), stage.attemptId(), _MOST_TASKS))}
-    crashed = [partition for status, partition in became if status == "FAILED"]
-    if crashed:
-        finished = frozenset(partition for status, partition in became if status == "SUCCESS")
-        at_source = bool(store.operationGraphForStage(stage.stageId()).incomingEdges().isEmpty())
-        reason = str(stage.failureReason().get()) if stage.failureReason().isDefined() else ""
-        yield Failed(frozenset(map(int, _items(stage.rddIds()))), min(crashed), finished, int(stage.numTasks()), at_source, _at(stage.completionTime()), reason)
+    first = min((partition for status, partition in became if status == "FAILED"), default=0)
+    finished = frozenset(partition for status, partition in became if status == "SUCCESS")
+    at_source = bool(store.operationGraphForStage(stage.stageId()).incomingEdges().isEmpty())
+    reason = str(stage.failureReason().get()) if stage.failureReason().isDefined() else ""
+    return Failed(frozenset(map(int, _items(stage.rddIds()))), first, finished, int(stage.numTasks()), at_source, reason)
 
 
 def _items(found: Any) -> list[Any]:

@@ -576,3 +576,23 @@ def test_a_constant_in_the_place_of_a_column_blames_no_other_rows(dbg: Any, spar
     frame = spark.createDataFrame([(0,), (1,), (2,)], "id int").filter("1 / (coalesce(id, 1) % 3) > 0").filter("id = 0")
     assert [c.record.id for c in culprits_of(dbg, frame)] == [0]
     assert dbg.runs[-1].resume(skip=True).result == []
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_what_crashes_while_a_cache_is_filled(captured: bool, dbg: Any, flights: Any) -> None:
+    cached = flights.select("id", F.udf(int, "int", useArrow=False)("dep").alias("n")).cache()
+    try:
+        assert told(culprits_of(dbg, cached.filter("n > 0"), captured)) == [("Project", "ValueError", [2]), ("Project", "ValueError", [4])]
+        assert sorted(row.id for row in dbg.runs[-1].resume(skip=True).result) == ["1", "3"]
+    finally:
+        cached.unpersist()
+    assert told(culprits_of(dbg, cached.filter("n > 0"), captured)) == [("Project", "ValueError", [2]), ("Project", "ValueError", [4])]
+
+
+def test_what_crashes_above_a_cache_that_is_full(dbg: Any, flights: Any) -> None:
+    cached = flights.select("id", "dep").filter("id > 1").cache()
+    cached.count()
+    try:
+        assert sorted(c.record["id"] for c in culprits_of(dbg, cached.selectExpr("id", "cast(dep as int)"))) == ["2", "4"]
+    finally:
+        cached.unpersist()

@@ -6,12 +6,18 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from pyspark import TaskContext
 from pyspark.sql import functions as F
+
+from bigdebug.errors import ReplayError
 
 PARTITIONS = 40
 
@@ -37,7 +43,7 @@ def crashing(*numbers: int, seen: Path | None = None, seconds: float = 0.0, arro
                 file.write(f"{number}\n")
         time.sleep(seconds)
         if number in numbers:
-            raise ValueError(f"no {number}")
+            raise ValueError("no such number")
         return number
 
     return F.udf(function, "long", useArrow=arrow)("id").alias("n")
@@ -45,7 +51,7 @@ def crashing(*numbers: int, seen: Path | None = None, seconds: float = 0.0, arro
 
 def failed(dbg: Any, frame: Any, action: str = "collect") -> Any:
     before = len(dbg.runs)
-    with pytest.raises(Exception, match=r"no \d|\[|cancel"):
+    with pytest.raises(Exception, match=r"no such|\[|cancel"):
         getattr(frame, action)()
     (run,) = dbg.runs[before:]
     return run
@@ -70,7 +76,7 @@ def test_the_first_culprits_come_before_all_rows_were_looked_at(dbg: Any, rows: 
 WAYS: dict[str, Callable[[Any, Any], Any]] = {
     "rows": lambda rows, column: rows.select(column),
     "rows of a filter": lambda rows, column: rows.filter("id >= 0").select("id", column).filter("n >= 0"),
-    "an aggregate": lambda rows, column: rows.groupBy(F.col("id") % 3).agg(F.sum(column)),
+    "an aggregate": lambda rows, column: rows.groupBy(F.col("id") % 3).agg(F.max(column)),
     "a sort": lambda rows, column: rows.select(column).orderBy("n"),
 }
 
@@ -113,9 +119,11 @@ def test_what_finished_of_another_query_says_nothing_of_this_one(dbg: Any, rows:
     """They fail at the same time, on the same source, with the same exception."""
     slow = {"one": rows.select(crashing(4, 30, seconds=0.02)), "other": rows.select(crashing(20, 38, seconds=0.02))}
     before = len(dbg.runs)
+    together = threading.Barrier(len(slow))
 
     def run(name: str) -> None:
-        with pytest.raises(Exception, match="no "):
+        together.wait()
+        with pytest.raises(Exception, match="no such"):
             slow[name].collect()
 
     threads = [threading.Thread(target=run, args=(name,)) for name in slow]
@@ -146,6 +154,88 @@ def test_where_it_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, spar
     timer.join()
     assert 0 < len(run.culprits.known) < PARTITIONS
     assert numbers(run.culprits) == [*range(PARTITIONS)]
+
+
+def test_where_python_is_interrupted_no_culprit_is_lost_or_told_twice(dbg: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A KeyboardInterrupt comes wherever Python is: here when a wave has come, and before it is told."""
+    run = failed(dbg, rows.select(crashing(*range(PARTITIONS))))
+    interrupted = []
+
+    @contextmanager
+    def counted(*args: Any) -> Iterator[None]:
+        yield
+        if len(interrupted) < 2:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("bigdebug.spark.sql.diagnosis.counted", counted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            list(run.culprits)
+    assert numbers(run.culprits) == [*range(PARTITIONS)]
+
+
+def test_what_is_behind_culprits_is_counted_once(dbg: Any, spark: Any, rows: Any) -> None:
+    """Also where the diagnosis was interrupted between them."""
+    few = spark.createDataFrame([(1, "x")], "k int, v string")
+    run = failed(dbg, rows.selectExpr("id", "1 k").join(few, "k").selectExpr("id", "cast(v as int) n"))
+    culprits = iter(run.culprits)
+    next(culprits)
+    list(culprits)
+    assert [count for _, count in run.culprits.common()] == [len(run.culprits)]
+
+
+def test_sums_that_overflow_of_what_had_finished_are_found(dbg: Any, rows: Any) -> None:
+    summed = rows.agg(F.sum(F.expr("if(id = 38, cast('x' as bigint), if(id in (0, 1), 9000000000000000000, id))")))
+    found = failed(dbg, summed).culprits
+    assert sorted(culprit.exception_type for culprit in found) == ["ArithmeticException", "NumberFormatException"]
+
+
+def test_what_is_computed_behind_a_shuffle_is_looked_at_for_all_rows(dbg: Any, rows: Any) -> None:
+    """Spark puts a projection above an aggregate into it: that is computed of its groups, none of which had come to that."""
+    keyed = rows.select("id", F.expr("if(id in (1, 2, 39), 'x', string(id))").alias("k")).filter(crashing(35) >= 0)
+    for frame in (keyed.groupBy("k").count(), keyed.select("k").distinct()):
+        found = failed(dbg, frame.selectExpr("cast(k as int) k", "*")).culprits
+        assert sorted("x" if "x" in tuple(culprit.record) else "35" for culprit in found) == ["35", "x", "x", "x"]
+
+
+def test_what_had_finished_is_not_left_out_of_a_resumed_run(dbg: Any, rows: Any) -> None:
+    """Dates in a list are read, but it takes Spark to say so; what is none of Python's own types is not."""
+
+    def dated(number: int) -> Any:
+        return [Fraction(1, 2)] if number == 38 else [date(2020, 1, 1)]
+
+    run = failed(dbg, rows.select("id", F.udf(dated, "array<date>", useArrow=False)("id").alias("d")))
+    assert numbers(run.culprits) == [38]
+    with suppress(ReplayError):  # or it says that it cannot
+        assert len(run.resume(skip=True).result) == PARTITIONS - 1
+
+
+def test_a_function_that_asks_for_its_partition_is_given_that(dbg: Any, rows: Any) -> None:
+    def function(number: int) -> int:
+        if TaskContext.get().partitionId() in (30, 35):
+            raise ValueError("no such number")
+        return number
+
+    run = failed(dbg, rows.select(F.udf(function, "long", useArrow=False)("id")))
+    assert numbers(run.culprits) == [30, 35]
+
+
+def test_coalesced_partitions_are_looked_at_as_a_whole(dbg: Any, rows: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    run = failed(dbg, rows.coalesce(PARTITIONS).select(crashing(30, 35, seen=seen)))
+    seen.write_text("")
+    assert numbers(run.culprits) == [30, 35]
+    assert set(seen.read_text().split()) >= {"0", "39"}
+
+
+def test_the_query_of_the_user_stays_as_it_was(dbg: Any, rows: Any) -> None:
+    """What was not planned yet reads what is cached later."""
+    frame = rows.select(crashing(30)).filter("n >= 0")
+    failed(dbg, frame, "count")
+    frame.cache()
+    assert "InMemoryRelation" in frame._jdf.queryExecution().withCachedData().toString()
+    frame.unpersist()
 
 
 TWICE: dict[str, tuple[Callable[[Any], Any], list[int]]] = {
@@ -199,7 +289,7 @@ def test_the_first_groups_that_crash_come_before_all_were_looked_at(dbg: Any, ro
         with seen.open("a") as file:
             file.write(f"{frame['id'][0]}\n")
         if frame["id"][0] % 2:
-            raise ValueError(f"no {frame['id'][0]}")
+            raise ValueError("no such group")
         return frame
 
     run = failed(dbg, rows.groupBy("id").applyInPandas(group, "id long"))

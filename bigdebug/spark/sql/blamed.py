@@ -60,6 +60,8 @@ class Blamed:
         self.catalyst = catalyst
         self._culprits = culprits
         self._sizes = sizes
+        self._behind: dict[tuple[int, int | None], Behind] = {}
+        """What is behind the culprits of each trial, however often it is made."""
         self.truncated = False
         """Whether more rows crash in an operator than are told."""
 
@@ -71,7 +73,9 @@ class Blamed:
         """The culprits of a trial, as they are found."""
         c = self.catalyst
         bound = [c.bound(expression, trial.rows) for expression in trial.expressions]
-        behind = Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)) if trial.finding is None else None
+        behind = None if trial.finding is not None else self._behind.setdefault(
+            (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)),
+        )
         if trial.sized:
             rows = 0
             for held in at.waves.held(c.plan(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)))):
@@ -81,7 +85,7 @@ class Blamed:
                 rows += len(thrown)
                 yield self._thrown(at, trial, held, thrown, behind)
             else:
-                if rows <= MOST:
+                if rows <= MOST and at.waves.whole:
                     self._sizes.saw(trial.sized)
                 return
             at.telling.anew()
@@ -97,6 +101,7 @@ class Blamed:
         place = None if trial.input is None else Input(at.step, trial.input, trial.finding is None)
         with waiting():
             rows = unheard(c.frame(c.local(trial.rows, held)), "collect")
+            behind = behind if len(rows) > 1 or at.telling.told else None
             return self._fresh(at, operator, [
                 CrashCulprit(_OfExpression(self, trial, row, what), operator, None, place, behind=behind)
                 for row, what in zip(rows[: MOST + 1], thrown)
@@ -115,10 +120,11 @@ class Blamed:
 
     def _fresh(self, at: At, operator: Operator, found: list[CrashCulprit]) -> list[CrashCulprit]:
         """Those that were not told yet, as many as are told of an operator."""
-        fresh, left = at.telling.fresh(found, MOST)
-        if left:
+        fresh, more = at.telling.fresh(found, MOST)
+        why = f"More than {MOST:,} rows crash in {operator}: the others are not told."
+        if more and why not in self._culprits.unknown:
             self.truncated = True
-            self._culprits.unknown.append(f"More than {MOST:,} rows crash in {operator}: the others are not told.")
+            self._culprits.unknown.append(why)
         return fresh
 
     def trace(self, rows: Node, row: Any) -> LineageFrame | None:

@@ -8,6 +8,7 @@ from bigdebug.spark.sql import code
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 
+_STREAMS = ("MapInPandas", "MapInArrow", "PythonMapInArrow")
 
 def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
     """The Python functions that a node calls, but for those that others are called on."""
@@ -24,6 +25,19 @@ def functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]:
         else:
             todo += catalyst.children(expression)
     return found
+
+
+def minds_partition(catalyst: Catalyst, node: Node) -> bool:
+    """Whether a node runs all its tasks at once, or calls a function that seems to ask which partition it is in."""
+    if node.nodeName() in _STREAMS and node.isBarrier():
+        return True
+    todo = functions_of(catalyst, node)
+    while todo:
+        function = todo.pop()
+        if b"partitionId" in code.command(catalyst, function):
+            return True
+        todo += functions_in(catalyst, catalyst.children(function))
+    return False
 
 
 def as_written(catalyst: Catalyst, node: Node) -> Node:

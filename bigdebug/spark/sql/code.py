@@ -133,14 +133,14 @@ def pickled(catalyst: Catalyst, function: Expr) -> Expr | None:
 
 def guarded_frames(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], how: Guarding) -> Expr:
     """As ``guarded``, of a function of an iterator of DataFrames with these columns."""
-    guard = GuardedStream(how.code(_command(catalyst, function)), series())
+    guard = GuardedStream(how.code(command(catalyst, function)), series())
     changed = _changed(catalyst, function, guard, [catalyst.named_struct(columns)])
     return _apart(catalyst, catalyst.with_arguments(changed, {"evalType": PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF}))
 
 
 def guarded_batches(catalyst: Catalyst, function: Expr, columns: Sequence[Expr], returns: StructType, how: Guarding) -> Expr:
     """A function of an iterator of Arrow's batches that gives them again, with what is told of each row."""
-    guard = GuardedBatches(GuardedStream(how.code(_command(catalyst, function)), array()))
+    guard = GuardedBatches(GuardedStream(how.code(command(catalyst, function)), array()))
     return _changed(catalyst, function, guard, columns, returns)
 
 
@@ -178,7 +178,7 @@ def lenient_aggregate(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr
 
 def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guarding) -> Expr:
     """A table function that gives, for each row that one crashes on, what is told of that; or else what that gives of the other rows."""
-    code = TableCode(_command(catalyst, function), function.pickledAnalyzeResult().isDefined(), how.crossing)
+    code = TableCode(command(catalyst, function), function.pickledAnalyzeResult().isDefined(), how.crossing)
     guard = guarded_table(code, telling, gives_at_end(catalyst, function))
     kind = catalyst.kind(StructType().add("told", BinaryType())) if telling else function.elementSchema()
     return catalyst.with_arguments(catalyst.anew(function), {"func": _shipped(catalyst, function, guard), "elementSchema": kind})
@@ -187,7 +187,7 @@ def table_function(catalyst: Catalyst, function: Expr, telling: bool, how: Guard
 def _whole(catalyst: Catalyst, function: Expr, streaming: type[Code], how: Guarding) -> Code:
     """A function of groups, or of their columns, as one of them as a whole."""
     kind = streaming if function.evalType() in _IN_BATCHES else Code
-    return kind((_command(catalyst, function),), how.crossing)
+    return kind((command(catalyst, function),), how.crossing)
 
 
 def _as_whole(catalyst: Catalyst, function: Expr) -> Expr:
@@ -201,8 +201,8 @@ def _chain(catalyst: Catalyst, function: Expr) -> tuple[tuple[bytes, ...], list[
     inputs = catalyst.children(function)
     if len(inputs) == 1 and is_function(catalyst, inputs[0]):
         codes, given = _chain(catalyst, inputs[0])
-        return (*codes, _command(catalyst, function)), given
-    return (_command(catalyst, function),), inputs
+        return (*codes, command(catalyst, function)), given
+    return (command(catalyst, function),), inputs
 
 
 def _is_named(catalyst: Catalyst, inputs: Sequence[Expr]) -> bool:
@@ -210,7 +210,8 @@ def _is_named(catalyst: Catalyst, inputs: Sequence[Expr]) -> bool:
     return any(each.nodeName() == "NamedArgumentExpression" for each in inputs)
 
 
-def _command(catalyst: Catalyst, function: Expr) -> bytes:
+def command(catalyst: Catalyst, function: Expr) -> bytes:
+    """A function as Spark ships it; what is large, as the broadcast variable that it is in."""
     return bytes(function.func().command().toArray(catalyst.jvm.scala.reflect.ClassTag.Byte()))
 
 

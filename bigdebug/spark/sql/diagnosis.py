@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.blamed import At, Blamed, Input
-from bigdebug.spark.sql.calls import functions_of
+from bigdebug.spark.sql.calls import functions_of, minds_partition
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashing import crashing
@@ -35,7 +35,7 @@ from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
-from bigdebug.spark.sql.waves import AT_ONCE, Waves, every
+from bigdebug.spark.sql.waves import Asking, Waves, every
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class FrameDiagnosis:
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._looking: Looking | None = None
-        self._telling = Telling()
+        self._telling = Telling(self._culprits)
         self._how = Guarding()
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
@@ -74,7 +74,6 @@ class FrameDiagnosis:
         """As the run's, but for one thing: what several expressions share would be computed outside of all of them, and throw there."""
         session = self._run.questions.catalyst.jsession.cloneSession()
         session.conf().set(SHARING, "false")
-        session.conf().set(AT_ONCE, str(2**31 - 1))
         return Catalyst(self._recorder.spark, session)
 
     @cached_property
@@ -84,6 +83,10 @@ class FrameDiagnosis:
     @cached_property
     def _sizes(self) -> Sizes:
         return Sizes(self._catalyst, [step.node for step in self._steps])
+
+    @cached_property
+    def _asking(self) -> Asking:
+        return Asking(self._catalyst, any(minds_partition(self._catalyst, step.node) for step in self._steps))
 
     @cached_property
     def _unfinished(self) -> Unfinished:
@@ -132,12 +135,13 @@ class FrameDiagnosis:
             with counted(self._recorder.spark.sparkContext, "finding what crashed"):
                 return next(self._looking)
         except StopIteration as end:
-            self._looking, self._telling = None, Telling()
+            self._looking = None
             self._clean.append(end.value)
+            self._telling = Telling(self._culprits)
             return []
         except BaseException as trouble:
             self._looking = None
-            self._telling.anew()
+            self._telling.begin()
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
@@ -146,8 +150,8 @@ class FrameDiagnosis:
     def _at(self) -> At:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
-        wanted = self._unfinished.of if not self._stops and self._unfinished.runs_there(step.node) else every
-        return At(number, step.written, Waves(self._catalyst, wanted), self._telling)
+        pruned = not self._stops and self._looks < 2 and self._unfinished.runs_there(step.node)
+        return At(number, step.written, Waves(self._asking, self._unfinished.of if pruned else every), self._telling)
 
     def _step(self, at: At) -> Looking:
         """What is found at a node, as it is; gives the node without that, None where not all of it is known."""
@@ -232,7 +236,8 @@ class FrameDiagnosis:
             if code.anew:
                 at.telling.anew()
             yield self._blamed.crashed(at, code.found)
-        self._sizes.saw(code.small)
+        if at.waves.whole:
+            self._sizes.saw(code.small)
         return code.clean
 
     def _read(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:

@@ -23,10 +23,17 @@ def planned(catalyst: Catalyst, plan: Node) -> Node:
     the query cannot be planned for another reason.
     """
     try:
-        return catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
+        made = catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
+        return catalyst.jsession.sessionState().optimizer().execute(plan) if _fills_caches(catalyst, made) else made
     except (PySparkException, Py4JError):
         conf = catalyst.jsession.conf()
         known = conf.getOption(_EXCLUDED)
         rules = [f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _COMPUTING]
         conf.set(_EXCLUDED, ",".join([*([known.get()] if known.isDefined() and known.get() else []), *rules]))
         return catalyst.frame(plan)._jdf.queryExecution().optimizedPlan()
+
+
+def _fills_caches(catalyst: Catalyst, plan: Node) -> bool:
+    """Whether a plan reads of caches, and of none that is full: what fails may be what fills them, so they are planned as if they were not there."""
+    caches = [leaf for leaf in catalyst.leaves(plan) if leaf.nodeName() == "InMemoryRelation"]
+    return bool(caches) and not any(cache.cacheBuilder().isCachedColumnBuffersLoaded() for cache in caches)

@@ -15,6 +15,7 @@ from bigdebug.spark.sql.blamed import Input
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.failures import brief
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.telling import Key, key_of
 from bigdebug.spark.sql.unfinished import Failure
 from bigdebug.spark.sql.waves import MOST
 from bigdebug.trace.culprits import CrashCulprit, Culprits
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 10
 """How often rows that were repaired may crash further up, and be repaired there."""
-
-Key = tuple[Input, str]
-"""Where a culprit crashed, and its text: of equal rows, each is as good as the other."""
 
 
 class FrameResume:
@@ -126,7 +124,7 @@ def _key(culprit: CrashCulprit) -> Key:
             f"{culprit.operator} crashed on rows together, or on what is no row of a DataFrame, and is not run without it here",
             remedy="Filter the rows out of its input: culprit.sources tells which they are.",
         )
-    return culprit.place, shown(culprit.record)
+    return key_of(culprit)
 
 
 def _whole(culprit: CrashCulprit) -> Input:

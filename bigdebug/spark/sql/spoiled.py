@@ -61,7 +61,7 @@ def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, 
     except (UntraceableError, PySparkException, Py4JError) as trouble:
         if is_cancelled(blamed.catalyst, trouble):
             raise
-        if not at.telling.some:  # it reads them all, or skips the others
+        if not at.telling.told:  # it reads them all, or skips the others
             return leaf
         unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {brief(trouble)}")
         return None

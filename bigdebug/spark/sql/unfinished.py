@@ -7,20 +7,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from bigdebug.errors import BigdebugError
 from bigdebug.spark.failing import Failed, failed_stages
 from bigdebug.spark.jobs import is_one_process
 from bigdebug.spark.sql.calls import functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.executions import KEPT, planned_at, reads_cache
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import Action
 
 _NARROW = {"Project", "Filter", "Generate", "Expand", "MapInPandas", "MapInArrow", "PythonMapInArrow"}
-"""Nodes that run where their input is read, and compute all of its rows."""
+"""Nodes that run where their input is read, a partition of it in a partition of theirs."""
+
+_KNOWN = _NARROW | {
+    "Aggregate", "Window", "Sort", "RepartitionByExpression", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow",
+}
+"""With those whose input is shuffled, if not for them, then for what is above."""
 
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
@@ -39,10 +47,14 @@ class Failure:
     @classmethod
     def of(cls, catalyst: Catalyst, action: Action, problem: BaseException) -> Failure:
         """That of an action that has just failed with ``problem``."""
-        known = action.frame_to_run is action.frame and not reads_cache(catalyst, action.frame)
-        if known and action.name in KEPT:
-            known = planned_at(action.frame, action.began / 1e9) is None
-        return cls(action.began, action.ended, problem, _cut(catalyst.spark) if known else None)
+        try:
+            known = action.frame_to_run is action.frame and not reads_cache(catalyst, catalyst.frame(Catalyst.plan(action.frame)))
+            if known and action.name in KEPT:
+                known = planned_at(action.frame, action.began / 1e9) is None
+            cut = _cut(catalyst.spark) if known else None
+        except (Py4JError, PySparkException):  # then all partitions are looked at
+            cut = None
+        return cls(action.began, action.ended, problem, cut)
 
 
 def _cut(spark: Any) -> tuple[int, int] | None:
@@ -67,9 +79,10 @@ class Unfinished:
 
     @cached_property
     def _source(self) -> Node | None:
-        """What is read, if there is nothing else."""
+        """What is read, if there is nothing else, and nothing puts partitions together that were read."""
         leaves = [node for node in self._nodes if not self._catalyst.children(node)]
-        return leaves[0] if len(leaves) == 1 else None
+        others = {node.nodeName() for node in self._nodes} - {leaf.nodeName() for leaf in leaves}
+        return leaves[0] if len(leaves) == 1 and others <= _KNOWN else None
 
     @cached_property
     def _stage(self) -> Failed | None:
@@ -77,15 +90,14 @@ class Unfinished:
         failure, source = self._failure, self._source
         if source is None:
             return None
-        failed = failed_stages(self._catalyst.spark.sparkContext, failure.began)
-        meanwhile = [each for each in failed if each.ended <= failure.ended // 1_000_000]
-        if len(meanwhile) != 1 or _last_line(failure.problem) not in meanwhile[0].reason:
+        failed = failed_stages(self._catalyst.spark.sparkContext, failure.began, failure.ended)
+        if len(failed) != 1 or not _says(failed[0].reason, failure.problem):
             return None  # another query failed beside this one, or this one not of a task
         if source.nodeName() == "LogicalRDD":
-            certain = int(source.rdd().id()) in meanwhile[0].rdds
+            certain = int(source.rdd().id()) in failed[0].rdds
         else:
-            certain = meanwhile[0].at_source and (source.nodeName() == "Range" or self._is_cut_again(source, failure))
-        return meanwhile[0] if certain else None
+            certain = failed[0].at_source and (source.nodeName() == "Range" or self._is_cut_again(source, failure))
+        return failed[0] if certain else None
 
     def _is_cut_again(self, source: Node, failure: Failure) -> bool:
         """Whether a source is files that are cut into the same partitions whatever is asked of them."""
@@ -105,7 +117,14 @@ class Unfinished:
 
     def runs_there(self, node: Node) -> bool:
         """Whether all that a node computes of the rows below it, it computes in the stage that reads them."""
-        return node.nodeName() in _NARROW or (node.nodeName() == "Aggregate" and not functions_of(self._catalyst, node))
+        if node.nodeName() == "Aggregate":
+            return not functions_of(self._catalyst, node) and all(map(self._is_bare, self._catalyst.items(node.aggregateExpressions())))
+        return node.nodeName() in _NARROW
+
+    def _is_bare(self, column: Expr) -> bool:
+        """Whether nothing is computed of a key, or of the value of an aggregate: that is behind the shuffle."""
+        value = self._catalyst.children(column)[0] if column.nodeName() == "Alias" else column
+        return value.nodeName() in ("AttributeReference", "Literal", "AggregateExpression")
 
     def of(self, plan: Node, partitions: int) -> list[int]:
         """Those of the partitions of a plan that are to be looked at, the one first that failed: all of them where it is not known which."""
@@ -118,6 +137,7 @@ class Unfinished:
         return sorted(set(range(partitions)) - finished, key=lambda partition: (partition != first, partition))
 
 
-def _last_line(problem: BaseException) -> str:
-    """Of Python's exceptions what was raised, of Spark's the place in the query."""
-    return str(problem).strip().rpartition("\n")[2].strip()
+def _says(reason: str, problem: BaseException) -> bool:
+    """Whether Spark failed a stage for what the user was told: of Python's exceptions what was raised, of Spark's the place in the query."""
+    last = str(problem).strip().rpartition("\n")[2].strip()
+    return bool(last) and any(line.strip() == last or line.rstrip().endswith(f": {last}") for line in reason.splitlines())

@@ -15,7 +15,7 @@ from bigdebug.spark.sql.expressions import Node
 MOST = 10_000
 """Culprits of one operator that are kept in full."""
 
-AT_ONCE = "spark.sql.limit.initialNumPartitions"
+_AT_ONCE = "spark.sql.limit.initialNumPartitions"
 """Spark's setting for how many partitions a limit looks at first: here all of a wave."""
 
 _FASTER = 4
@@ -31,19 +31,38 @@ def every(plan: Node, partitions: int) -> Sequence[int]:
     return range(partitions)
 
 
-class Waves:
-    """Asks for the rows of plans, in the partitions that are ``wanted``.
+class Asking:
+    """How the rows of plans are asked for: in a session in which a limit looks at all partitions of a wave at once.
 
-    A wave costs a job, and the partitions of a plan are those of its last stage: the stages before run once.
+    A task that reads a part of the partitions has another number than the partition that it reads; where ``numbered``, something in the
+    plan looks at that, so all partitions are asked for in one wave.
     """
 
-    def __init__(self, catalyst: Catalyst, wanted: Wanted = every) -> None:
+    def __init__(self, catalyst: Catalyst, numbered: bool = False) -> None:
         self.catalyst = catalyst
+        self.numbered = numbered
+        self.first = max(1, int(catalyst.spark.sparkContext.defaultParallelism))
+        self._session = catalyst.jsession.cloneSession()
+        self._session.conf().set(_AT_ONCE, str(2**31 - 1))
+
+    def frame(self, rdd: Any, schema: Any) -> Any:
+        """As many rows as are told; a limit within the plan would be looked at for each row that it reads."""
+        return DataFrame(self._session.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark).limit(MOST + 1)
+
+
+class Waves:
+    """Asks for the rows of plans, in the partitions that are ``wanted``. A wave costs a job, and each question what it takes to come to the last stage of its plan."""
+
+    def __init__(self, asking: Asking, wanted: Wanted = every) -> None:
+        self.catalyst = asking.catalyst
+        self._asking = asking
         self._wanted = wanted
+        self.whole = True
+        """Whether all partitions were asked for so far."""
 
     def rows(self, plan: Node) -> Iterator[list[Row]]:
         """The rows of a plan, until there are more than ``MOST``."""
-        most = _Most(self._first)
+        most = _Most(self._asking.first)
         for some in self._frames(plan, most):
             found: list[Row] = unheard(some, "collect")
             most.saw(len(found))
@@ -51,29 +70,25 @@ class Waves:
 
     def held(self, plan: Node) -> Iterator[Any]:
         """The same as the JVM has them, in Scala Seqs."""
-        most = _Most(self._first)
+        most = _Most(self._asking.first)
         for some in self._frames(plan, most):
             found = self.catalyst.held(some)
             most.saw(int(found.length()))
             yield found
-
-    @property
-    def _first(self) -> int:
-        return max(1, int(self.catalyst.spark.sparkContext.defaultParallelism))
 
     def _frames(self, plan: Node, most: _Most) -> Iterator[Any]:
         """A DataFrame for each wave."""
         made = self.catalyst.frame(plan)._jdf
         rdd, schema = made.queryExecution().toRdd(), made.schema()
         count = int(rdd.getNumPartitions())
+        if self._asking.numbered:
+            yield self._asking.frame(rdd, schema)
+            return
         left = self._wanted(plan, count)
+        self.whole = self.whole and len(left) == count
         while left and most.left:
             now, left = left[: most.partitions], left[most.partitions :]
-            yield self._some(rdd if len(now) == count else self._pruned(rdd, now), schema)
-
-    def _some(self, rdd: Any, schema: Any) -> Any:
-        """As many rows as are told; a limit within the plan would be looked at for each row that it reads."""
-        return DataFrame(self.catalyst.jsession.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark).limit(MOST + 1)
+            yield self._asking.frame(rdd if len(now) == count else self._pruned(rdd, now), schema)
 
     def _pruned(self, rdd: Any, partitions: Sequence[int]) -> Any:
         jvm = self.catalyst.jvm
