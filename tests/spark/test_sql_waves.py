@@ -135,6 +135,11 @@ def test_what_finished_of_another_query_says_nothing_of_this_one(dbg: Any, rows:
     assert found == [[4, 30], [20, 38]]
 
 
+def test_where_nothing_is_found_in_what_was_left_the_rest_is_looked_at(dbg: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.sql.unfinished.Unfinished.of", lambda self, plan, partitions: [0])
+    assert numbers(failed(dbg, rows.select(crashing(30))).culprits) == [30]
+
+
 def test_joins_unions_and_limits_are_looked_at_as_a_whole(dbg: Any, spark: Any, rows: Any) -> None:
     crashes = crashing(30, 35)
     joined = rows.join(spark.range(PARTITIONS).withColumnRenamed("id", "other"), F.col("id") == F.col("other"))

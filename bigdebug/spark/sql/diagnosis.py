@@ -65,6 +65,8 @@ class FrameDiagnosis:
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._looking: Looking | None = None
         self._telling = Telling(self._culprits)
+        self._partly = self._everywhere = False
+        """Whether partitions that had finished were left out, and whether none is to be."""
         self._how = Guarding()
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
@@ -135,7 +137,7 @@ class FrameDiagnosis:
             with counted(self._recorder.spark.sparkContext, "finding what crashed"):
                 return next(self._looking)
         except StopIteration as end:
-            self._looking = None
+            self._looking, self._partly = None, self._partly or not self._waves.whole
             self._clean.append(end.value)
             self._telling = Telling(self._culprits)
             return []
@@ -150,8 +152,9 @@ class FrameDiagnosis:
     def _at(self) -> At:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
-        pruned = not self._stops and self._looks < 2 and self._unfinished.runs_there(step.node)
-        return At(number, step.written, Waves(self._asking, self._unfinished.of if pruned else every), self._telling)
+        pruned = not self._everywhere and not self._stops and self._unfinished.runs_there(step.node)
+        self._waves = Waves(self._asking, self._unfinished.of if pruned else every)
+        return At(number, step.written, self._waves, self._telling)
 
     def _step(self, at: At) -> Looking:
         """What is found at a node, as it is; gives the node without that, None where not all of it is known."""
@@ -188,12 +191,15 @@ class FrameDiagnosis:
         return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame(list(rows), schema))])
 
     def _once_more(self) -> list[CrashCulprit] | None:
-        """Where no function crashed, what some give may not fit their types, or be nothing that Spark can read."""
+        """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known and self._stops:
             culprits.unknown.append("A limit stops when it has enough: some of these rows the action may not have come to.")
         if culprits.known or culprits.unknown:
             return None
+        if self._partly:
+            self._partly, self._everywhere, self._clean = False, True, []
+            return []
         if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None
