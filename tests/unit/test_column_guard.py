@@ -153,9 +153,9 @@ def is_small(number: Any) -> bool:
     return number is None or (type(number) is int and abs(number) < SMALL)
 
 
-@given(st.lists(NUMBERS))
-def test_a_number_that_is_not_small_is_told_once(numbers: list[Any]) -> None:
-    call = pickle.loads(dumps(GuardedCall(code(lambda number: number), anything, True)))
+@given(st.lists(NUMBERS), st.booleans())
+def test_a_number_that_is_not_small_is_told_once(numbers: list[Any], alone: bool) -> None:
+    call = pickle.loads(dumps(GuardedCall(code(lambda number: number), anything, True, alone=alone)))
     marks = [call(number) for number in numbers]
     assert set(marks) <= {None, LARGE}
     assert marks.count(LARGE) == int(not all(map(is_small, numbers)))
@@ -186,8 +186,9 @@ def test_a_number_beside_culprits_is_looked_at(texts: list[str]) -> None:
         assert (LARGE in marks) == (str(2**40) in texts)
 
 
-def test_a_guarded_call_is_a_plain_function_in_a_worker() -> None:
-    call = pickle.loads(dumps(GuardedCall(code(int))))
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_guarded_call_is_a_plain_function_in_a_worker(alone: bool) -> None:
+    call = pickle.loads(dumps(GuardedCall(code(int), alone=alone)))
     assert call("1") is None
     assert Told.unpacked(call("x")).raised.exception == "ValueError"
 

@@ -20,15 +20,17 @@ class GuardedCall:
     """Whether it also tells, once, that the function gave a number that is not small."""
     named: bool = False
     """Whether it is given arguments by name."""
+    alone: bool = False
+    """Whether it is given a single one, by position: that takes a third of the time."""
     certain: Callable[[Any], type | None] | None = None
     """Gives, for a type of Spark's, the class whose values, if they are small, fit it, and None. It then tells, once, of a value of another one."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return guarded_call, (self.code, self.fitting, self.sized, self.named, self.certain)
+        return guarded_call, (self.code, self.fitting, self.sized, self.named, self.alone, self.certain)
 
 
 def guarded_call(
-    code: Code, fitting: Fitting, sized: bool, named: bool, certain: Callable[[Any], type | None] | None,
+    code: Code, fitting: Fitting, sized: bool, named: bool, alone: bool, certain: Callable[[Any], type | None] | None,
 ) -> Callable[..., bytes | None]:
     """The function that a ``GuardedCall`` is."""
     try:
@@ -38,16 +40,11 @@ def guarded_call(
         return _crashing(told(problem))
     if named:
         function = _of_both(function)
-    doubting, small_fits = fine is not None, fine in (int, None)
+    doubting = fine is not None
+    least, most = (-SMALL, SMALL) if fine in (int, None) else (0, 0)
 
-    def call(*given: Any) -> bytes | None:
+    def doubt(value: Any) -> bytes | None:
         nonlocal sized, doubting
-        try:
-            value = function(*given)
-        except crashes() as problem:
-            return told(problem)
-        if type(value) is int and -SMALL < value < SMALL and small_fits:
-            return None
         if doubting and value is not None and (fine is int or type(value) is not fine):
             doubting = False
             return DOUBTFUL
@@ -56,7 +53,23 @@ def guarded_call(
             return LARGE
         return None
 
-    return (lambda *given, **by_name: call(given, by_name)) if named else call
+    def call(*given: Any) -> bytes | None:
+        try:
+            value = function(*given)
+        except crashes() as problem:
+            return told(problem)
+        return None if type(value) is int and least < value < most else doubt(value)
+
+    def call_alone(given: Any) -> bytes | None:
+        try:
+            value = function(given)
+        except crashes() as problem:
+            return told(problem)
+        return None if type(value) is int and least < value < most else doubt(value)
+
+    if named:
+        return lambda *given, **by_name: call(given, by_name)
+    return call_alone if alone else call
 
 
 def _crashing(what: bytes) -> Callable[..., bytes]:

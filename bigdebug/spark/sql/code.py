@@ -108,12 +108,11 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     sized = any(function.equals(each) for each in how.sized)
     column = array() if kind in _ARROW else series()
     guard: Any
-    if kind == PythonEvalType.SQL_BATCHED_UDF:
-        guard = GuardedCall(code, internal(), sized, _is_named(catalyst, inputs))
-    elif kind in _ROWS:
-        guard = GuardedCall(
-            code, arrow_value() if how.strict else anything, sized, _is_named(catalyst, inputs), certain_value() if how.doubting else None,
-        )
+    if kind in _ROWS:
+        named = _is_named(catalyst, inputs)
+        pickles = kind == PythonEvalType.SQL_BATCHED_UDF
+        fitting = internal() if pickles else arrow_value() if how.strict else anything
+        guard = GuardedCall(code, fitting, sized, named, len(inputs) == 1 and not named, certain_value() if how.doubting and not pickles else None)
     elif kind in _STREAMS:
         guard = GuardedStream(code, column)
     else:
