@@ -38,7 +38,7 @@ NOTHING = Failed(frozenset(), 0, frozenset(), 0, False, "")
 def failed_stages(sc: SparkContext, began: int, ended: int | None = None) -> list[Failed]:
     """The stages that have failed from ``began`` to ``ended`` (now, if None), in nanoseconds of this machine's clock, the latest first.
 
-    None if Spark has forgotten one of them, or does not tell in time.
+    No stages at all, if Spark has forgotten something of one of them, or does not tell in time.
     """
     jsc: Any = sc._jsc
     jvm = classes(sc._jvm)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,6 +49,10 @@ class At(NamedTuple):
     node: Node
     waves: Waves
     telling: Telling
+
+
+Looking = Generator[list[CrashCulprit], None, Node | None]
+"""Gives culprits of a node as they are found, and in the end the node without them, if that can be told."""
 
 
 class Blamed:
@@ -104,7 +108,7 @@ class Blamed:
             behind = behind if len(rows) > 1 or at.telling.told else None
             return self._fresh(at, operator, [
                 CrashCulprit(_OfExpression(self, trial, row, what), operator, None, place, behind=behind)
-                for row, what in zip(rows[: MOST + 1], thrown)
+                for row, what in zip(rows, thrown)
             ])
 
     def crashed(self, at: At, crashed: list[Crashed]) -> list[CrashCulprit]:

@@ -9,6 +9,8 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 
 _STREAMS = ("MapInPandas", "MapInArrow", "PythonMapInArrow")
+"""Nodes whose function is given an iterator: their tasks may be asked to run all at once."""
+
 
 def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
     """The Python functions that a node calls, but for those that others are called on."""

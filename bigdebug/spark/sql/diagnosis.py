@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.jobs import counted
-from bigdebug.spark.sql.blamed import At, Blamed, Input
+from bigdebug.spark.sql.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.calls import functions_of, minds_partition
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
@@ -45,9 +45,6 @@ _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterato
 """Actions that may not compute all rows."""
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
-
-Looking = Generator[list[CrashCulprit], None, Node | None]
-"""Gives culprits as they are found, and in the end the node without them, if that can be told."""
 
 
 class FrameDiagnosis:
@@ -225,7 +222,7 @@ class FrameDiagnosis:
         elif below:
             made = with_expressions(c, made, partial(tamed, c))
         if functions := functions_of(c, made):
-            return (yield from (self._read if self._looks == 2 else self._guarded)(at, made, functions, asked))
+            return (yield from (self._read(at, made, functions) if self._looks == 2 else self._guarded(at, made, functions, asked)))
         values = of_values(c, made, self._sizes.small)
         if values is not None:
             trial, made = values
@@ -246,7 +243,7 @@ class FrameDiagnosis:
             self._sizes.saw(code.small)
         return code.clean
 
-    def _read(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:
+    def _read(self, at: At, node: Node, functions: list[Expr]) -> Looking:
         """A node that calls functions, of which it is looked at whether Spark can read what they give."""
         unreadable = unread(at.waves, node, functions)
         if unreadable is None:

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import UntraceableError
-from bigdebug.spark.sql.blamed import At, Blamed
+from bigdebug.spark.sql.blamed import At, Blamed, Looking
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.readable import readable
 from bigdebug.spark.sql.strict import HANDED_OVER, Strict, is_strict
-from bigdebug.trace.culprits import CrashCulprit
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
+
 
 def may_fail(leaf: Node) -> bool:
     """Whether a source is one that may fail on records of its own."""
     return leaf.nodeName() == "LogicalRDD" or is_strict(leaf)
 
 
-def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Generator[list[CrashCulprit], None, Node | None]:
+def spoiled(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Looking:
     """What a source fails on, of the plan of ``frame``, as it is found; gives the source without that, if it is known. What is not looked at is ``unknown``."""
     if leaf.nodeName() == "LogicalRDD":
         return (yield from _crashed_in(recorder, blamed, leaf, at, unknown))
     return (yield from _malformed(recorder, blamed, frame, leaf, at, unknown))
 
 
-def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unknown: list[str]) -> Generator[list[CrashCulprit], None, Node | None]:
+def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unknown: list[str]) -> Looking:
     """The records that crashed in the RDD that rows were made of: that RDD's own diagnosis tells them."""
     culprits = recorder.crossing.crashed_in(leaf)
     found = [] if culprits is None else list(culprits)
@@ -42,7 +41,7 @@ def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unk
     return None if found else leaf
 
 
-def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Generator[list[CrashCulprit], None, Node | None]:
+def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, at: At, unknown: list[str]) -> Looking:
     """The lines on which a reader fails that takes no malformed ones."""
     operator = blamed.operator(leaf)
     try:

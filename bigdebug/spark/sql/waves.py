@@ -62,18 +62,17 @@ class Waves:
 
     def rows(self, plan: Node) -> Iterator[list[Row]]:
         """The rows of a plan, until there are more than ``MOST``."""
-        most = _Most(self._asking.first)
-        for some in self._frames(plan, most):
-            found: list[Row] = unheard(some, "collect")
-            most.saw(len(found))
-            yield found
+        return self._found(plan, lambda some: unheard(some, "collect"), len)
 
     def held(self, plan: Node) -> Iterator[Any]:
         """The same as the JVM has them, in Scala Seqs."""
+        return self._found(plan, self.catalyst.held, lambda rows: int(rows.length()))
+
+    def _found(self, plan: Node, ask: Callable[[Any], Any], count: Callable[[Any], int]) -> Iterator[Any]:
         most = _Most(self._asking.first)
         for some in self._frames(plan, most):
-            found = self.catalyst.held(some)
-            most.saw(int(found.length()))
+            found = ask(some)
+            most.saw(count(found))
             yield found
 
     def _frames(self, plan: Node, most: _Most) -> Iterator[Any]:
