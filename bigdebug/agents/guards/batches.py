@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 Column = Any
 """A Series, a DataFrame, or an Array."""
 
@@ -58,10 +60,20 @@ def part(column: Column, places: Sequence[int]) -> Column:
     """Some rows, as if they were all; their places ascend. A function may change them: those of pandas are a copy."""
     start, count = (places[0], len(places)) if len(places) else (0, 0)
     together = not count or places[-1] - start == count - 1  # a slice takes half as long as to take each
-    if hasattr(column, "iloc"):
-        some = column.iloc[start:start + count] if together else column.iloc[places]
-        return some.reset_index(drop=True)
-    return column.slice(start, count) if together else column.take(places)
+    if not hasattr(column, "iloc"):
+        return column.slice(start, count) if together else column.take(places)
+    some = column.iloc[start:start + count].copy() if together else column.iloc[places]
+    some.index = range(count)  # to reset the index copies once more
+    return some
+
+
+def values_of(column: Column, places: Sequence[int]) -> list[Any]:
+    """What some rows of a column have, as Python has it."""
+    if hasattr(column, "to_pylist"):
+        return list(part(column, places).to_pylist())
+    if hasattr(column, "itertuples"):
+        return list(part(column, places).itertuples(index=False, name=None))
+    return list(column.array[np.asarray(places, dtype=np.intp)].tolist())
 
 
 def copied(batch: Any) -> Any:

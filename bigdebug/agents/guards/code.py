@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -94,6 +95,35 @@ def told(problem: BaseException, together: int = 1) -> bytes:
     """A crash as a value of a column, which needs nothing but Python to be read."""
     exception, message, lines, *others = raised_as(problem)
     return pickle.dumps(((exception, message, [tuple(line) for line in lines], *others), together))
+
+
+_DIFFERENT = 1_000
+"""Different crashes that a task keeps in mind."""
+
+
+class Once:
+    """What a task tells in a column: all of a crash once, and of the same on other rows its digest. A crash is a thousand bytes, and most are the same."""
+
+    def __init__(self) -> None:
+        self._digests: dict[bytes, bytes] = {}
+
+    def __call__(self, what: bytes) -> bytes:
+        digest = self._digests.get(what)
+        if digest is None and what not in (LARGE, DOUBTFUL) and len(self._digests) < _DIFFERENT:
+            self._digests[what] = _digest(what)
+        return digest or what
+
+
+def _digest(what: bytes) -> bytes:
+    return b"=" + hashlib.blake2b(what, digest_size=16).digest()
+
+
+def unpacked(marks: Iterable[bytes]) -> Mapping[bytes, Told]:
+    """The crashes that tasks told, by what is in the column."""
+    marks = {*marks} - {LARGE, DOUBTFUL}
+    whole = {mark: Told.unpacked(mark) for mark in marks if not mark.startswith(b"=")}
+    known = whole | {_digest(mark): what for mark, what in whole.items()}
+    return {mark: known[mark] for mark in marks}
 
 
 def crash_of(call: Callable[..., Any], *given: Any, **named: Any) -> BaseException | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.agents.guards.batches import Batches, Column, copied, part, rows_of
-from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, anything, crash_of, told
+from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, Once, anything, crash_of, told
 from bigdebug.agents.guards.inflight import crashes
 from bigdebug.agents.guards.lookalikes import Lookalikes
 from bigdebug.agents.guards.searching import found
@@ -52,7 +52,7 @@ class GuardedColumns:
             known[next(row for row in range(rows) if row not in known)] = LARGE
         if self._surely_fits is not None and len(known) < rows and not (calls.values is not None and self._surely_fits(calls.values)):
             known[next(row for row in range(rows) if known.get(row, LARGE) == LARGE)] = DOUBTFUL
-        return self.column(_marks(known, rows))
+        return self.column(_marks(known, rows, self._once))
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
         """What the function gives for some rows, of so many."""
@@ -69,6 +69,10 @@ class GuardedColumns:
     @cached_property
     def _lookalikes(self) -> Lookalikes:
         return Lookalikes()
+
+    @cached_property
+    def _once(self) -> Once:
+        return Once()
 
     @cached_property
     def _surely_fits(self) -> Callable[[Column], bool] | None:
@@ -108,8 +112,9 @@ class GuardedStream:
     column: Making
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Column]:
+        once = Once()
         for batch, known in self.told(batches):
-            yield self.column(_marks(known, rows_of(batch)))
+            yield self.column(_marks(known, rows_of(batch), once))
 
     def told(self, batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
         """Each batch, and what is told of its rows, by their places."""
@@ -163,16 +168,17 @@ class GuardedBatches:
     stream: GuardedStream
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        once = Once()
         for batch, known in self.stream.told(batches):
-            column = self.stream.column(_marks(known, batch.num_rows))
+            column = self.stream.column(_marks(known, batch.num_rows, once))
             yield batch.from_arrays([*batch.columns, column], [*batch.schema.names, "told"])
 
 
-def _marks(known: Mapping[int, bytes], rows: int) -> Any:
+def _marks(known: Mapping[int, bytes], rows: int, once: Once) -> Any:
     """What is told of each row, or None."""
     marks = np.full(rows, None)
-    for row, what in known.items() if rows else ():  # a crash before anything was read has no row, if there is none
-        marks[row] = what
+    for row in sorted(known) if rows else ():  # a crash before anything was read has no row, if there is none
+        marks[row] = once(known[row])
     return marks
 
 
@@ -192,8 +198,9 @@ def _all_small(numbers: Column) -> bool:
 def _are_small(numbers: Column) -> bool:
     if hasattr(numbers, "drop_null"):
         numbers = numbers.drop_null().to_numpy(zero_copy_only=False)
-    elif hasattr(numbers, "dropna"):
+    elif not isinstance(getattr(numbers, "dtype", None), np.dtype) or numbers.dtype.kind == "f":
         numbers = numbers.dropna()
-    if getattr(getattr(numbers, "dtype", None), "kind", "") not in ("i", "u", "f"):
+    if numbers.dtype.kind not in ("i", "u", "f"):
         return False
+    numbers = np.asarray(numbers)
     return not len(numbers) or bool(numbers.min() > -SMALL and numbers.max() < SMALL)

@@ -33,6 +33,9 @@ class Alike(Protocol):
     def named(self, problem: BaseException, behind: int) -> Sequence[int]:
         """The first places from ``behind`` on of records that an exception seems to speak of."""
 
+    def told(self, problem: BaseException) -> bytes:
+        """What is told of an exception on a record alone."""
+
 
 def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, alike: Alike | None = None) -> Iterator[Found]:
     """The records at ``places``, in ascending order, that a function crashed on with ``problem``, and then those that it crashes on without these.

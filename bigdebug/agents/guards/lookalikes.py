@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
 from typing import Any
 
+import numpy as np
+
+from bigdebug.agents.guards.batches import Column, rows_of, values_of
+from bigdebug.agents.guards.code import told
 from bigdebug.agents.guards.crash import message_of
 from bigdebug.agents.guards.halving import Alike
 
@@ -21,7 +24,7 @@ _MOST = 1_000
 
 _TEXTS = {str, type(None)}
 
-Raising = dict[Hashable, BaseException]
+Raising = dict[Any, BaseException]
 """What a function raises on rows with some values, on each alone."""
 
 
@@ -30,28 +33,40 @@ class Lookalikes:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], Raising] = {}
+        self._told: dict[int, tuple[BaseException, bytes]] = {}
 
-    def among(self, columns: Sequence[Any]) -> Alike:
+    def among(self, columns: Sequence[Column]) -> Alike:
         """Those of a batch with some columns."""
-        return _InBatch(self._known.setdefault(tuple(map(_type, columns)), {}), columns)
+        return _InBatch(self._known.setdefault(tuple(map(_type, columns)), {}), columns, self.told)
+
+    def told(self, problem: BaseException) -> bytes:
+        """What is told of an exception on a row alone. To show what was in its variables takes as long as to call the function on thousands of rows."""
+        if id(problem) not in self._told:
+            if len(self._told) == _MOST:
+                self._told.clear()
+            self._told[id(problem)] = problem, told(problem)
+        return self._told[id(problem)][1]
 
 
 class _InBatch:
 
-    def __init__(self, known: Raising, columns: Sequence[Any]) -> None:
+    def __init__(self, known: Raising, columns: Sequence[Column], telling: Callable[[BaseException], bytes]) -> None:
         self._known = known
-        self._columns = [_values(column) for column in columns]
-        self._rows: Sequence[Any] = self._columns[0] if len(columns) == 1 else list(zip(*self._columns, strict=True))
+        self._columns = columns
         self._given: set[int] = set()
+        self.told = telling
 
     def __call__(self, alone: Mapping[int, BaseException]) -> dict[int, BaseException]:
         """Where rows are as those at some places are; at first, as those in batches before. Each place is given once."""
         self._given.update(alone)
         learned: Raising = {}
         try:
-            for place, raised in alone.items():
-                learned |= self._learn(self._rows[place], raised)
-            found = self._where(learned if alone else self._known)
+            if not alone:
+                found = self._where(self._known)
+            else:
+                for row, raised in zip(self._rows([*alone]), alone.values(), strict=True):
+                    learned |= self._learn(row, raised)
+                found = self._where(learned)
         except TypeError:  # lists and the like cannot be looked up
             return {}
         more = {place: raised for place, raised in found.items() if place not in self._given}
@@ -66,8 +81,18 @@ class _InBatch:
         return {row: raised}
 
     def _where(self, known: Raising) -> dict[int, BaseException]:
-        rows = self._rows
-        return {place: known[rows[place]] for place in compress(range(len(rows)), map(known.__contains__, rows))} if known else {}
+        places = self._like(known) if known else ()
+        return {place: known[row] for place, row in zip(places, self._rows(places), strict=True) if row in known} if len(places) else {}
+
+    def _like(self, known: Raising) -> Sequence[int]:
+        """Where rows may be known, by their first column: of ten thousand texts that takes a third of the time that it takes to look each up."""
+        column = self._columns[0]
+        firsts = [*known] if len(self._columns) == 1 else [row[0] for row in known]
+        return np.flatnonzero(column.isin(firsts)).tolist() if hasattr(column, "array") else range(rows_of(column))
+
+    def _rows(self, places: Sequence[int]) -> list[Any]:
+        columns = [values_of(column, places) for column in self._columns]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def named(self, problem: BaseException, behind: int) -> list[int]:
         """Those with a text that the exception's own quotes: what cannot be parsed is mostly said."""
@@ -77,7 +102,8 @@ class _InBatch:
     @cached_property
     def _texts(self) -> list[list[Any]]:
         """The columns of texts alone. To compare a text with something else may raise: pandas' NA is neither equal nor not."""
-        return [column for column in self._columns if {*map(type, column)} <= _TEXTS]
+        columns = (values_of(column, range(rows_of(column))) for column in self._columns)
+        return [column for column in columns if {*map(type, column)} <= _TEXTS]
 
 
 def _type(column: Any) -> str:
@@ -95,9 +121,3 @@ def _first(column: list[Any], text: str, behind: int) -> list[int]:
         return [column.index(text, behind)]
     except ValueError:  # it is not there
         return []
-
-
-def _values(column: Any) -> list[Any]:
-    if hasattr(column, "to_pylist"):
-        return list(column.to_pylist())
-    return list(column.itertuples(index=False, name=None)) if hasattr(column, "itertuples") else list(column.tolist())

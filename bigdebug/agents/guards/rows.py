@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, anything, told
+from bigdebug.agents.guards.code import DOUBTFUL, LARGE, SMALL, Code, Fitting, Once, anything, told
 from bigdebug.agents.guards.inflight import crashes
 
 
@@ -41,6 +41,7 @@ def guarded_call(
     if named:
         function = _of_both(function)
     doubting = fine is not None
+    once = Once()
     least, most = (-SMALL, SMALL) if fine in (int, None) else (0, 0)
 
     def doubt(value: Any) -> bytes | None:
@@ -57,14 +58,14 @@ def guarded_call(
         try:
             value = function(*given)
         except crashes() as problem:
-            return told(problem)
+            return once(told(problem))
         return None if type(value) is int and least < value < most else doubt(value)
 
     def call_alone(given: Any) -> bytes | None:
         try:
             value = function(given)
         except crashes() as problem:
-            return told(problem)
+            return once(told(problem))
         return None if type(value) is int and least < value < most else doubt(value)
 
     if named:

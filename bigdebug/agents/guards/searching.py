@@ -13,8 +13,6 @@ def found(crash: Crashing, count: int, problem: BaseException, alike: Alike | No
 
     If it does not crash again, that is the last one, together with all.
     """
-    said: dict[int, tuple[BaseException, bytes]] = {}
+    alone = told if alike is None else alike.told
     for place, own, together in culprits(crash, range(count), problem, alike):
-        if together == 1 and id(own) not in said:
-            said[id(own)] = own, told(own)
-        yield place, said[id(own)][1] if together == 1 else told(own, together or count)
+        yield place, alone(own) if together == 1 else told(own, together or count)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pyspark.sql import Row
 
-from bigdebug.agents.guards.code import DOUBTFUL, LARGE, Told
+from bigdebug.agents.guards.code import DOUBTFUL, LARGE, unpacked
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.sql import code
 from bigdebug.spark.sql.catalyst import Catalyst
@@ -102,7 +102,7 @@ def _cut(rows: Sequence[Row], marks: int) -> Said:
 def _crashed(catalyst: Catalyst, node: Node, said: Said) -> list[Crashed]:
     """The rows of a node's only input on which its functions crashed."""
     (below,) = catalyst.children(node)
-    told = {mark: Told.unpacked(mark) for mark in {mark for _, marks in said for mark in marks} - {LARGE}}
+    told = unpacked(mark for _, marks in said for mark in marks)
     with waiting():
         known = [(row, next(told[mark] for mark in marks if mark in told)) for row, marks in said if not told.keys().isdisjoint(marks)]
         return [Crashed([row] if what.together else [], what, below, row, rowwise=what.together == 1) for row, what in known]

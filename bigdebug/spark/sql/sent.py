@@ -10,12 +10,13 @@ from bigdebug.agents.guards.columns import Making
 
 
 def series() -> Making:
-    """Makes a Series of bytes."""
+    """Makes a Series of bytes, as Arrow has them: of objects, PySpark would look at each twice."""
 
-    def made(values: list[Any]) -> Any:
+    def made(values: Any) -> Any:
         import pandas
+        import pyarrow
 
-        return pandas.Series(values, dtype="object")
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(pyarrow.array(values, pyarrow.binary())))
 
     return made
 
