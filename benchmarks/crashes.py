@@ -42,6 +42,8 @@ class Program:
     name: str
     millions: int
     run: Callable[[SparkContext, SparkSession, str], Any]
+    begun: Callable[[SparkContext, SparkSession, str], Callable[[], Any]] | None = None
+    """Runs the stages before the one that fails, if there are some, and gives what runs that one alone."""
 
     def records(self, inputs: Inputs) -> int:
         return round(1_000_000 * self.millions * inputs.scale)
@@ -72,6 +74,21 @@ def casting(sc: SparkContext, spark: SparkSession, path: str) -> Any:
     return _summed(spark.read.text(path).select(col("value").cast("long").alias("n")))
 
 
+def _shuffled(spark: SparkSession, path: str) -> DataFrame:
+    return spark.read.text(path).repartition(PARTITIONS, "value").select(udf(parse, "long", useArrow=False)("value").alias("n")).filter("n < 0")
+
+
+def behind_a_shuffle(sc: SparkContext, spark: SparkSession, path: str) -> Any:
+    return _shuffled(spark, path).collect()
+
+
+def shuffled(sc: SparkContext, spark: SparkSession, path: str) -> Callable[[], Any]:
+    """Spark keeps what the first stage of a DataFrame wrote."""
+    frame = _shuffled(spark, path)
+    frame.collect()
+    return frame.collect
+
+
 def _summed(numbers: DataFrame) -> Any:
     return numbers.agg(total("n")).collect()
 
@@ -82,6 +99,7 @@ PROGRAMS = (
     Program("RDD, mapPartitions", 4, iterating),
     Program("DataFrame, Python UDF", 4, partial(of_rows, False)),
     Program("DataFrame, Python UDF with Arrow", 4, partial(of_rows, True)),
+    Program("DataFrame, Python UDF behind a shuffle", 4, behind_a_shuffle, shuffled),
     Program("DataFrame, pandas UDF", 4, of_columns),
     Program("DataFrame, cast and aggregate", 20, casting),
 )
@@ -108,9 +126,10 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
 
     def plain() -> float:
         settle(sides)
+        begun = program.begun and failing.plain(lambda sc, spark: program.begun(sc, spark, fine))
         failing.stumbles(lambda sc, spark: program.run(sc, spark, spoilt))
         began = time.perf_counter()
-        failing.plain(lambda sc, spark: program.run(sc, spark, fine))
+        failing.plain(lambda sc, spark: begun() if begun else program.run(sc, spark, fine))
         return time.perf_counter() - began
 
     def culprits() -> float:

@@ -107,8 +107,8 @@ class Failing:
     def __init__(self, dbg: Any) -> None:
         self._dbg = dbg
 
-    def plain(self, action: Callable[[SparkContext, SparkSession], Any]) -> None:
-        action(self._dbg.plain_context, self._dbg.spark)
+    def plain(self, action: Callable[[SparkContext, SparkSession], Any]) -> Any:
+        return action(self._dbg.plain_context, self._dbg.spark)
 
     def stumbles(self, action: Callable[[SparkContext, SparkSession], Any]) -> None:
         """An action in plain PySpark that fails, and leaves the next one without Python workers. Raises CaptureError if it does not."""

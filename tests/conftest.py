@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,3 +93,19 @@ def dbg(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def sc(spark: SparkSession) -> SparkContext:
     """The context of that session."""
     return spark.sparkContext
+
+
+@pytest.fixture
+def sql_settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
+    """Changes settings of the session, ``a__b="1"`` that of spark.sql.a.b, until the test ends."""
+    known: dict[str, str | None] = {}
+
+    def change(**settings: str) -> None:
+        for name, value in settings.items():
+            key = f"spark.sql.{name.replace('__', '.')}"
+            known.setdefault(key, spark.conf.get(key, None))
+            spark.conf.set(key, value)
+
+    yield change
+    for key, value in known.items():
+        spark.conf.unset(key) if value is None else spark.conf.set(key, value)

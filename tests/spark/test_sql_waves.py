@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from pyspark import TaskContext
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ReplayError
@@ -278,12 +279,8 @@ def test_more_culprits_than_are_told_in_many_partitions(python: bool, dbg: Any, 
 
 
 @pytest.fixture
-def many_groups(spark: Any) -> Iterator[None]:
-    spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
-    spark.conf.set("spark.sql.shuffle.partitions", "16")
-    yield
-    spark.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
-    spark.conf.set("spark.sql.shuffle.partitions", "3")
+def many_groups(sql_settings: Callable[..., None]) -> None:
+    sql_settings(adaptive__coalescePartitions__enabled="false", shuffle__partitions="16")
 
 
 @pytest.mark.usefixtures("many_groups")
@@ -330,3 +327,22 @@ def test_what_was_read_from_a_cache_is_looked_at_as_a_whole(cached: str, dbg: An
     kept.unpersist()
     assert numbers(run.culprits) == [4, 30, 35]
     assert run.culprits.unknown == []
+
+
+@pytest.mark.usefixtures("many_groups")
+def test_first_culprits_of_a_window_come_before_all_groups_were_looked_at(dbg: Any, rows: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
+    @F.pandas_udf("long")
+    def total(numbers: pd.Series) -> int:
+        with seen.open("a") as file:
+            file.write(f"{numbers[0]}\n")
+        if numbers[0] in (5, 6, 7):
+            raise ValueError("no such number")
+        return int(numbers.sum())
+
+    run = failed(dbg, rows.withColumn("n", total("id").over(Window.partitionBy("id"))))
+    seen.write_text("")
+    assert next(iter(run.culprits)).record["id"] in (5, 6, 7)
+    assert len(seen.read_text().split()) < PARTITIONS // 2
+    assert numbers(run.culprits) == [5, 6, 7]

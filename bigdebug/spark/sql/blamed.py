@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,14 +56,17 @@ Looking = Generator[list[CrashCulprit], None, Node | None]
 
 
 class Blamed:
-    """Makes the culprits of one run, in plans of ``catalyst``."""
+    """Makes the culprits of one run, in plans of ``catalyst``; ``original`` gives those over the sources."""
 
-    def __init__(self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes) -> None:
+    def __init__(
+        self, recorder: FrameRecorder, run: FrameRun, catalyst: Catalyst, culprits: Culprits, sizes: Sizes, original: Callable[[Node], Node],
+    ) -> None:
         self._recorder = recorder
         self._run = run
         self.catalyst = catalyst
         self._culprits = culprits
         self._sizes = sizes
+        self._original = original
         self._behind: dict[tuple[int, int | None], Behind] = {}
         """What is behind the culprits of each trial, however often it is made."""
         self.truncated = False
@@ -78,7 +81,7 @@ class Blamed:
         c = self.catalyst
         bound = [c.bound(expression, trial.rows) for expression in trial.expressions]
         behind = None if trial.finding is not None else self._behind.setdefault(
-            (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(culpable(c, trial)), apart=True)),
+            (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(self._original(culpable(c, trial))), apart=True)),
         )
         if trial.sized:
             rows = 0
@@ -133,7 +136,7 @@ class Blamed:
 
     def trace(self, rows: Node, row: Any) -> LineageFrame | None:
         """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
-        run = self._recorder.aside(self.catalyst.frame(rows), apart=True)
+        run = self._recorder.aside(self.catalyst.frame(self._original(rows)), apart=True)
         if not run.questions.leaves:
             return None
         return lineage_of(run).where(row).goBackAll()

@@ -22,6 +22,7 @@ from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.crashing import crashing
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.finished import Finished
 from bigdebug.spark.sql.folding import planned
 from bigdebug.spark.sql.grouped import of_values
 from bigdebug.spark.sql.pickles import unread
@@ -32,7 +33,7 @@ from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.spoiled import may_fail, spoiled
 from bigdebug.spark.sql.telling import Telling
-from bigdebug.spark.sql.trials import clean, of_pairs, tamed, trials
+from bigdebug.spark.sql.trials import Trial, clean, of_pairs, tamed, trials
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
 from bigdebug.spark.sql.waves import Asking, Waves, every
@@ -45,6 +46,10 @@ _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterato
 """Actions that may not compute all rows."""
 
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
+
+
+class _NotFinishedError(Exception):
+    """What was taken for finished was not: the stage that failed had to end it."""
 
 
 class FrameDiagnosis:
@@ -63,7 +68,7 @@ class FrameDiagnosis:
         self._looking: Looking | None = None
         self._telling = Telling(self._culprits)
         self._partly = self._everywhere = False
-        """Whether partitions that had finished were left out, and whether none is to be."""
+        """Whether what had finished was left out, and whether nothing is to be."""
         self._how = Guarding()
         self._looks = 0
         """How often all was looked at: what functions give comes second, whether Spark can read that third, for both take longer."""
@@ -77,7 +82,7 @@ class FrameDiagnosis:
 
     @cached_property
     def _blamed(self) -> Blamed:
-        return Blamed(self._recorder, self._run, self._catalyst, self._culprits, self._sizes)
+        return Blamed(self._recorder, self._run, self._catalyst, self._culprits, self._sizes, self._finished.original)
 
     @cached_property
     def _sizes(self) -> Sizes:
@@ -89,7 +94,14 @@ class FrameDiagnosis:
 
     @cached_property
     def _unfinished(self) -> Unfinished:
-        return Unfinished(self._catalyst, self._run, self._failure, [step.node for step in self._steps])
+        above = [step for number, step in enumerate(self._steps) if number not in self._finished]
+        read = {number for step in above for number in step.inputs if number in self._finished}
+        sources = [step.node for number, step in enumerate(self._steps) if number in read or (step in above and not step.inputs)]
+        return Unfinished(self._catalyst, self._run, self._failure, sources, [step.node for step in above if step.inputs])
+
+    @cached_property
+    def _finished(self) -> Finished:
+        return Finished(self._catalyst, self._failure.executed, self._steps)
 
     @property
     def _stops(self) -> bool:
@@ -141,6 +153,9 @@ class FrameDiagnosis:
         except BaseException as trouble:
             self._looking = None
             self._telling.begin()
+            if isinstance(trouble, _NotFinishedError):
+                self._look_everywhere()
+                return []
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
@@ -160,6 +175,10 @@ class FrameDiagnosis:
         if None in below:
             return None
         try:
+            if at.step in self._finished and not self._everywhere:
+                self._partly = True
+                made = self._made(step.node, below)[1]
+                return self._finished.rows(at.step, made)
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if asked is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
@@ -168,6 +187,8 @@ class FrameDiagnosis:
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble) or (ended(trouble) and not self._how.confined):
                 raise
+            if self._partly and not self._everywhere and not self._culprits.known:  # it may be what ends what a stage had begun
+                raise _NotFinishedError from trouble
             self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {brief(trouble)}")
             return None
 
@@ -178,7 +199,7 @@ class FrameDiagnosis:
             return None
         counted = self._counts and self._steps[-1].node.nodeName() == "Aggregate"
         root = self._clean[self._steps[-1].inputs[0] if counted else -1]
-        return None if root is None else self._recorder.apart(self._catalyst.frame(root))
+        return None if root is None else self._recorder.apart(self._catalyst.frame(self._finished.original(root)))
 
     def _fed(self, where: Input, node: Node | None) -> Node | None:
         rows = self._besides.get(where)
@@ -195,13 +216,16 @@ class FrameDiagnosis:
         if culprits.known or culprits.unknown:
             return None
         if self._partly:
-            self._partly, self._everywhere, self._clean = False, True, []
+            self._look_everywhere()
             return []
         if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
+
+    def _look_everywhere(self) -> None:
+        self._partly, self._everywhere, self._clean = False, True, []
 
     def _looked_at(self, at: At, node: Node, below: list[Node]) -> Looking:
         """A node over inputs on which nothing throws."""
@@ -214,13 +238,9 @@ class FrameDiagnosis:
             yield from self._blamed.throwing(at, trial._replace(sized=sized))
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
-        made = c.with_children(node, below) if below else node
-        if made.nodeName() == "Join":
-            pairs, made = of_pairs(c, made)
-            if pairs is not None:
-                yield from self._blamed.throwing(at, pairs)
-        elif below:
-            made = with_expressions(c, made, partial(tamed, c))
+        pairs, made = self._made(node, below)
+        if pairs is not None:
+            yield from self._blamed.throwing(at, pairs)
         if functions := functions_of(c, made):
             return (yield from (self._read(at, made, functions) if self._looks == 2 else self._guarded(at, made, functions, asked)))
         values = of_values(c, made, self._sizes.small)
@@ -228,6 +248,13 @@ class FrameDiagnosis:
             trial, made = values
             yield from self._blamed.throwing(at, trial)
         return made
+
+    def _made(self, node: Node, below: list[Node]) -> tuple[Trial | None, Node]:
+        """A node over its inputs, with NULL for what throws in it; of a join, also what is to be tried on pairs."""
+        made = self._catalyst.with_children(node, below) if below else node
+        if made.nodeName() == "Join":
+            return of_pairs(self._catalyst, made)
+        return None, with_expressions(self._catalyst, made, partial(tamed, self._catalyst)) if below else made
 
     def _guarded(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:
         """A node that calls functions, under guard."""

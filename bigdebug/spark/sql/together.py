@@ -11,7 +11,6 @@ from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import Told
 from bigdebug.spark.sql import code
-from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.calls import functions_in
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
@@ -98,7 +97,7 @@ def _named(
     crashed = c.filter(c.negated(c.all_hold([c.is_null(mark) for mark in marks])), c.project(marks, told))
     known: dict[tuple[int, Names], Told] = {}
     first: Tellings = {}
-    for rows in [unheard(c.frame(crashed).distinct(), "collect")] if repeated else waves.rows(crashed):
+    for rows in waves.rows(crashed, different=repeated):
         said = [telling for row in rows for each in row if each is not None for telling in pickle.loads(bytes(each))]
         known |= {(side, tuple(names)): Told.unpacked(packed) for side, names, packed in said}
         if known and not first:

@@ -36,25 +36,29 @@ _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 @dataclass(frozen=True)
 class Failure:
     """An action that failed: between when, in nanoseconds of this machine's clock, and why. ``cut`` is what decides how files were cut into
-    partitions, as far as that is settings; None if that is not known.
+    partitions, as far as that is settings; None if that is not known. ``executed`` is Spark's plan of it, if a DataFrame keeps that.
     """
 
     began: int
     ended: int
     problem: BaseException
     cut: tuple[int, int] | None
+    executed: Any = None
 
     @classmethod
     def of(cls, catalyst: Catalyst, action: Action, problem: BaseException) -> Failure:
         """That of an action that has just failed with ``problem``."""
+        executed = None
         try:
+            if action.frame_to_run is action.frame and action.name in KEPT:
+                executed = action.frame._jdf.queryExecution().executedPlan()
             known = action.frame_to_run is action.frame and not reads_cache(catalyst, catalyst.frame(Catalyst.plan(action.frame)))
             if known and action.name in KEPT:
                 known = planned_at(action.frame, action.began / 1e9) is None
             cut = _cut(catalyst.spark) if known else None
         except (Py4JError, PySparkException):  # then all partitions are looked at
             cut = None
-        return cls(action.began, action.ended, problem, cut)
+        return cls(action.began, action.ended, problem, cut, executed)
 
 
 def _cut(spark: Any) -> tuple[int, int] | None:
@@ -65,43 +69,39 @@ def _cut(spark: Any) -> tuple[int, int] | None:
 
 
 class Unfinished:
-    """Of a query that failed, with the only one of its sources.
+    """Of a query that failed, with the only one of its sources, which may be what a stage before wrote.
 
     A query over several sources, or one that stops when it has enough rows, tells of no partition that all of it was computed.
     """
 
-    def __init__(self, catalyst: Catalyst, run: FrameRun, failure: Failure, nodes: Sequence[Node]) -> None:
-        """``nodes`` are those of the query's plan, and of the subqueries in it."""
+    def __init__(self, catalyst: Catalyst, run: FrameRun, failure: Failure, sources: Sequence[Node], above: Sequence[Node]) -> None:
+        """``above`` its ``sources`` are the other nodes that had not finished, also those of subqueries."""
         self._catalyst = catalyst
         self._run = run
         self._failure = failure
-        self._nodes = nodes
+        self._sources = sources
+        self._above = above
 
     @cached_property
-    def _source(self) -> Node | None:
-        """What is read, if there is nothing else, and nothing puts partitions together that were read."""
-        leaves = [node for node in self._nodes if not self._catalyst.children(node)]
-        others = {node.nodeName() for node in self._nodes} - {leaf.nodeName() for leaf in leaves}
-        return leaves[0] if len(leaves) == 1 and others <= _KNOWN else None
-
-    @cached_property
-    def _stage(self) -> Failed | None:
-        """The stage that failed, if it is certain that it read the source of this query, in partitions that come again."""
-        failure, source = self._failure, self._source
-        if source is None:
+    def _failed(self) -> Failed | None:
+        """The stage that failed, if it is certain that it is one of this query, of which nothing puts partitions together that were read."""
+        failure = self._failure
+        if len(self._sources) != 1 or not {node.nodeName() for node in self._above} <= _KNOWN:
             return None
         failed = failed_stages(self._catalyst.spark.sparkContext, failure.began, failure.ended)
         if len(failed) != 1 or not _says(failed[0].reason, failure.problem):
             return None  # another query failed beside this one, or this one not of a task
-        if source.nodeName() == "LogicalRDD":
-            certain = int(source.rdd().id()) in failed[0].rdds
-        else:
-            certain = failed[0].at_source and (source.nodeName() == "Range" or self._is_cut_again(source, failure))
-        return failed[0] if certain else None
+        return failed[0]
 
-    def _is_cut_again(self, source: Node, failure: Failure) -> bool:
+    def _reads(self, failed: Failed, source: Node) -> bool:
+        """Whether it is certain that the stage read a source, in partitions that come again."""
+        if source.nodeName() == "LogicalRDD":
+            return int(source.rdd().id()) in failed.rdds
+        return failed.at_source and source.equals(self._sources[0]) and (source.nodeName() == "Range" or self._is_cut_again(source))
+
+    def _is_cut_again(self, source: Node) -> bool:
         """Whether a source is files that are cut into the same partitions whatever is asked of them."""
-        c = self._catalyst
+        c, failure = self._catalyst, self._failure
         if source.nodeName() != "LogicalRelation" or not c.is_a(source.relation(), _FILES) or failure.cut is None or failure.cut != _cut(c.spark):
             return False
         files = source.relation()
@@ -130,11 +130,10 @@ class Unfinished:
         """Those of the partitions of a plan that are to be looked at, the one first that failed: all of them where it is not known which."""
         while (below := self._catalyst.children(plan)) and plan.nodeName() in _NARROW:
             (plan,) = below
-        stage = None if below or self._source is None or not plan.equals(self._source) else self._stage
-        if stage is None or stage.tasks != partitions:
+        failed = None if below else self._failed
+        if failed is None or failed.tasks != partitions or not self._reads(failed, plan):
             return list(range(partitions))
-        first, finished = stage.first, stage.finished
-        return sorted(set(range(partitions)) - finished, key=lambda partition: (partition != first, partition))
+        return sorted(set(range(partitions)) - failed.finished, key=lambda partition: (partition != failed.first, partition))
 
 
 def _says(reason: str, problem: BaseException) -> bool:

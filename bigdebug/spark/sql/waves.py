@@ -45,9 +45,10 @@ class Asking:
         self._session = catalyst.jsession.cloneSession()
         self._session.conf().set(_AT_ONCE, str(2**31 - 1))
 
-    def frame(self, rdd: Any, schema: Any) -> Any:
-        """As many rows as are told; a limit within the plan would be looked at for each row that it reads."""
-        return DataFrame(self._session.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark).limit(MOST + 1)
+    def frame(self, rdd: Any, schema: Any, different: bool) -> Any:
+        """As many rows as are told, those that are ``different``; a limit within the plan would be looked at for each row that it reads."""
+        rows = DataFrame(self._session.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark)
+        return (rows.distinct() if different else rows).limit(MOST + 1)
 
 
 class Waves:
@@ -60,34 +61,34 @@ class Waves:
         self.whole = True
         """Whether all partitions were asked for so far."""
 
-    def rows(self, plan: Node) -> Iterator[list[Row]]:
-        """The rows of a plan, until there are more than ``MOST``."""
-        return self._found(plan, lambda some: unheard(some, "collect"), len)
+    def rows(self, plan: Node, different: bool = False) -> Iterator[list[Row]]:
+        """The rows of a plan, until there are more than ``MOST``; of those of a wave, the ones that are ``different``."""
+        return self._found(plan, lambda some: unheard(some, "collect"), len, different)
 
     def held(self, plan: Node) -> Iterator[Any]:
         """The same as the JVM has them, in Scala Seqs."""
         return self._found(plan, self.catalyst.held, lambda rows: int(rows.length()))
 
-    def _found(self, plan: Node, ask: Callable[[Any], Any], count: Callable[[Any], int]) -> Iterator[Any]:
+    def _found(self, plan: Node, ask: Callable[[Any], Any], count: Callable[[Any], int], different: bool = False) -> Iterator[Any]:
         most = _Most(self._asking.first)
-        for some in self._frames(plan, most):
+        for some in self._frames(plan, most, different):
             found = ask(some)
             most.saw(count(found))
             yield found
 
-    def _frames(self, plan: Node, most: _Most) -> Iterator[Any]:
+    def _frames(self, plan: Node, most: _Most, different: bool) -> Iterator[Any]:
         """A DataFrame for each wave."""
         made = self.catalyst.frame(plan)._jdf
         rdd, schema = made.queryExecution().toRdd(), made.schema()
         count = int(rdd.getNumPartitions())
         if self._asking.numbered:
-            yield self._asking.frame(rdd, schema)
+            yield self._asking.frame(rdd, schema, different)
             return
         left = self._wanted(plan, count)
         self.whole = self.whole and len(left) == count
         while left and most.left:
             now, left = left[: most.partitions], left[most.partitions :]
-            yield self._asking.frame(rdd if len(now) == count else self._pruned(rdd, now), schema)
+            yield self._asking.frame(rdd if len(now) == count else self._pruned(rdd, now), schema, different)
 
     def _pruned(self, rdd: Any, partitions: Sequence[int]) -> Any:
         jvm = self.catalyst.jvm

@@ -1,0 +1,217 @@
+"""Of a DataFrame that failed behind a shuffle: what stages had computed is neither looked at nor computed again (P10, DESIGN 4.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+ROWS, KEYS, BAD = 2_000, 50, 7
+
+
+@pytest.fixture(autouse=True)
+def _untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's exception does not wait for culprits here: they are found when they are asked for."""
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+
+
+@pytest.fixture
+def shuffling(sql_settings: Callable[..., None]) -> Callable[..., None]:
+    """Sets how joins are made, until the test ends. At first all are shuffled, into eight partitions."""
+    sql_settings(autoBroadcastJoinThreshold="-1", shuffle__partitions="8")
+    return sql_settings
+
+
+def crashing(key: int) -> int:
+    if key == BAD:
+        raise ValueError("no such key")
+    return key
+
+
+def crash(column: str) -> Any:
+    return F.udf(crashing, "long", useArrow=False)(column)
+
+
+class Below:
+    """Rows with a key and a number, whose number a function computes that counts its calls."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+        self.calls = spark.sparkContext.accumulator(0)
+
+    def __call__(self, rows: int = ROWS) -> Any:
+        calls = self.calls
+
+        def counted(number: int) -> int:
+            calls.add(1)
+            return number
+
+        keyed = self.spark.range(0, rows, 1, 4).withColumn("k", F.col("id") % KEYS)
+        return keyed.select("k", F.udf(counted, "long", useArrow=False)("id").alias("v"))
+
+
+def joined(below: Below) -> Any:
+    return below().join(below(KEYS).withColumnRenamed("v", "w"), "k")
+
+
+def summed(below: Below) -> Any:
+    return below().groupBy("k").agg(F.sum("v").alias("v"))
+
+
+def distinct(below: Below) -> Any:
+    return below().select("k", (F.col("v") * 0).alias("v")).distinct()
+
+
+def grouped_and_joined(below: Below) -> Any:
+    return summed(below).join(below(KEYS).withColumnRenamed("v", "w"), "k")
+
+
+def self_joined(below: Below) -> Any:
+    once = summed(below)
+    return once.alias("a").join(once.alias("b"), F.col("a.v") == F.col("b.v")).select("a.k", "a.v", F.col("b.k").alias("other"))
+
+
+def windowed(below: Below) -> Any:
+    return below().withColumn("w", F.sum("v").over(Window.partitionBy("k")))
+
+
+def first_ones(below: Below) -> Any:
+    return below().withColumn("w", F.row_number().over(Window.partitionBy("k").orderBy("v"))).filter("w <= 2")
+
+
+def repartitioned(below: Below) -> Any:
+    return below().repartition(5)
+
+
+def sorted_by(below: Below) -> Any:
+    return summed(below).orderBy("v")
+
+
+def counted_distinct(below: Below) -> Any:
+    return below().groupBy("k").agg(F.countDistinct("v").alias("v"), F.sum("v").alias("w"))
+
+
+def in_one(below: Below) -> Any:
+    return below().coalesce(2).repartition(1)
+
+
+def grouped_by_python(below: Below) -> Any:
+    return below().groupBy("k").applyInPandas(lambda rows: rows.tail(2), "k long, v long")
+
+
+SHAPES = [
+    joined, summed, distinct, grouped_and_joined, self_joined, windowed, first_ones, repartitioned, sorted_by, counted_distinct, in_one, grouped_by_python,
+]
+
+
+def failed(dbg: Any, frame: Any) -> Any:
+    before = len(dbg.runs)
+    with pytest.raises(Exception, match=r"no such|DIVIDE|OVERFLOW"):
+        frame.collect()
+    (run,) = dbg.runs[before:]
+    return run
+
+
+def rows_of(frame: Any, columns: list[str]) -> Counter[Any]:
+    return Counter(tuple(row[column] for column in columns) for row in frame.collect())
+
+
+@contextmanager
+def uncalled(below: Below) -> Iterator[None]:
+    before = below.calls.value
+    yield
+    assert below.calls.value == before
+
+
+@pytest.mark.parametrize("made", SHAPES, ids=lambda made: made.__name__)
+def test_what_stages_had_computed_is_not_computed_again(dbg: Any, spark: Any, shuffling: Any, made: Callable[[Below], Any]) -> None:
+    below = Below(spark)
+    run = failed(dbg, made(below).withColumn("x", crash("k")))
+    with uncalled(below):
+        culprits = list(run.culprits)
+    assert run.culprits.unknown == []
+    columns = [*culprits[0].record.__fields__]
+    assert "k" in columns
+    assert Counter(tuple(culprit.record) for culprit in culprits) == rows_of(made(below).filter(F.col("k") == BAD), columns)
+
+
+@pytest.mark.parametrize("made", [joined, summed, grouped_and_joined, self_joined, sorted_by], ids=lambda made: made.__name__)
+def test_culprits_have_their_sources_and_the_query_goes_on_without_them(dbg: Any, spark: Any, shuffling: Any, made: Callable[[Below], Any]) -> None:
+    below = Below(spark)
+    frame = made(below).withColumn("x", crash("k"))
+    run = failed(dbg, frame)
+    assert {record.record.id % KEYS for culprit in run.culprits for record in culprit.sources} == {BAD}
+    resumed = run.resume(skip=True)
+    wanted = made(below).filter(F.col("k") != BAD).withColumn("x", F.col("k"))
+    assert Counter(map(tuple, resumed.result)) == Counter(map(tuple, wanted.collect()))
+
+
+def test_a_join_that_read_a_large_partition_in_parts(dbg: Any, spark: Any, shuffling: Any) -> None:
+    shuffling(
+        adaptive__skewJoin__skewedPartitionThresholdInBytes="1000", adaptive__skewJoin__skewedPartitionFactor="1.0", adaptive__advisoryPartitionSizeInBytes="1000",
+        adaptive__coalescePartitions__minPartitionSize="100",
+    )
+    below = Below(spark)
+    many = below(20_000).withColumn("k", F.when(F.col("v") < 19_000, BAD).otherwise(F.col("k")))
+    frame = many.join(below(KEYS).withColumnRenamed("v", "w"), "k")
+    run = failed(dbg, frame.withColumn("x", crash("k")))
+    assert "skew=true" in frame.sparkSession._jvm.PythonSQLUtils.explainString(run.frame._jdf.queryExecution(), "simple")
+    with uncalled(below):
+        found = Counter(tuple(culprit.record) for culprit in run.culprits)
+    assert sum(found.values()) == 10_000
+    assert max(found.values()) == 1
+    assert "More than 10,000" in run.culprits.unknown[0]
+
+
+def test_a_join_that_became_a_broadcast_while_it_ran(dbg: Any, spark: Any, shuffling: Any) -> None:
+    shuffling(adaptive__autoBroadcastJoinThreshold="10MB")
+    below = Below(spark)
+    run = failed(dbg, joined(below).withColumn("x", crash("k")))
+    with uncalled(below):
+        culprits = list(run.culprits)
+    assert Counter(culprit.record.k for culprit in culprits) == {BAD: ROWS // KEYS}
+
+
+def test_an_aggregate_that_throws_where_it_ends(dbg: Any, spark: Any, shuffling: Any) -> None:
+    below = Below(spark)
+    frame = below().groupBy("k").agg((F.sum("v") / F.sum(F.col("k") - BAD)).alias("v")).withColumn("x", crash("k"))
+    run = failed(dbg, frame)
+    (culprit,) = run.culprits
+    assert (culprit.record[0], culprit.operator.name) == (BAD, "Aggregate")
+
+
+def test_what_is_beside_a_finished_stage_is_looked_at(dbg: Any, spark: Any, shuffling: Any) -> None:
+    below = Below(spark)
+    other = spark.range(0, KEYS, 1, 2).select(F.col("id").alias("k"), F.expr("1 div (id - 3)").alias("v"))
+    run = failed(dbg, summed(below).union(other).withColumn("x", crash("k")))
+    assert {(culprit.operator.name, culprit.record[0]) for culprit in run.culprits} == {("Project", 3), ("Project", BAD)}
+
+
+def test_partitions_that_had_finished_behind_a_shuffle(dbg: Any, spark: Any, shuffling: Any) -> None:
+    seen = spark.sparkContext.accumulator(0)
+
+    def last(number: int) -> int:
+        seen.add(1)
+        if number == 39:
+            raise ValueError("no such number")
+        return number
+
+    frame = spark.range(40).repartitionByRange(40, "id").select(F.udf(last, "long", useArrow=False)("id").alias("n"))
+    run = failed(dbg, frame)
+    before = seen.value
+    assert [culprit.record.id for culprit in run.culprits] == [39]
+    assert seen.value - before <= 3
+
+
+def test_without_adaptive_execution_all_is_computed_again(dbg: Any, spark: Any, shuffling: Any) -> None:
+    shuffling(adaptive__enabled="false")
+    below = Below(spark)
+    run = failed(dbg, summed(below).withColumn("x", crash("k")))
+    before = below.calls.value
+    assert [culprit.record.k for culprit in run.culprits] == [BAD]
+    assert below.calls.value > before
