@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,7 @@ from pyspark.cloudpickle import dumps
 from bigdebug.agents.guards.code import LARGE, SMALL, Code, Told, anything, unpacked
 from bigdebug.agents.guards.columns import GuardedColumns
 from bigdebug.agents.guards.rows import GuardedCall
+from bigdebug.spark.sql.sent import array, series
 
 
 def of_pandas(texts: Any) -> Any:
@@ -31,14 +32,14 @@ def code(function: Callable[..., Any]) -> Code:
     return Code((dumps((function, None)),))
 
 
-def arrow(values: list[Any]) -> Any:
-    return pa.array(values, pa.binary())
+def listed(known: Mapping[int, bytes], rows: int) -> list[bytes | None]:
+    return [known.get(row) for row in range(rows)]
 
 
 def guards(repeats: bool, sized: bool) -> list[tuple[GuardedColumns, Callable[[list[str]], Any]]]:
     return [
-        (GuardedColumns(code(of_pandas), lambda values: pd.Series(values, dtype="object"), anything, sized, repeats), lambda texts: pd.Series(texts, dtype="object")),
-        (GuardedColumns(code(of_arrow), arrow, anything, sized, repeats), lambda texts: pa.array(texts, pa.string())),
+        (GuardedColumns(code(of_pandas), series(), anything, sized, repeats), lambda texts: pd.Series(texts, dtype="object")),
+        (GuardedColumns(code(of_arrow), array(), anything, sized, repeats), lambda texts: pa.array(texts, pa.string())),
     ]
 
 
@@ -47,7 +48,7 @@ def guards(repeats: bool, sized: bool) -> list[tuple[GuardedColumns, Callable[[l
 def test_every_row_that_crashes_alone(repeats: bool, batches: list[list[str]]) -> None:
     for guard, column in guards(repeats, False):
         given = [text for batch in batches for text in batch]
-        marks = [mark.as_py() if hasattr(mark, "as_py") else mark for batch in batches for mark in guard(column(batch))]
+        marks = [mark for batch in batches for mark in pa.array(guard(column(batch))).to_pylist()]
         assert [mark is not None for mark in marks] == [not text.isdigit() for text in given]
         told = unpacked(mark for mark in marks if mark is not None)
         whole = [mark for mark in marks if mark is not None and len(mark) > 17]
@@ -64,7 +65,7 @@ def counted() -> tuple[GuardedColumns, list[int]]:
         calls.append(len(texts))
         return texts.astype(int)
 
-    guard = GuardedColumns(code(of_pandas), lambda values: pd.Series(values, dtype="object"), anything, False, True)
+    guard = GuardedColumns(code(of_pandas), listed, anything, False, True)
     vars(guard.code)["function"] = numbers
     return guard, calls
 
@@ -95,7 +96,7 @@ def test_columns_of_all_kinds(columns: list[Any]) -> None:
                 raise ValueError(str(first))
         return pd.Series([1] * len(rows))
 
-    guard = GuardedColumns(code(fails), list, anything, False, True)
+    guard = GuardedColumns(code(fails), listed, anything, False, True)
     zeros = len(columns) == 1 and getattr(columns[0], "dtype", None) == "float64"
     assert [mark is not None for mark in guard(*columns)] == ([False, True, True] if zeros else [True, True, False])
 
@@ -122,7 +123,7 @@ def odd(numbers: Any) -> Any:
 ], ids=["of integers", "of all"])
 def test_a_batch_on_which_a_function_does_not_crash_has_no_culprits(function: Any, batches: list[Any], crashing: list[Any]) -> None:
     """Though the same values crashed in batches before: pandas makes floats of integers where some are null, and functions compare rows."""
-    guard = GuardedColumns(code(function), list, anything, False, True)
+    guard = GuardedColumns(code(function), listed, anything, False, True)
     assert [[mark is not None for mark in guard(pd.Series(batch))] for batch in batches] == crashing
 
 
@@ -133,7 +134,7 @@ def test_few_calls_where_some_values_are_not_there() -> None:
         calls.append(len(numbers))
         return odd(numbers)
 
-    guard = GuardedColumns(code(odd), list, anything, False, True)
+    guard = GuardedColumns(code(odd), listed, anything, False, True)
     vars(guard.code)["function"] = counting
     batch = pd.Series([1, None, 7] * 500, dtype="Int64")
     assert [mark is not None for mark in guard(batch)] == [False, False, True] * 500
@@ -170,7 +171,7 @@ def test_a_number_that_is_not_small_is_told_once(numbers: list[Any], alone: bool
 def test_a_column_that_is_not_small_is_told(kind: str, numbers: list[int | None]) -> None:
     columns = {"pandas": lambda: pd.Series(numbers, dtype=None if numbers else "int64"), "Int64": lambda: pd.Series(numbers, dtype="Int64"), "arrow": lambda: pa.array(numbers, pa.int64())}
     column = columns[kind]()
-    marks = GuardedColumns(code(lambda numbers: numbers), list, anything, True)(column)
+    marks = GuardedColumns(code(lambda numbers: numbers), listed, anything, True)(column)
     assert len(marks) == len(numbers)
     assert set(marks) <= {None, LARGE}
     if not all(map(is_small, numbers)):
@@ -183,7 +184,7 @@ def test_a_column_that_is_not_small_is_told(kind: str, numbers: list[int | None]
 def test_a_number_beside_culprits_is_looked_at(texts: list[str]) -> None:
     """Of the rows of a batch with culprits, too: a sum adds the others."""
     for guard, column in guards(False, True):
-        marks = [mark.as_py() if hasattr(mark, "as_py") else mark for mark in guard(column(texts))]
+        marks = pa.array(guard(column(texts))).to_pylist()
         assert [bool(mark) for mark in marks] == [text == "x" for text in texts]
         assert (LARGE in marks) == (str(2**40) in texts)
 
@@ -206,7 +207,7 @@ def test_a_column_that_cannot_be_compared_with_a_text() -> None:
     def both(numbers: Any, texts: Any) -> Any:
         return texts.astype(int)
 
-    guard = GuardedColumns(code(both), list, anything, False, True)
+    guard = GuardedColumns(code(both), listed, anything, False, True)
     marks = guard(pd.Series([1, None, 3], dtype="Int64"), pd.Series(["1", "2", "x"], dtype="object"))
     assert [mark is not None for mark in marks] == [False, False, True]
 
@@ -217,7 +218,7 @@ def test_a_large_number_beside_rows_that_crash_together() -> None:
             raise ValueError("too many")
         return numbers
 
-    marks = GuardedColumns(code(few), list, anything, True, True)(pd.Series([2**40, *[1] * 9]))
+    marks = GuardedColumns(code(few), listed, anything, True, True)(pd.Series([2**40, *[1] * 9]))
     assert marks[0] == LARGE
     assert Told.unpacked(marks[9]).together == 10
 
@@ -237,5 +238,5 @@ def test_what_an_exception_hid_that_named_a_row_behind_it() -> None:
 
     rules = {10: "c", 20: "c", 500: "a", 700: "b", 800: "b"}
     batch = pd.Series([rules.get(n, "1") for n in range(1_000)], dtype="object")
-    marks = GuardedColumns(code(checked), list, anything, False, True)(batch)
+    marks = GuardedColumns(code(checked), listed, anything, False, True)(batch)
     assert {10, 20, 500} <= {n for n, mark in enumerate(marks) if mark is not None} <= set(rules)

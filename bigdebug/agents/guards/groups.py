@@ -37,8 +37,8 @@ class GuardedGroup:
         try:
             call(*map(copied, bare))
         except crashes() as problem:
-            return self.table([pickle.dumps(self._told(call, groups, bare, problem))])
-        return self.table([None])
+            return self.table({0: pickle.dumps(self._told(call, groups, bare, problem))}, 1)
+        return self.table({}, 1)
 
     def _told(self, call: Callable[..., Any], groups: Sequence[Any], bare: Sequence[Any], problem: BaseException) -> Telling:
         """What is told of the group that is the cause: without the rows of which the function does not crash. If none is alone, of all rows of one."""

@@ -88,7 +88,9 @@ class _InBatch:
         """Where rows may be known, by their first column: of ten thousand texts that takes a third of the time that it takes to look each up."""
         column = self._columns[0]
         firsts = [*known] if len(self._columns) == 1 else [row[0] for row in known]
-        return np.flatnonzero(column.isin(firsts)).tolist() if hasattr(column, "array") else range(rows_of(column))
+        if not hasattr(column, "array"):
+            return range(rows_of(column))
+        return np.flatnonzero(_equals(column, firsts[0]) if len(firsts) == 1 and isinstance(firsts[0], str) else column.isin(firsts)).tolist()
 
     def _rows(self, places: Sequence[int]) -> list[Any]:
         columns = [values_of(column, places) for column in self._columns]
@@ -104,6 +106,14 @@ class _InBatch:
         """The columns of texts alone. To compare a text with something else may raise: pandas' NA is neither equal nor not."""
         columns = (values_of(column, range(rows_of(column))) for column in self._columns)
         return [column for column in columns if {*map(type, column)} <= _TEXTS]
+
+
+def _equals(column: Column, text: str) -> Any:
+    """Where a column has a text. Half as long as isin."""
+    try:
+        return column.to_numpy() == text
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor not
+        return column.isin([text])
 
 
 def _type(column: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bigdebug.agents.guards.code import Fitting
@@ -11,45 +11,54 @@ from bigdebug.agents.guards.columns import Making
 
 def series() -> Making:
     """Makes a Series of bytes, as Arrow has them: of objects, PySpark would look at each twice."""
+    column = array()
 
-    def made(values: Any) -> Any:
+    def made(known: Mapping[int, bytes], rows: int) -> Any:
         import pandas
-        import pyarrow
 
-        return pandas.Series(pandas.arrays.ArrowExtensionArray(pyarrow.array(values, pyarrow.binary())))
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(column(known, rows)))
 
     return made
 
 
 def array() -> Making:
-    """Makes an Arrow array of bytes."""
+    """Makes an Arrow array of bytes, of what it consists of: Arrow would look at each of ten thousand rows, few of which are known."""
 
-    def made(values: list[Any]) -> Any:
+    def made(known: Mapping[int, bytes], rows: int) -> Any:
+        import numpy
         import pyarrow
 
-        return pyarrow.array(values, pyarrow.binary())
+        places = numpy.fromiter(known, numpy.int64, len(known))
+        valid = numpy.zeros(rows, numpy.bool_)
+        valid[places] = True
+        lengths = numpy.zeros(rows + 1, numpy.int32)
+        lengths[places + 1] = [len(what) for what in known.values()]
+        parts = numpy.packbits(valid, bitorder="little"), lengths.cumsum(dtype=numpy.int32), b"".join(known.values())
+        return pyarrow.Array.from_buffers(pyarrow.binary(), rows, [*map(pyarrow.py_buffer, parts)])
 
     return made
 
 
 def frame() -> Making:
     """Makes a DataFrame of pandas with one column, of bytes."""
+    column = series()
 
-    def made(values: list[Any]) -> Any:
+    def made(known: Mapping[int, bytes], rows: int) -> Any:
         import pandas
 
-        return pandas.DataFrame({"told": pandas.Series(values, dtype="object")})
+        return pandas.DataFrame({"told": column(known, rows)})
 
     return made
 
 
 def table() -> Making:
     """Makes an Arrow table of one column, of bytes."""
+    column = array()
 
-    def made(values: list[Any]) -> Any:
+    def made(known: Mapping[int, bytes], rows: int) -> Any:
         import pyarrow
 
-        return pyarrow.table({"told": pyarrow.array(values, pyarrow.binary())})
+        return pyarrow.table({"told": column(known, rows)})
 
     return made
 
