@@ -79,14 +79,13 @@ class Blamed:
     def throwing(self, at: At, trial: Trial) -> Iterator[list[CrashCulprit]]:
         """The culprits of a trial, as they are found."""
         c = self.catalyst
-        bound = [c.bound(expression, trial.rows) for expression in trial.expressions]
         behind = None if trial.finding is not None else self._behind.setdefault(
             (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(self._original(culpable(c, trial))), apart=True)),
         )
         if trial.sized:
             rows = 0
             for held in at.waves.held(c.plan(c.frame(trial.rows).filter(throwing_or_large(c, trial.expressions, trial.sized)))):
-                thrown = self._exceptions.thrown(bound, held)
+                thrown = self._exceptions.thrown(trial.expressions, trial.rows, held)
                 if UNREPEATED in thrown:  # some of these numbers may only be large: another pass finds what throws
                     break
                 rows += len(thrown)
@@ -97,7 +96,7 @@ class Blamed:
                 return
             at.telling.anew()
         for held in at.waves.held(culpable(c, trial)):
-            yield self._thrown(at, trial, held, self._exceptions.thrown(bound, held), behind)
+            yield self._thrown(at, trial, held, self._exceptions.thrown(trial.expressions, trial.rows, held), behind)
 
     def _thrown(self, at: At, trial: Trial, held: Any, thrown: list[Thrown], behind: Behind | None) -> list[CrashCulprit]:
         """The culprits among some rows, as the JVM has them, with what throws on each."""

@@ -188,10 +188,14 @@ class Catalyst(Expressions):
         """The first value of a row of a plan that the JVM holds: on its way through Python it would change its type."""
         return self.field(self._expressions.Literal(row, plan.schema()), 0)
 
-    def bound(self, expression: Expr, plan: Node) -> Expr:
-        """The expression, to be computed on rows of a plan that the JVM holds."""
-        columns = getattr(self._expressions, "package$AttributeSeq")(plan.output())
-        return self._object("BindReferences").bindReference(expression, columns, False)
+    def bound(self, expression: Expr, columns: Sequence[Expr]) -> Expr:
+        """The expression, to be computed on rows with these columns that the JVM holds."""
+        return self._object("BindReferences").bindReference(expression, getattr(self._expressions, "package$AttributeSeq")(self.seq(columns)), False)
+
+    def projection(self, columns: Sequence[Expr], plan: Node) -> Any:
+        """What gives some columns of a row of a plan that the JVM holds, the same object each time."""
+        bound = [self.bound(column, self.items(plan.output())) for column in columns]
+        return self._object("UnsafeProjection").create(self.seq(bound))
 
     def aggregated(self, node: Node, columns: Sequence[Expr]) -> Node:
         """An aggregate with other columns of the same groups."""

@@ -40,6 +40,13 @@ class Expressions:
         """The elements of a Scala Seq."""
         return [seq.apply(i) for i in range(seq.length())]
 
+    def array(self, items: Sequence[Any]) -> Any:
+        """Objects in an array of Java's."""
+        made = self.spark.sparkContext._gateway.new_array(self.jvm.java.lang.Object, len(items))
+        for i, item in enumerate(items):
+            made[i] = item
+        return made
+
     def seq(self, items: Iterable[Any]) -> Any:
         return self.jvm.PythonUtils.toSeq(list(items))
 
@@ -58,10 +65,7 @@ class Expressions:
 
     def changed(self, tree: Node | Expr, arguments: Mapping[int, Any]) -> Any:
         """A plan, or an expression, with some arguments of its constructor replaced; their number differs between versions."""
-        array = self.spark.sparkContext._gateway.new_array(self.jvm.java.lang.Object, tree.productArity())
-        for i in range(tree.productArity()):
-            array[i] = arguments[i] if i in arguments else tree.productElement(i)
-        return tree.makeCopy(array)
+        return tree.makeCopy(self.array([arguments[i] if i in arguments else tree.productElement(i) for i in range(tree.productArity())]))
 
     def with_arguments(self, tree: Node | Expr, arguments: Mapping[str, Any]) -> Any:
         """As ``changed``, of arguments by their names."""

@@ -19,7 +19,7 @@ from bigdebug.graph import CallSite
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.gateway import raised_by
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.expressions import Expr
+from bigdebug.spark.sql.expressions import Expr, Node
 
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
@@ -27,6 +27,9 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 
 _CONTEXT = re.compile(r"\n(?=== (?:SQL|DataFrame))")
 """Where the text of an exception comes to the place of the query."""
+
+_FEW = 20
+"""Different texts of which each row's is looked for among all of them, rather than sent for each row."""
 
 _THROWABLE = "org.apache.spark.SparkThrowable"
 
@@ -53,37 +56,52 @@ class Exceptions:
         self._places: dict[str, tuple[CallSite | None, str]] = {}
         self._known: dict[str, Thrown] = {}
 
-    def thrown(self, bound: Sequence[Expr], rows: Any) -> list[Thrown]:
-        """What, on each row of a Scala Seq, the first of the expressions does throw that throws on it."""
+    def thrown(self, expressions: Sequence[Expr], plan: Node, rows: Any) -> list[Thrown]:
+        """What, on each row of a plan, in a Scala Seq, the first of the expressions does throw that throws on it."""
         found = [UNREPEATED] * int(rows.length())
-        for expression in bound if found else ():
+        for expression in expressions if found else ():
             if not expression.deterministic():
                 continue
-            texts = self._texts(expression, rows)
+            texts = self._texts(expression, plan, rows)
+            bound = self._catalyst.bound(expression, self._catalyst.items(plan.output()))
             with waiting():
                 for number, text in enumerate(texts):
                     if text and found[number] is UNREPEATED:
-                        found[number] = self._told(text, expression, rows, number)
+                        found[number] = self._told(text, bound, rows, number)
         return found
 
-    def _texts(self, expression: Expr, rows: Any) -> list[str]:
-        """What an expression throws on each row, as Java prints it; nothing where it throws nothing."""
-        jvm = self._catalyst.jvm
-        loader = expression.getClass().getClassLoader()
-        handles, method = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType
-        anything, throwable = loader.loadClass("java.lang.Object"), loader.loadClass("java.lang.Throwable")
-        lookup = handles.publicLookup()
-        row = loader.loadClass(f"{_CATALYST}.InternalRow")
-        evaluated = lookup.findVirtual(loader.loadClass(f"{_CATALYST}.expressions.Expression"), "eval", method(anything, row))
+    def _texts(self, expression: Expr, plan: Node, rows: Any) -> list[str]:
+        """What an expression throws on each row, as Java prints it; nothing where it throws nothing.
+
+        It is computed once on what it reads of rows that are alike: to throw takes longer than all else.
+        """
+        c, jvm = self._catalyst, self._catalyst.jvm
+        read = [column for column in c.items(plan.output()) if expression.references().contains(column)]
+        handles, method, proxies = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType, jvm.java.lang.invoke.MethodHandleProxies
+        lookup, load = handles.publicLookup(), expression.getClass().getClassLoader().loadClass
+        anything, throwable, function = load("java.lang.Object"), load("java.lang.Throwable"), load("java.util.function.Function")
+        row, unsafe = load(f"{_CATALYST}.InternalRow"), load(f"{_CATALYST}.expressions.UnsafeRow")
+
+        evaluated = lookup.findVirtual(load(f"{_CATALYST}.expressions.Expression"), "eval", method(anything, row)).bindTo(c.bound(expression, read))
         nothing = handles.dropArguments(handles.constant(anything, ""), 0, jvm.java.util.Collections.singletonList(anything))
-        quiet = handles.filterReturnValue(evaluated.bindTo(expression).asType(method(anything, anything)), nothing)
-        printed = lookup.findVirtual(throwable, "toString", method(loader.loadClass("java.lang.String")))
-        caught = handles.catchException(quiet, throwable, printed.asType(method(anything, throwable)))
-        function = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(loader.loadClass("java.util.function.UnaryOperator"), caught)
+        quiet = handles.filterReturnValue(evaluated.asType(method(anything, anything)), nothing)
+        printed = lookup.findVirtual(throwable, "toString", method(load("java.lang.String")))
+        text = handles.catchException(quiet, throwable, printed.asType(method(anything, throwable)))
+
+        narrowed = lookup.findVirtual(load(f"{_CATALYST}.expressions.UnsafeProjection"), "apply", method(unsafe, row)).bindTo(c.projection(read, plan))
+        narrowed = handles.filterReturnValue(narrowed, lookup.findVirtual(unsafe, "copy", method(unsafe))).asType(method(anything, anything))
+        asked = lookup.findVirtual(load("java.util.HashMap"), "computeIfAbsent", method(anything, jvm.java.util.Arrays.asList(c.array([anything, function]))))
+        once = handles.insertArguments(asked.bindTo(jvm.java.util.HashMap()), 1, c.array([proxies.asInterfaceInstance(function, text)]))
+
         texts = jvm.java.util.ArrayList(jvm.scala.jdk.javaapi.CollectionConverters.asJava(rows))
-        texts.replaceAll(function)
-        between = f"\n{uuid.uuid4()}\n"
-        return str(jvm.java.lang.String.join(between, texts)).split(between)
+        texts.replaceAll(proxies.asInterfaceInstance(load("java.util.function.UnaryOperator"), handles.filterReturnValue(narrowed, once)))
+        different = jvm.java.util.ArrayList(jvm.java.util.LinkedHashSet(texts))
+        if int(different.size()) > _FEW:
+            return _split(jvm, texts)
+        known = _split(jvm, different)
+        index = lookup.findVirtual(load("java.util.ArrayList"), "indexOf", method(jvm.java.lang.Integer.TYPE, anything)).bindTo(different)
+        texts.replaceAll(proxies.asInterfaceInstance(load("java.util.function.UnaryOperator"), index.asType(method(anything, anything))))
+        return [known[int(number)] for number in texts.toString()[1:-1].split(", ")]
 
     def _told(self, text: str, expression: Expr, rows: Any, number: int) -> Thrown:
         """Of the first exception of a kind, and from a place of the query, more is asked than its text. Most bad values are the same."""
@@ -99,6 +117,12 @@ class Exceptions:
             self._places[place] = (_line(contexts[0]), contexts[0].summary().strip()) if len(contexts) else (None, "")
         self._known[text] = Thrown(self._names[kind], message, *self._places[place])
         return self._known[text]
+
+
+def _split(jvm: Any, texts: Any) -> list[str]:
+    """The texts of a list of the JVM's, in one call."""
+    between = f"\n{uuid.uuid4()}\n"
+    return str(jvm.java.lang.String.join(between, texts)).split(between)
 
 
 def name_of(raised: Any) -> str:
