@@ -144,10 +144,14 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
 
 
 def first_stage(sc: SparkContext) -> float:
-    """How long the first stage of the latest query of three took."""
-    store: Any = sc._jsc.sc().statusStore()  # type: ignore[attr-defined]
-    latest = store.jobsList(None)
-    (stage,) = [store.lastStageAttempt(latest.apply(2).stageIds().apply(0))]
+    """How long the first stage took of the latest query, which has three jobs."""
+    jsc: Any = sc._jsc  # type: ignore[attr-defined]
+    jsc.sc().listenerBus().waitUntilEmpty(10_000)
+    store = jsc.sc().statusStore()
+    first = store.jobsList(None).apply(2).stageIds()
+    if first.length() != 1:
+        raise DifferentAnswersError("The query did not run as three jobs")
+    stage = store.lastStageAttempt(first.apply(0))
     return float(stage.completionTime().get().getTime() - stage.submissionTime().get().getTime()) / 1000
 
 

@@ -117,6 +117,11 @@ def failed(dbg: Any, frame: Any) -> Any:
     return run
 
 
+def executed(run: Any) -> str:
+    """The plan that it ran by, and the one that it began with."""
+    return str(run.frame._jdf.queryExecution().executedPlan().toString())
+
+
 def rows_of(frame: Any, columns: list[str]) -> Counter[Any]:
     return Counter(tuple(row[column] for column in columns) for row in frame.collect())
 
@@ -128,8 +133,17 @@ def uncalled(below: Below) -> Iterator[None]:
     assert below.calls.value == before
 
 
+COALESCED = {
+    "one partition": {}, "some": {"adaptive__advisoryPartitionSizeInBytes": "4000", "adaptive__coalescePartitions__minPartitionSize": "100"},
+    "all": {"adaptive__coalescePartitions__enabled": "false"},
+}
+"""How many of the partitions of a shuffle are read by a task of their own."""
+
+
+@pytest.mark.parametrize("read", COALESCED)
 @pytest.mark.parametrize("made", SHAPES, ids=lambda made: made.__name__)
-def test_what_stages_had_computed_is_not_computed_again(dbg: Any, spark: Any, shuffling: Any, made: Callable[[Below], Any]) -> None:
+def test_what_stages_had_computed_is_not_computed_again(dbg: Any, spark: Any, shuffling: Any, made: Callable[[Below], Any], read: str) -> None:
+    shuffling(**COALESCED[read])
     below = Below(spark)
     run = failed(dbg, made(below).withColumn("x", crash("k")))
     with uncalled(below):
@@ -160,7 +174,7 @@ def test_a_join_that_read_a_large_partition_in_parts(dbg: Any, spark: Any, shuff
     many = below(20_000).withColumn("k", F.when(F.col("v") < 19_000, BAD).otherwise(F.col("k")))
     frame = many.join(below(KEYS).withColumnRenamed("v", "w"), "k")
     run = failed(dbg, frame.withColumn("x", crash("k")))
-    assert "skew=true" in frame.sparkSession._jvm.PythonSQLUtils.explainString(run.frame._jdf.queryExecution(), "simple")
+    assert "skew=true" in executed(run)
     with uncalled(below):
         found = Counter(tuple(culprit.record) for culprit in run.culprits)
     assert sum(found.values()) == 10_000
@@ -172,17 +186,73 @@ def test_a_join_that_became_a_broadcast_while_it_ran(dbg: Any, spark: Any, shuff
     shuffling(adaptive__autoBroadcastJoinThreshold="10MB")
     below = Below(spark)
     run = failed(dbg, joined(below).withColumn("x", crash("k")))
+    plan = executed(run)
+    assert "BroadcastHashJoin" in plan[: plan.index("Initial Plan")]
+    assert "AQEShuffleRead local" in plan
     with uncalled(below):
         culprits = list(run.culprits)
     assert Counter(culprit.record.k for culprit in culprits) == {BAD: ROWS // KEYS}
 
 
-def test_an_aggregate_that_throws_where_it_ends(dbg: Any, spark: Any, shuffling: Any) -> None:
-    below = Below(spark)
-    frame = below().groupBy("k").agg((F.sum("v") / F.sum(F.col("k") - BAD)).alias("v")).withColumn("x", crash("k"))
+def divided(below: Below) -> Any:
+    """Whose end throws for a group."""
+    return below().groupBy("k").agg((F.sum("v") / F.sum(F.col("k") - BAD - 1)).alias("v"))
+
+
+ENDS: dict[str, Callable[[Any, Any], Any]] = {
+    "nothing": lambda ends, other: ends,
+    "a function": lambda ends, other: ends.withColumn("x", crash("k")),
+    "a union": lambda ends, other: ends.union(other),
+    "a join": lambda ends, other: ends.join(other.withColumnRenamed("v", "w"), "k"),
+}
+
+
+@pytest.mark.parametrize("read", COALESCED)
+@pytest.mark.parametrize("above", ENDS)
+def test_what_throws_at_the_end_of_an_aggregate_is_found_beside_others(dbg: Any, spark: Any, shuffling: Any, above: str, read: str) -> None:
+    shuffling(**COALESCED[read])
+    other = spark.range(0, KEYS, 1, 2).select(F.col("id").alias("k"), crash("id").cast("double").alias("v"))
+    run = failed(dbg, ENDS[above](divided(Below(spark)), other))
+    found = {(culprit.operator.name, culprit.record[0]) for culprit in run.culprits}
+    assert found == {("Aggregate", BAD + 1)} | (set() if above == "nothing" else {("Project", BAD)})
+    assert run.culprits.unknown == []
+
+
+def test_a_table_that_is_joined_with_its_own_groups(dbg: Any, spark: Any, shuffling: Any) -> None:
+    table = Below(spark)()
+    frame = table.join(table.groupBy("k").agg(F.sum("v").alias("w")), "k").withColumn("x", crash("k"))
     run = failed(dbg, frame)
+    culprits = list(run.culprits)
+    assert len(culprits) == ROWS // KEYS
+    for culprit in culprits[:2]:  # the row of the table is one of the group, too
+        assert sorted(source.record.id for source in culprit.sources) == [number for number in range(ROWS) if number % KEYS == BAD]
+    resumed = run.resume(skip=True)
+    wanted = table.join(table.groupBy("k").agg(F.sum("v").alias("w")), "k").filter(F.col("k") != BAD).withColumn("x", F.col("k"))
+    assert Counter(map(tuple, resumed.result)) == Counter(map(tuple, wanted.collect()))
+
+
+def test_records_of_an_rdd_below_a_filter_that_was_shuffled(dbg: Any, spark: Any, shuffling: Any) -> None:
+    """The filter has the columns of the RDD's rows."""
+    rows = spark.sparkContext.parallelize([(k, k % 3) for k in range(20)], 2).toDF("k long, v long")
+    run = failed(dbg, rows.filter("v < 2").repartition(3).withColumn("x", crash("k")))
     (culprit,) = run.culprits
-    assert (culprit.record[0], culprit.operator.name) == (BAD, "Aggregate")
+    assert [source.record for source in culprit.sources] == [(BAD, BAD % 3)]
+    assert sorted(row.k for row in run.resume(skip=True).result) == [k for k in range(20) if k % 3 < 2 and k != BAD]
+
+
+def test_of_what_does_not_repeat_itself_a_finished_branch_says_nothing_of_another(dbg: Any, spark: Any, shuffling: Any) -> None:
+    shuffling(exchange__reuse="false")
+    calls = spark.sparkContext.accumulator(0)
+
+    def drawing(number: int) -> int:
+        calls.add(1)
+        return number
+
+    drawn = spark.range(20).select("id", F.udf(drawing, "long", useArrow=False).asNondeterministic()("id").alias("k")).repartition(2)
+    run = failed(dbg, drawn.union(drawn).withColumn("x", crash("k")))
+    before = calls.value
+    assert [culprit.record.k for culprit in run.culprits] == [BAD, BAD]
+    assert calls.value > before
 
 
 def test_what_is_beside_a_finished_stage_is_looked_at(dbg: Any, spark: Any, shuffling: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -240,3 +242,13 @@ def test_what_an_exception_hid_that_named_a_row_behind_it() -> None:
     batch = pd.Series([rules.get(n, "1") for n in range(1_000)], dtype="object")
     marks = GuardedColumns(code(checked), listed, anything, False, True)(batch)
     assert {10, 20, 500} <= {n for n, mark in enumerate(marks) if mark is not None} <= set(rules)
+
+
+def test_no_batch_is_held_for_what_crashed_in_it() -> None:
+    guard = GuardedColumns(code(of_pandas), listed, anything, False, True)
+    batches = [pd.Series(["1", f"x{number}"] * 3, dtype="object") for number in range(5)]
+    held = [weakref.ref(batch) for batch in batches]
+    while batches:
+        assert sum(mark is not None for mark in guard(batches.pop())) == 3
+    gc.collect()
+    assert [known() for known in held] == [None] * 5

@@ -102,7 +102,9 @@ _DIFFERENT = 1_000
 
 
 class Once:
-    """What a task tells in a column: all of a crash once, and of the same on other rows its digest. A crash is a thousand bytes, and most are the same."""
+    """What a task tells in a column: all of a crash once, and of the same on rows that come after it its digest. A crash is a thousand bytes, and most
+    are the same. Whoever reads the column has to keep the first rows of each task, in their order.
+    """
 
     def __init__(self) -> None:
         self._digests: dict[bytes, bytes] = {}
@@ -119,7 +121,7 @@ def _digest(what: bytes) -> bytes:
 
 
 def unpacked(marks: Iterable[bytes]) -> Mapping[bytes, Told]:
-    """The crashes that tasks told, by what is in the column."""
+    """The crashes that tasks told, by what is in the column; all that they told, or the first of each task."""
     marks = {*marks} - {LARGE, DOUBTFUL}
     whole = {mark: Told.unpacked(mark) for mark in marks if not mark.startswith(b"=")}
     known = whole | {_digest(mark): what for mark, what in whole.items()}

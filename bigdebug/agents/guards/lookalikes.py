@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,24 +37,26 @@ class Lookalikes:
 
     def among(self, columns: Sequence[Column]) -> Alike:
         """Those of a batch with some columns."""
-        return _InBatch(self._known.setdefault(tuple(map(_type, columns)), {}), columns, self.told)
+        return _InBatch(self, self._known.setdefault(tuple(map(_type, columns)), {}), columns)
 
     def told(self, problem: BaseException) -> bytes:
-        """What is told of an exception on a row alone. To show what was in its variables takes as long as to call the function on thousands of rows."""
-        if id(problem) not in self._told:
-            if len(self._told) == _MOST:
-                self._told.clear()
-            self._told[id(problem)] = problem, told(problem)
-        return self._told[id(problem)][1]
+        """What is told of an exception on a row alone."""
+        return self._told[id(problem)][1] if id(problem) in self._told else told(problem)
+
+    def keep(self, problem: BaseException) -> None:
+        """To show what was in its variables takes as long as to call the function on thousands of rows; and they would hold on to its batch."""
+        self._told[id(problem)] = problem, self.told(problem)
+        problem.__traceback__ = problem.__cause__ = problem.__context__ = None
 
 
 class _InBatch:
 
-    def __init__(self, known: Raising, columns: Sequence[Column], telling: Callable[[BaseException], bytes]) -> None:
+    def __init__(self, kept: Lookalikes, known: Raising, columns: Sequence[Column]) -> None:
+        self._kept = kept
         self._known = known
         self._columns = columns
         self._given: set[int] = set()
-        self.told = telling
+        self.told = kept.told
 
     def __call__(self, alone: Mapping[int, BaseException]) -> dict[int, BaseException]:
         """Where rows are as those at some places are; at first, as those in batches before. Each place is given once."""
@@ -78,6 +80,7 @@ class _InBatch:
         if row in self._known or len(self._known) == _MOST or _has_float(row):
             return {}
         self._known[row] = raised
+        self._kept.keep(raised)
         return {row: raised}
 
     def _where(self, known: Raising) -> dict[int, BaseException]:

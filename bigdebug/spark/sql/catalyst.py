@@ -1,4 +1,7 @@
-"""Catalyst: Spark's plans over the gateway. With its expressions (``expressions.py``) the one place that knows its classes and their versions."""
+"""Catalyst: Spark's plans over the gateway. With its expressions (``expressions.py``) the one place that knows its classes and their versions.
+
+What it executed, ``finished.py`` knows.
+"""
 
 from __future__ import annotations
 
@@ -178,6 +181,10 @@ class Catalyst(Expressions):
     def local(self, like: Node, rows: Any) -> Node:
         """A plan of rows that the JVM holds, as a Scala Seq, with the columns of another one."""
         return self._plans.LocalRelation(like.output(), rows, False, self._nothing)
+
+    def of_rdd(self, rdd: Any, schema: Any) -> Node:
+        """A plan of the rows of an RDD of the JVM's."""
+        return self.jsession.internalCreateDataFrame(rdd, schema, False).queryExecution().analyzed()
 
     def held(self, frame: Any) -> Any:
         """The rows of a DataFrame as the JVM has them, in a Scala Seq."""

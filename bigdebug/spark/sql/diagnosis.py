@@ -48,10 +48,6 @@ _STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterato
 _LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 
 
-class _NotFinishedError(Exception):
-    """What was taken for finished was not: the stage that failed had to end it."""
-
-
 class FrameDiagnosis:
     """Finds the culprits of a run of a DataFrame, an operator at a time; with ``besides``, more rows in the inputs of some."""
 
@@ -94,10 +90,7 @@ class FrameDiagnosis:
 
     @cached_property
     def _unfinished(self) -> Unfinished:
-        above = [step for number, step in enumerate(self._steps) if number not in self._finished]
-        read = {number for step in above for number in step.inputs if number in self._finished}
-        sources = [step.node for number, step in enumerate(self._steps) if number in read or (step in above and not step.inputs)]
-        return Unfinished(self._catalyst, self._run, self._failure, sources, [step.node for step in above if step.inputs])
+        return Unfinished(self._catalyst, self._run, self._failure, *self._finished.unfinished)
 
     @cached_property
     def _finished(self) -> Finished:
@@ -153,9 +146,6 @@ class FrameDiagnosis:
         except BaseException as trouble:
             self._looking = None
             self._telling.begin()
-            if isinstance(trouble, _NotFinishedError):
-                self._look_everywhere()
-                return []
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
@@ -176,9 +166,10 @@ class FrameDiagnosis:
             return None
         try:
             if at.step in self._finished and not self._everywhere:
-                self._partly = True
-                made = self._made(step.node, below)[1]
-                return self._finished.rows(at.step, made)
+                _, made = self._made(step.node, below)
+                if not self._finished.begun(at.step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(at.step):
+                    self._partly = True
+                    return self._finished.rows(at.step, made)
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if asked is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
@@ -187,8 +178,6 @@ class FrameDiagnosis:
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble) or (ended(trouble) and not self._how.confined):
                 raise
-            if self._partly and not self._everywhere and not self._culprits.known:  # it may be what ends what a stage had begun
-                raise _NotFinishedError from trouble
             self._culprits.unknown.append(f"The rows of {self._blamed.operator(step.written)} could not be computed again: {brief(trouble)}")
             return None
 
@@ -216,16 +205,13 @@ class FrameDiagnosis:
         if culprits.known or culprits.unknown:
             return None
         if self._partly:
-            self._look_everywhere()
+            self._partly, self._everywhere, self._clean = False, True, []
             return []
         if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
-
-    def _look_everywhere(self) -> None:
-        self._partly, self._everywhere, self._clean = False, True, []
 
     def _looked_at(self, at: At, node: Node, below: list[Node]) -> Looking:
         """A node over inputs on which nothing throws."""

@@ -30,6 +30,9 @@ _KNOWN = _NARROW | {
 }
 """With those whose input is shuffled, if not for them, then for what is above."""
 
+_CLEANING = "spark.sql.classic.shuffleDependency.fileCleanup.enabled"
+"""With it, Spark lets go of what stages wrote when a query ends."""
+
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 
 
@@ -50,7 +53,7 @@ class Failure:
         """That of an action that has just failed with ``problem``."""
         executed = None
         try:
-            if action.frame_to_run is action.frame and action.name in KEPT:
+            if action.frame_to_run is action.frame and action.name in KEPT and catalyst.spark.conf.get(_CLEANING, "false") != "true":
                 executed = action.frame._jdf.queryExecution().executedPlan()
             known = action.frame_to_run is action.frame and not reads_cache(catalyst, catalyst.frame(Catalyst.plan(action.frame)))
             if known and action.name in KEPT:
