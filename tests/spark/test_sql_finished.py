@@ -231,6 +231,16 @@ def test_a_table_that_is_joined_with_its_own_groups(dbg: Any, spark: Any, shuffl
     assert Counter(map(tuple, resumed.result)) == Counter(map(tuple, wanted.collect()))
 
 
+def test_what_a_subquery_read_is_no_source(dbg: Any, spark: Any, shuffling: Any) -> None:
+    shuffling(optimizer__excludedRules="org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries")
+    spark.range(60).selectExpr("id % 25 k", "id w").createOrReplaceTempView("asked")
+    spark.range(200).selectExpr("id % 20 k", "id v").createOrReplaceTempView("rows")
+    frame = spark.sql("SELECT rows.k, v FROM rows JOIN asked ON rows.k = asked.k WHERE v < (SELECT max(w) * 3 FROM asked)").withColumn("x", crash("k"))
+    run = failed(dbg, frame)
+    first = min(run.culprits, key=lambda culprit: culprit.record.v)
+    assert sorted(source.record.id for source in first.sources) == [7, 7, 32, 57]
+
+
 def test_records_of_an_rdd_below_a_filter_that_was_shuffled(dbg: Any, spark: Any, shuffling: Any) -> None:
     """The filter has the columns of the RDD's rows."""
     rows = spark.sparkContext.parallelize([(k, k % 3) for k in range(20)], 2).toDF("k long, v long")

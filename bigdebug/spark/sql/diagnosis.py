@@ -165,12 +165,12 @@ class FrameDiagnosis:
         if None in below:
             return None
         try:
+            asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if at.step in self._finished and not self._everywhere:
-                _, made = self._made(step.node, below)
+                _, made = self._made(asked or step.node, below)
                 if not self._finished.begun(at.step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(at.step):
                     self._partly = True
                     return self._finished.rows(at.step, made)
-            asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if asked is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
                 return None
