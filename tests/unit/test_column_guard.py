@@ -6,6 +6,7 @@ import gc
 import pickle
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -244,8 +245,23 @@ def test_what_an_exception_hid_that_named_a_row_behind_it() -> None:
     assert {10, 20, 500} <= {n for n, mark in enumerate(marks) if mark is not None} <= set(rules)
 
 
-def test_no_batch_is_held_for_what_crashed_in_it() -> None:
-    guard = GuardedColumns(code(of_pandas), listed, anything, False, True)
+@dataclass(frozen=True)
+class FrozenError(Exception):
+    """Of which nothing can be set."""
+
+    text: str
+
+
+def frozen(texts: Any) -> Any:
+    try:
+        return of_pandas(texts)
+    except ValueError as problem:
+        raise FrozenError(str(problem)) from problem
+
+
+@pytest.mark.parametrize("function", [of_pandas, frozen])
+def test_no_batch_is_held_for_what_crashed_in_it(function: Callable[..., Any]) -> None:
+    guard = GuardedColumns(code(function), listed, anything, False, True)
     batches = [pd.Series(["1", f"x{number}"] * 3, dtype="object") for number in range(5)]
     held = [weakref.ref(batch) for batch in batches]
     while batches:

@@ -46,7 +46,8 @@ class Lookalikes:
     def keep(self, problem: BaseException) -> None:
         """To show what was in its variables takes as long as to call the function on thousands of rows; and they would hold on to its batch."""
         self._told[id(problem)] = problem, self.told(problem)
-        problem.__traceback__ = problem.__cause__ = problem.__context__ = None
+        for held in ("__traceback__", "__cause__", "__context__"):
+            vars(BaseException)[held].__set__(problem, None)  # a class of the user's may let nobody set what it has
 
 
 class _InBatch:
