@@ -74,6 +74,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
         )
     if not known.attached:
         install(spark, known.context, known._frames)
+        known._frames.heard.open()
         known.attached = known._recorder.armed = True
     return known
 
@@ -112,6 +113,7 @@ class DebugSession:
         self._recorder.armed = False
         if self.attached:
             self.attached = False
+            self._frames.heard.close()
             others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]
             uninstall(self.spark, self.context, last=not others)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import Window
 from pyspark.sql import functions as F
+
+import bigdebug
 
 ROWS, KEYS, BAD = 2_000, 50, 7
 
@@ -109,10 +112,10 @@ SHAPES = [
 ]
 
 
-def failed(dbg: Any, frame: Any) -> Any:
+def failed(dbg: Any, frame: Any, act: Callable[[Any], Any] = lambda frame: frame.collect()) -> Any:
     before = len(dbg.runs)
     with pytest.raises(Exception, match=r"no such|DIVIDE|OVERFLOW"):
-        frame.collect()
+        act(frame)
     (run,) = dbg.runs[before:]
     return run
 
@@ -152,6 +155,36 @@ def test_what_stages_had_computed_is_not_computed_again(dbg: Any, spark: Any, sh
     columns = [*culprits[0].record.__fields__]
     assert "k" in columns
     assert Counter(tuple(culprit.record) for culprit in culprits) == rows_of(made(below).filter(F.col("k") == BAD), columns)
+
+
+ACTIONS: dict[str, Callable[[Any], Any]] = {
+    "count": lambda frame: frame.distinct().count(),
+    "toPandas": lambda frame: frame.toPandas(),
+    "a file": lambda frame: frame.write.mode("overwrite").parquet("written.parquet"),
+    "a table": lambda frame: frame.write.mode("overwrite").saveAsTable("written"),
+    "nothing": lambda frame: frame.write.format("noop").mode("overwrite").save(),
+    "show": lambda frame: frame.show(10_000),
+}
+
+
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
+@pytest.mark.parametrize("action", ACTIONS)
+def test_whatever_the_action(
+    dbg: Any, spark: Any, shuffling: Any, action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    below = Below(spark)
+    run = failed(dbg, joined(below).withColumn("x", crash("k")), ACTIONS[action])
+    with uncalled(below):
+        assert sorted(culprit.record.k for culprit in run.culprits) == [BAD] * (ROWS // KEYS)
+
+
+def test_an_action_that_failed_of_something_else_says_nothing(dbg: Any, spark: Any, shuffling: Any) -> None:
+    """Of two that fail with the same message, each has its own."""
+    below = Below(spark)
+    runs = [failed(dbg, made(below).withColumn("x", crash("k"))) for made in (joined, summed)]
+    with uncalled(below):
+        assert [len(list(run.culprits)) for run in runs] == [ROWS // KEYS, 1]
 
 
 @pytest.mark.parametrize("made", [joined, summed, grouped_and_joined, self_joined, sorted_by], ids=lambda made: made.__name__)
@@ -295,3 +328,15 @@ def test_without_adaptive_execution_all_is_computed_again(dbg: Any, spark: Any, 
     before = below.calls.value
     assert [culprit.record.k for culprit in run.culprits] == [BAD]
     assert below.calls.value > before
+
+
+def test_what_is_detached_hears_of_nothing(dbg: Any, spark: Any) -> None:
+    def listeners() -> int:
+        return len(spark._jsparkSession.listenerManager().listListeners())
+
+    attached = listeners()
+    for _ in range(2):
+        dbg.detach()
+        assert listeners() == attached - 1
+        assert bigdebug.attach(spark) is dbg
+        assert listeners() == attached

@@ -43,9 +43,9 @@ class _Stage(NamedTuple):
 
 
 class Finished:
-    """Of the plan that a query ran by, if it is known, the nodes of ``steps`` that finished."""
+    """Of the plans that an action ran by, those that are known, the nodes of ``steps`` that finished."""
 
-    def __init__(self, catalyst: Catalyst, executed: Physical | None, steps: Sequence[Step]) -> None:
+    def __init__(self, catalyst: Catalyst, executed: Sequence[Physical], steps: Sequence[Step]) -> None:
         self._catalyst = catalyst
         self._executed = executed
         self._steps = steps
@@ -108,7 +108,7 @@ class Finished:
             return {}
 
     def _found(self) -> dict[int, _Stage]:
-        stages = [] if self._executed is None else [*self._below(self._executed, [])]
+        stages = [stage for plan in self._executed for stage in self._below(plan, [])]
         nodes = [(node, node.nodeName()) for node in (self._composed(self._steps) if stages else [])]
         found: dict[int, _Stage] = {}
         for stage in sorted(stages, key=lambda stage: stage.rows is not None):

@@ -28,6 +28,7 @@ from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.executions import KEPT, planned_at
 from bigdebug.spark.sql.failures import is_users
 from bigdebug.spark.sql.going_on import going_on
+from bigdebug.spark.sql.heard import Heard
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
@@ -99,6 +100,7 @@ class FrameRecorder:
         self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug frames")
         self._program = program
         self.users = Catalyst(spark)
+        self.heard = Heard(self.users)
         self.think_time = ThinkTime(spark)
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
@@ -253,7 +255,7 @@ class FrameRecorder:
         self._add(run)
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
-            failure = Failure.of(self.users, action, action.problem)
+            failure = Failure.of(self.users, action, action.problem, self.heard.plans(action.problem))
             run.culprits.find_by(FrameDiagnosis(self, run, failure).more)
             resume = FrameResume(self, run, action, failure)
             run.resuming.append(resume)

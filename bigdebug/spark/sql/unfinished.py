@@ -39,22 +39,20 @@ _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 @dataclass(frozen=True)
 class Failure:
     """An action that failed: between when, in nanoseconds of this machine's clock, and why. ``cut`` is what decides how files were cut into
-    partitions, as far as that is settings; None if that is not known. ``executed`` is Spark's plan of it, if a DataFrame keeps that.
+    partitions, as far as that is settings; None if that is not known. ``executed`` are Spark's plans of it, if they are known.
     """
 
     began: int
     ended: int
     problem: BaseException
     cut: tuple[int, int] | None
-    executed: Any = None
+    executed: Sequence[Any] = ()
 
     @classmethod
-    def of(cls, catalyst: Catalyst, action: Action, problem: BaseException) -> Failure:
+    def of(cls, catalyst: Catalyst, action: Action, problem: BaseException, executed: Sequence[Any]) -> Failure:
         """That of an action that has just failed with ``problem``."""
-        executed = None
+        executed = () if catalyst.spark.conf.get(_CLEANING, "false") == "true" else executed
         try:
-            if action.frame_to_run is action.frame and action.name in KEPT and catalyst.spark.conf.get(_CLEANING, "false") != "true":
-                executed = action.frame._jdf.queryExecution().executedPlan()
             known = action.frame_to_run is action.frame and not reads_cache(catalyst, catalyst.frame(Catalyst.plan(action.frame)))
             if known and action.name in KEPT:
                 known = planned_at(action.frame, action.began / 1e9) is None
