@@ -157,24 +157,21 @@ def test_what_stages_had_computed_is_not_computed_again(dbg: Any, spark: Any, sh
     assert Counter(tuple(culprit.record) for culprit in culprits) == rows_of(made(below).filter(F.col("k") == BAD), columns)
 
 
-ACTIONS: dict[str, Callable[[Any], Any]] = {
-    "count": lambda frame: frame.distinct().count(),
-    "toPandas": lambda frame: frame.toPandas(),
-    "a file": lambda frame: frame.write.mode("overwrite").parquet("written.parquet"),
-    "a table": lambda frame: frame.write.mode("overwrite").saveAsTable("written"),
-    "nothing": lambda frame: frame.write.format("noop").mode("overwrite").save(),
-    "show": lambda frame: frame.show(10_000),
+ACTIONS: dict[str, Callable[[Any, Path], Any]] = {
+    "count": lambda frame, path: frame.distinct().count(),
+    "toPandas": lambda frame, path: frame.toPandas(),
+    "a file": lambda frame, path: frame.write.parquet(str(path)),
+    "a table": lambda frame, path: frame.write.option("path", str(path)).saveAsTable("written"),
+    "nothing": lambda frame, path: frame.write.format("noop").mode("overwrite").save(),
+    "show": lambda frame, path: frame.show(10_000),
 }
 
 
 @pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization")
 @pytest.mark.parametrize("action", ACTIONS)
-def test_whatever_the_action(
-    dbg: Any, spark: Any, shuffling: Any, action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_whatever_the_action(dbg: Any, spark: Any, shuffling: Any, action: str, tmp_path: Path) -> None:
     below = Below(spark)
-    run = failed(dbg, joined(below).withColumn("x", crash("k")), ACTIONS[action])
+    run = failed(dbg, joined(below).withColumn("x", crash("k")), lambda frame: ACTIONS[action](frame, tmp_path / "written"))
     with uncalled(below):
         assert sorted(culprit.record.k for culprit in run.culprits) == [BAD] * (ROWS // KEYS)
 
