@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 import bigdebug
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.heard import Heard
 
 ROWS, KEYS, BAD = 2_000, 50, 7
 
@@ -176,12 +179,32 @@ def test_whatever_the_action(dbg: Any, spark: Any, shuffling: Any, action: str, 
         assert sorted(culprit.record.k for culprit in run.culprits) == [BAD] * (ROWS // KEYS)
 
 
-def test_an_action_that_failed_of_something_else_says_nothing(dbg: Any, spark: Any, shuffling: Any) -> None:
-    """Of two that fail with the same message, each has its own."""
+def test_queries_that_failed_before_crowd_nothing_out(dbg: Any, spark: Any, shuffling: Any) -> None:
+    for _ in range(20):
+        with pytest.raises(AnalysisException):
+            spark.sql("SELECT no_such_column")
     below = Below(spark)
-    runs = [failed(dbg, made(below).withColumn("x", crash("k"))) for made in (joined, summed)]
+    run = failed(dbg, joined(below).withColumn("x", crash("k")))
     with uncalled(below):
-        assert [len(list(run.culprits)) for run in runs] == [ROWS // KEYS, 1]
+        assert len(list(run.culprits)) == ROWS // KEYS
+
+
+def test_each_exception_has_the_plans_that_failed_with_it(dbg: Any, spark: Any, shuffling: Any) -> None:
+    def problem(made: Callable[[Below], Any]) -> Exception:
+        with pytest.raises(PythonException, match="no such") as raised:
+            made(Below(spark)).withColumn("x", crash("k")).collect()
+        return raised.value
+
+    heard = Heard(Catalyst(spark))
+    heard.open()
+    try:
+        first, second = problem(joined), problem(summed)
+        assert ["Join" in plan.toString() for plan in heard.plans(second)] == [False]
+        assert ["Join" in plan.toString() for plan in heard.plans(first)] == [True]
+        assert heard.plans(first) == heard.plans(ValueError("another one")) == []
+    finally:
+        heard.close()
+    assert heard.plans(problem(summed)) == []
 
 
 @pytest.mark.parametrize("made", [joined, summed, grouped_and_joined, self_joined, sorted_by], ids=lambda made: made.__name__)

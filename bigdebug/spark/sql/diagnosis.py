@@ -58,6 +58,7 @@ class FrameDiagnosis:
         self._run = run
         self._failure = failure
         self._culprits = run.culprits if culprits is None else culprits
+        self._said = len(self._culprits.unknown)
         self._besides = besides or {}
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
@@ -168,7 +169,7 @@ class FrameDiagnosis:
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if at.step in self._finished and not self._everywhere:
                 _, made = self._made(asked or step.node, below)
-                if not self._finished.begun(at.step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(at.step):
+                if not self._finished.begun(at.step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(at.step, made):
                     self._partly = True
                     return self._finished.rows(at.step, made)
             if asked is None:
@@ -202,11 +203,12 @@ class FrameDiagnosis:
         culprits = self._culprits
         if culprits.known and self._stops:
             culprits.unknown.append("A limit stops when it has enough: some of these rows the action may not have come to.")
-        if culprits.known or culprits.unknown:
-            return None
-        if self._partly:
+        if self._partly and not culprits.known:
+            del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
             return []
+        if culprits.known or culprits.unknown:
+            return None
         if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None

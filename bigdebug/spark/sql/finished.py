@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.failures import is_cancelled
@@ -51,6 +52,7 @@ class Finished:
         self._steps = steps
         self._originals: dict[tuple[int, ...], Node] = {}
         """What rows stand for, by the ids of their RDDs and columns."""
+        self._ended: dict[int, bool] = {}
 
     def __contains__(self, number: int) -> bool:
         """Whether nothing crashed in a node, by its number. Of one that was only ``begun`` it remains to be seen."""
@@ -60,18 +62,17 @@ class Finished:
         """Whether stages that finished left the end of a node to the one that failed, or to one behind it."""
         return number in self._stages and self._stages[number].begun
 
-    def ends(self, number: int) -> bool:
-        """Whether the end of a node throws on nothing. Costs what it takes to read what was written, and to end it."""
-        rows = self._stages[number].rows
-        if rows is None:
-            return False
-        try:
-            rows.execute().count()
-        except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._catalyst, trouble):
-                raise
-            return False
-        return True
+    def ends(self, number: int, node: Node) -> bool:
+        """Whether the end of a node throws on nothing. Costs what it takes to read what was written, and to end it, the first time."""
+        if number not in self._ended:
+            rows, c = self._stages[number].rows, self._catalyst
+            try:
+                self._ended[number] = rows is not None and unheard(c.frame(c.of_rdd(rows.execute(), node.schema())), "count") >= 0
+            except (PySparkException, Py4JError) as trouble:
+                if is_cancelled(c, trouble):
+                    raise
+                self._ended[number] = False
+        return self._ended[number]
 
     def rows(self, number: int, node: Node) -> Node:
         """The rows of a node as Spark has them, in its place; itself if they are not there."""

@@ -6,29 +6,39 @@ The listener is made of what Java has: a proxy, whose method handles put what it
 from __future__ import annotations
 
 import logging
+from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
+from threading import Lock
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from bigdebug.spark.sql.catalyst import Catalyst
 
 log = logging.getLogger(__name__)
 
-_MOST = 16
-"""Queries that are held until somebody asks; a query holds what its stages wrote."""
+_MOST = 8
+"""Queries that are held until somebody asks, the latest; a query holds what its stages wrote."""
 
 _PATIENCE = 500
 """Milliseconds in which Spark's listeners are to come to what has happened: the user's exception waits for it."""
 
+_DEEPEST = 20
+"""Causes of an exception that are asked for theirs."""
+
 
 class Heard:
-    """Queries of one session that failed."""
+    """Queries of one session that failed. Thread-safe."""
 
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
         self._queue: Any = catalyst.jvm.java.util.concurrent.ArrayBlockingQueue(_MOST)
         self._listener: Any = None
+        self._others: deque[tuple[Any, Any]] = deque(maxlen=_MOST)
+        """Queries, and what they failed with, that nobody asked for yet: other threads may."""
+        self._alone = Lock()
 
     def open(self) -> None:
         """From here on queries are heard of. Costs those that succeed a call of a method that does nothing."""
@@ -36,39 +46,61 @@ class Heard:
             listener = _listener(self._catalyst, self._queue)
             self._catalyst.jsession.listenerManager().register(listener)
             self._listener = listener
-        except Py4JError as trouble:
+        except (PySparkException, Py4JError) as trouble:
             log.info("bigdebug does not hear of queries that fail: %s", trouble)
 
     def close(self) -> None:
-        """Nothing is heard of any more, and nothing is held."""
+        """This session's queries are not heard of any more, and none is held."""
         listener, self._listener = self._listener, None
-        if listener is not None:
-            with suppress(Py4JError):  # Spark may have ended
+        with suppress(PySparkException, Py4JError):  # Spark may have ended
+            if listener is not None:
                 self._catalyst.jsession.listenerManager().unregister(listener)
-                self._queue.clear()
+        with suppress(PySparkException, Py4JError), self._alone:
+            self._queue.clear()
+            self._others.clear()
 
     def plans(self, problem: BaseException) -> list[Any]:
-        """The plans that the queries ran by that failed with what the user was told, and with nothing else. What was heard before is forgotten."""
-        try:
+        """The plans that the queries ran by that failed with what the user was told, and with nothing else."""
+        told = {_number(self._catalyst, cause) for cause in _causes(getattr(problem, "_origin", None) or getattr(problem, "java_exception", None))}
+        with suppress(PySparkException, Py4JError):  # in time or not, some may have come
             self._catalyst.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE)
+        found = []
+        with self._alone:
             heard = self._catalyst.jvm.java.util.ArrayList()
             self._queue.drainTo(heard)
-            told = _causes(getattr(problem, "_origin", None) or getattr(problem, "java_exception", None))
-            return [query.executedPlan() for _, query, raised in heard if any(other.equals(cause) for other in _causes(raised) for cause in told)]
-        except Py4JError:
-            return []
+            self._others.extend((query, raised) for _, query, raised in heard)
+            for query, raised in list(self._others):
+                if any(_number(self._catalyst, cause) in told for cause in _causes(raised)):
+                    self._others.remove((query, raised))
+                    found.append(query)
+        return [plan for query in found if (plan := _plan(query)) is not None]
 
 
-def _causes(raised: Any) -> list[Any]:
-    found = []
-    while raised is not None:
-        found.append(raised)
+def _plan(query: Any) -> Any | None:
+    """What it ran by, or began to; None if it failed while it was planned."""
+    try:
+        return query.executedPlan()
+    except (PySparkException, Py4JError):
+        return None
+
+
+def _causes(raised: Any) -> Iterator[Any]:
+    for _ in range(_DEEPEST):
+        if raised is None:
+            return
+        yield raised
         raised = raised.getCause()
-    return found
+
+
+def _number(catalyst: Catalyst, thing: Any) -> int:
+    """The same for the same object; another one may happen to have it once in a billion."""
+    return int(catalyst.jvm.java.lang.System.identityHashCode(thing))
 
 
 def _listener(catalyst: Catalyst, queue: Any) -> Any:
-    """A QueryExecutionListener that offers a queue what it is told of a failure: the name of the action, the query and the exception."""
+    """A QueryExecutionListener that puts what it is told of a failure into a queue, in the place of the eldest if that is full: the name of the action,
+    the query and the exception.
+    """
     jvm, loader = catalyst.jvm, catalyst.jsession.getClass().getClassLoader()
     load = loader.loadClass
     handles, method, listed = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType, jvm.java.util.Arrays.asList
@@ -83,14 +115,18 @@ def _listener(catalyst: Catalyst, queue: Any) -> Any:
     def always(value: Any) -> Any:
         return handling(handles.dropArguments(handles.constant(anything, value), 0, listed(catalyst.array([given]))))
 
-    def one_of(kind: str, name: str, collection: Any) -> Any:
-        return lookup.findVirtual(load(f"java.util.{kind}"), name, method(truth, anything)).bindTo(collection)
+    def of_queue(name: str, kind: Any) -> Any:
+        return lookup.findVirtual(load("java.util.concurrent.ArrayBlockingQueue"), name, kind).bindTo(queue)
 
+    room = of_queue("remainingCapacity", method(jvm.java.lang.Integer.TYPE)).asType(method(anything))
+    is_full = handles.filterReturnValue(room, lookup.findVirtual(anything, "equals", method(truth, anything)).bindTo(0))
+    made_room = handles.guardWithTest(is_full, of_queue("poll", method(anything)), handles.constant(anything, None))
+    offered = handles.foldArguments(of_queue("offer", method(truth, anything)), made_room.asType(method(jvm.java.lang.Void.TYPE)))
     selves = jvm.java.util.Collections.newSetFromMap(jvm.java.util.IdentityHashMap())
     first = handles.insertArguments(handles.arrayElementGetter(given), 1, catalyst.array([0]))
     does = {
-        "onFailure": handling(one_of("concurrent.ArrayBlockingQueue", "offer", queue)),
-        "equals": handling(handles.filterReturnValue(first, one_of("Set", "contains", selves))),
+        "onFailure": handling(offered),
+        "equals": handling(handles.filterReturnValue(first, lookup.findVirtual(load("java.util.Set"), "contains", method(truth, anything)).bindTo(selves))),
         "hashCode": always(0),
         "toString": always("bigdebug"),
     }

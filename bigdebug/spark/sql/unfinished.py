@@ -51,8 +51,8 @@ class Failure:
     @classmethod
     def of(cls, catalyst: Catalyst, action: Action, problem: BaseException, executed: Sequence[Any]) -> Failure:
         """That of an action that has just failed with ``problem``."""
-        executed = () if catalyst.spark.conf.get(_CLEANING, "false") == "true" else executed
         try:
+            executed = () if str(catalyst.spark.conf.get(_CLEANING, "false")).lower() == "true" else executed
             known = action.frame_to_run is action.frame and not reads_cache(catalyst, catalyst.frame(Catalyst.plan(action.frame)))
             if known and action.name in KEPT:
                 known = planned_at(action.frame, action.began / 1e9) is None
