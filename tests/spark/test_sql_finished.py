@@ -296,7 +296,7 @@ def test_what_a_subquery_read_is_no_source(dbg: Any, spark: Any, shuffling: Any)
 
 def test_records_of_an_rdd_below_a_filter_that_was_shuffled(dbg: Any, spark: Any, shuffling: Any) -> None:
     """The filter has the columns of the RDD's rows."""
-    rows = spark.sparkContext.parallelize([(k, k % 3) for k in range(20)], 2).toDF("k long, v long")
+    rows = spark.createDataFrame(spark.sparkContext.parallelize([(k, k % 3) for k in range(20)], 2), "k long, v long")
     run = failed(dbg, rows.filter("v < 2").repartition(3).withColumn("x", crash("k")))
     (culprit,) = run.culprits
     assert [source.record for source in culprit.sources] == [(BAD, BAD % 3)]
