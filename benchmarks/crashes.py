@@ -121,7 +121,7 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
         failing.stumbles(lambda sc, spark: program.run(sc, spark, spoilt))
         began = time.perf_counter()
         failing.plain(lambda sc, spark: program.run(sc, spark, fine))
-        return time.perf_counter() - began - (failing.plain(lambda sc, _: first_stage(sc)) if program.second else 0)
+        return time.perf_counter() - began - (failing.plain(lambda sc, _: _first_stage(sc)) if program.second else 0)
 
     def culprits() -> float:
         settle(sides)
@@ -143,7 +143,7 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
     yield _first(subject, Sample(tuple(first[1:])), pairs, inputs)
 
 
-def first_stage(sc: SparkContext) -> float:
+def _first_stage(sc: SparkContext) -> float:
     """How long the first stage took of the latest query, which has three jobs."""
     jsc: Any = sc._jsc  # type: ignore[attr-defined]
     jsc.sc().listenerBus().waitUntilEmpty(10_000)

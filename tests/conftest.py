@@ -96,6 +96,12 @@ def sc(spark: SparkSession) -> SparkContext:
 
 
 @pytest.fixture
+def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's exception does not wait for culprits: they are found when they are asked for."""
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+
+
+@pytest.fixture
 def sql_settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
     """Changes settings of the session, ``a__b="1"`` that of spark.sql.a.b, until the test ends."""
     known: dict[str, str | None] = {}

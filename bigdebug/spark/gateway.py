@@ -5,6 +5,7 @@ Py4J asks the JVM for each part of a name each time that it is written: five cal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +35,14 @@ class Classes:
 def classes(jvm: Any) -> Classes:
     """All that a JVM knows by name."""
     return Classes(jvm)
+
+
+def array_of(sc: Any, kind: Any, values: Sequence[Any]) -> Any:
+    """Values in an array of a class of Java's."""
+    made = sc._gateway.new_array(kind, len(values))
+    for i, value in enumerate(values):
+        made[i] = value
+    return made
 
 
 def raised_by(member: JavaMember, *arguments: Any) -> Any:

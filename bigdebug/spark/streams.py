@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark import SparkContext
 
-from bigdebug.spark.gateway import classes
+from bigdebug.spark.gateway import array_of, classes
 
 _DECLARED = {
     "getClass": "java.lang.Object", "toString": "java.lang.Object", "getName": "java.lang.Class",
@@ -69,7 +69,4 @@ class Streams:
         return self._jvm.java.lang.Class.forName(name)
 
     def _array(self, kind: str, *values: Any) -> Any:
-        array = self._sc._gateway.new_array(getattr(self._jvm, kind), len(values))
-        for number, value in enumerate(values):
-            array[number] = value
-        return array
+        return array_of(self._sc, getattr(self._jvm, kind), values)

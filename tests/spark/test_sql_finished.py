@@ -20,10 +20,7 @@ from bigdebug.spark.sql.heard import Heard
 ROWS, KEYS, BAD = 2_000, 50, 7
 
 
-@pytest.fixture(autouse=True)
-def _untold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's exception does not wait for culprits here: they are found when they are asked for."""
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+pytestmark = pytest.mark.usefixtures("untold")
 
 
 @pytest.fixture

@@ -23,10 +23,7 @@ from bigdebug.errors import ReplayError
 PARTITIONS = 40
 
 
-@pytest.fixture(autouse=True)
-def _untold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's exception does not wait for culprits here: they are found when they are asked for."""
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+pytestmark = pytest.mark.usefixtures("untold")
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ class GuardedColumns:
             known[next(row for row in range(rows) if row not in known)] = LARGE
         if self._surely_fits is not None and len(known) < rows and not (calls.values is not None and self._surely_fits(calls.values)):
             known[next(row for row in range(rows) if known.get(row, LARGE) == LARGE)] = DOUBTFUL
-        return self.column(_marks(known, rows, self._once), rows)
+        return _column(self.column, self._once, known, rows)
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
         """What the function gives for some rows, of so many."""
@@ -114,7 +114,7 @@ class GuardedStream:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Column]:
         once = Once()
         for batch, known in self.told(batches):
-            yield self.column(_marks(known, rows_of(batch), once), rows_of(batch))
+            yield _column(self.column, once, known, rows_of(batch))
 
     def told(self, batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
         """Each batch, and what is told of its rows, by their places."""
@@ -170,13 +170,13 @@ class GuardedBatches:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         once = Once()
         for batch, known in self.stream.told(batches):
-            column = self.stream.column(_marks(known, batch.num_rows, once), batch.num_rows)
+            column = _column(self.stream.column, once, known, batch.num_rows)
             yield batch.from_arrays([*batch.columns, column], [*batch.schema.names, "told"])
 
 
-def _marks(known: Mapping[int, bytes], rows: int, once: Once) -> dict[int, bytes]:
-    """What is told of rows in a column of so many: a crash before anything was read has no row, if there is none."""
-    return {row: once(known[row]) for row in sorted(known)} if rows else {}
+def _column(making: Making, once: Once, known: Mapping[int, bytes], rows: int) -> Column:
+    """What is told of some of so many rows: a crash before anything was read has no row, if there is none."""
+    return making({row: once(known[row]) for row in sorted(known)} if rows else {}, rows)
 
 
 def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:

@@ -182,9 +182,9 @@ class Catalyst(Expressions):
         """A plan of rows that the JVM holds, as a Scala Seq, with the columns of another one."""
         return self._plans.LocalRelation(like.output(), rows, False, self._nothing)
 
-    def of_rdd(self, rdd: Any, schema: Any) -> Node:
-        """A plan of the rows of an RDD of the JVM's."""
-        return self.jsession.internalCreateDataFrame(rdd, schema, False).queryExecution().analyzed()
+    def of_rdd(self, rdd: Any, schema: Any) -> Any:
+        """The DataFrame of the rows of an RDD of the JVM's."""
+        return DataFrame(self.jsession.internalCreateDataFrame(rdd, schema, False), self.spark)
 
     def held(self, frame: Any) -> Any:
         """The rows of a DataFrame as the JVM has them, in a Scala Seq."""
@@ -199,10 +199,9 @@ class Catalyst(Expressions):
         """The expression, to be computed on rows with these columns that the JVM holds."""
         return self._object("BindReferences").bindReference(expression, getattr(self._expressions, "package$AttributeSeq")(self.seq(columns)), False)
 
-    def projection(self, columns: Sequence[Expr], plan: Node) -> Any:
-        """What gives some columns of a row of a plan that the JVM holds, the same object each time."""
-        bound = [self.bound(column, self.items(plan.output())) for column in columns]
-        return self._object("UnsafeProjection").create(self.seq(bound))
+    def projection(self, some: Sequence[Expr], columns: Sequence[Expr]) -> Any:
+        """What gives some of the columns of rows that the JVM holds, the same object each time."""
+        return self._object("UnsafeProjection").create(self.seq([self.bound(column, columns) for column in some]))
 
     def aggregated(self, node: Node, columns: Sequence[Expr]) -> Node:
         """An aggregate with other columns of the same groups."""

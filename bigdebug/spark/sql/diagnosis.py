@@ -59,6 +59,7 @@ class FrameDiagnosis:
         self._failure = failure
         self._culprits = run.culprits if culprits is None else culprits
         self._said = len(self._culprits.unknown)
+        """How much was not known before anything was looked at."""
         self._besides = besides or {}
         self._clean: list[Node | None] = []
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
@@ -169,7 +170,7 @@ class FrameDiagnosis:
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if at.step in self._finished and not self._everywhere:
                 _, made = self._made(asked or step.node, below)
-                if not self._finished.begun(at.step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(at.step, made):
+                if self._has_ended(at.step, made):
                     self._partly = True
                     return self._finished.rows(at.step, made)
             if asked is None:
@@ -243,6 +244,10 @@ class FrameDiagnosis:
         if made.nodeName() == "Join":
             return of_pairs(self._catalyst, made)
         return None, with_expressions(self._catalyst, made, partial(tamed, self._catalyst)) if below else made
+
+    def _has_ended(self, step: int, made: Node) -> bool:
+        """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""
+        return not self._finished.begun(step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(step, made)
 
     def _guarded(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:
         """A node that calls functions, under guard."""

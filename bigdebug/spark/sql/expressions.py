@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import DataType
 
-from bigdebug.spark.gateway import classes
+from bigdebug.spark.gateway import array_of, classes
 
 Node = Any
 """A logical plan in the JVM."""
@@ -42,10 +42,7 @@ class Expressions:
 
     def array(self, items: Sequence[Any]) -> Any:
         """Objects in an array of Java's."""
-        made = self.spark.sparkContext._gateway.new_array(self.jvm.java.lang.Object, len(items))
-        for i, item in enumerate(items):
-            made[i] = item
-        return made
+        return array_of(self.spark.sparkContext, self.jvm.java.lang.Object, items)
 
     def seq(self, items: Iterable[Any]) -> Any:
         return self.jvm.PythonUtils.toSeq(list(items))

@@ -39,12 +39,19 @@ def is_users(catalyst: Catalyst, frame: Any, trouble: Exception, whole: bool) ->
 
 def is_cancelled(catalyst: Catalyst, trouble: Exception) -> bool:
     """Whether somebody has cancelled the job."""
-    thrown = trouble.java_exception if isinstance(trouble, Py4JJavaError) else getattr(trouble, "_origin", None)
+    return any(catalyst.is_a(thrown, _THROWABLE) and thrown.getCondition() == _CANCELLED for thrown in causes(thrown_by(trouble)))
+
+
+def thrown_by(trouble: BaseException) -> Any:
+    """The exception of the JVM that one of Python's tells of; None if it is none."""
+    return trouble.java_exception if isinstance(trouble, Py4JJavaError) else getattr(trouble, "_origin", None)
+
+
+def causes(thrown: Any) -> Iterator[Any]:
+    """An exception of the JVM, what caused it, what caused that, and so on."""
     while thrown is not None:
-        if catalyst.is_a(thrown, _THROWABLE) and thrown.getCondition() == _CANCELLED:
-            return True
+        yield thrown
         thrown = thrown.getCause()
-    return False
 
 
 def brief(trouble: Exception) -> str:

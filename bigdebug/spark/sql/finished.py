@@ -65,11 +65,11 @@ class Finished:
     def ends(self, number: int, node: Node) -> bool:
         """Whether the end of a node throws on nothing. Costs what it takes to read what was written, and to end it, the first time."""
         if number not in self._ended:
-            rows, c = self._stages[number].rows, self._catalyst
             try:
-                self._ended[number] = rows is not None and unheard(c.frame(c.of_rdd(rows.execute(), node.schema())), "count") >= 0
+                unheard(self._catalyst.frame(self.rows(number, node)), "count")
+                self._ended[number] = True
             except (PySparkException, Py4JError) as trouble:
-                if is_cancelled(c, trouble):
+                if is_cancelled(self._catalyst, trouble):
                     raise
                 self._ended[number] = False
         return self._ended[number]
@@ -80,7 +80,7 @@ class Finished:
         if stage is None or stage.rows is None:
             return node
         c, rdd = self._catalyst, stage.rows.execute()
-        made = c.with_arguments(c.of_rdd(rdd, node.schema()), {"output": node.output()} | (self._partitioned(stage.rows, node) if stage.as_read else {}))
+        made = c.with_arguments(c.plan(c.of_rdd(rdd, node.schema())), {"output": node.output()} | (self._partitioned(stage.rows, node) if stage.as_read else {}))
         self._originals[self._name(made)] = self.original(node)
         return made
 

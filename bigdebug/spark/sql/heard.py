@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from threading import Lock
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.gateway import array_of
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.failures import causes, thrown_by
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +28,7 @@ _PATIENCE = 500
 """Milliseconds in which Spark's listeners are to come to what has happened: the user's exception waits for it."""
 
 _DEEPEST = 20
-"""Causes of an exception that are asked for theirs."""
+"""An exception and its causes that are compared: they may go in a circle."""
 
 
 class Heard:
@@ -61,7 +63,7 @@ class Heard:
 
     def plans(self, problem: BaseException) -> list[Any]:
         """The plans that the queries ran by that failed with what the user was told, and with nothing else."""
-        told = {_number(self._catalyst, cause) for cause in _causes(getattr(problem, "_origin", None) or getattr(problem, "java_exception", None))}
+        told = {_number(self._catalyst, cause) for cause in islice(causes(thrown_by(problem)), _DEEPEST)}
         with suppress(PySparkException, Py4JError):  # in time or not, some may have come
             self._catalyst.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_PATIENCE)
         found = []
@@ -70,7 +72,7 @@ class Heard:
             self._queue.drainTo(heard)
             self._others.extend((query, raised) for _, query, raised in heard)
             for query, raised in list(self._others):
-                if any(_number(self._catalyst, cause) in told for cause in _causes(raised)):
+                if any(_number(self._catalyst, cause) in told for cause in islice(causes(raised), _DEEPEST)):
                     self._others.remove((query, raised))
                     found.append(query)
         return [plan for query in found if (plan := _plan(query)) is not None]
@@ -82,14 +84,6 @@ def _plan(query: Any) -> Any | None:
         return query.executedPlan()
     except (PySparkException, Py4JError):
         return None
-
-
-def _causes(raised: Any) -> Iterator[Any]:
-    for _ in range(_DEEPEST):
-        if raised is None:
-            return
-        yield raised
-        raised = raised.getCause()
 
 
 def _number(catalyst: Catalyst, thing: Any) -> int:
@@ -136,8 +130,7 @@ def _listener(catalyst: Catalyst, queue: Any) -> Any:
         named = handles.filterReturnValue(lookup.findVirtual(called, "getName", method(load("java.lang.String"))), named)
         handle = handles.guardWithTest(handles.dropArguments(named, 0, listed(catalyst.array([anything]))), does_it, handle)
     handler = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(load("java.lang.reflect.InvocationHandler"), handle)
-    kinds = catalyst.spark.sparkContext._gateway.new_array(catalyst.spark._jvm.java.lang.Class, 1)
-    kinds[0] = load("org.apache.spark.sql.util.QueryExecutionListener")
+    kinds = array_of(catalyst.spark.sparkContext, jvm.java.lang.Class, [load("org.apache.spark.sql.util.QueryExecutionListener")])
     made = jvm.java.lang.reflect.Proxy.newProxyInstance(loader, kinds, handler)
     selves.add(made)
     return made

@@ -59,24 +59,26 @@ class Exceptions:
     def thrown(self, expressions: Sequence[Expr], plan: Node, rows: Any) -> list[Thrown]:
         """What, on each row of a plan, in a Scala Seq, the first of the expressions does throw that throws on it."""
         found = [UNREPEATED] * int(rows.length())
+        columns = self._catalyst.items(plan.output()) if found else []
         for expression in expressions if found else ():
             if not expression.deterministic():
                 continue
-            texts = self._texts(expression, plan, rows)
-            bound = self._catalyst.bound(expression, self._catalyst.items(plan.output()))
+            texts = self._texts(expression, columns, rows)
+            bound = self._catalyst.bound(expression, columns)
             with waiting():
                 for number, text in enumerate(texts):
                     if text and found[number] is UNREPEATED:
                         found[number] = self._told(text, bound, rows, number)
         return found
 
-    def _texts(self, expression: Expr, plan: Node, rows: Any) -> list[str]:
+    def _texts(self, expression: Expr, columns: Sequence[Expr], rows: Any) -> list[str]:
         """What an expression throws on each row, as Java prints it; nothing where it throws nothing.
 
         It is computed once on what it reads of rows that are alike: to throw takes longer than all else.
         """
         c, jvm = self._catalyst, self._catalyst.jvm
-        read = [column for column in c.items(plan.output()) if expression.references().contains(column)]
+        references = expression.references()
+        read = [column for column in columns if references.contains(column)]
         handles, method, proxies = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType, jvm.java.lang.invoke.MethodHandleProxies
         lookup, load = handles.publicLookup(), expression.getClass().getClassLoader().loadClass
         anything, throwable, function = load("java.lang.Object"), load("java.lang.Throwable"), load("java.util.function.Function")
@@ -88,7 +90,7 @@ class Exceptions:
         printed = lookup.findVirtual(throwable, "toString", method(load("java.lang.String")))
         text = handles.catchException(quiet, throwable, printed.asType(method(anything, throwable)))
 
-        narrowed = lookup.findVirtual(load(f"{_CATALYST}.expressions.UnsafeProjection"), "apply", method(unsafe, row)).bindTo(c.projection(read, plan))
+        narrowed = lookup.findVirtual(load(f"{_CATALYST}.expressions.UnsafeProjection"), "apply", method(unsafe, row)).bindTo(c.projection(read, columns))
         narrowed = handles.filterReturnValue(narrowed, lookup.findVirtual(unsafe, "copy", method(unsafe))).asType(method(anything, anything))
         asked = lookup.findVirtual(load("java.util.HashMap"), "computeIfAbsent", method(anything, jvm.java.util.Arrays.asList(c.array([anything, function]))))
         once = handles.insertArguments(asked.bindTo(jvm.java.util.HashMap()), 1, c.array([proxies.asInterfaceInstance(function, text)]))

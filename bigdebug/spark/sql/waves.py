@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import Row
-from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
@@ -42,12 +41,13 @@ class Asking:
         self.catalyst = catalyst
         self.numbered = numbered
         self.first = max(1, int(catalyst.spark.sparkContext.defaultParallelism))
-        self._session = catalyst.jsession.cloneSession()
-        self._session.conf().set(_AT_ONCE, str(2**31 - 1))
+        session = catalyst.jsession.cloneSession()
+        session.conf().set(_AT_ONCE, str(2**31 - 1))
+        self._limiting = Catalyst(catalyst.spark, session)
 
     def frame(self, rdd: Any, schema: Any, different: bool) -> Any:
         """As many rows as are told, those that are ``different``; a limit within the plan would be looked at for each row that it reads."""
-        rows = DataFrame(self._session.internalCreateDataFrame(rdd, schema, False), self.catalyst.spark)
+        rows = self._limiting.of_rdd(rdd, schema)
         return (rows.distinct() if different else rows).limit(MOST + 1)
 
 
