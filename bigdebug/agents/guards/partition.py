@@ -35,7 +35,7 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
 _AHEAD = 4_096
 """Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at a crash."""
 
-_LOOKS, _EACH, _LEAST_AHEAD, _PART = 8, 32, 64, 20
+_LOOKS, _EACH, _LEAST_AHEAD, _PART = 8, 32, 16, 20
 """If at so many crashes it had not, then where it crashes on a record alone, so few are looked at, or that part of what was read in between;
 but at one in so many all of these."""
 
@@ -114,7 +114,9 @@ class GuardedPartition:
                     return
                 suspected = answered > source.let_go
                 # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
-                brief = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0 and self._alone(split, source, problem)
+                often = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0
+                alone = self._alone(split, source, problem) if often else None
+                brief = alone is not None
                 ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
                 looks += suspected
                 if suspected and self._reads_ahead(split, source, answered - source.let_go, type(problem), ahead):
@@ -126,7 +128,7 @@ class GuardedPartition:
                         raise
                     self.lost()
                 fine = fine or looking or answered > 0
-                held += source.read() if whatever else self._without(split, source, answered, problem, replaced, repeated, fine)
+                held += source.read() if whatever else self._without(split, source, answered, problem, replaced, repeated, fine, alone)
                 context = [*source.context, *(record for position, record in held if position in repeated)]
                 before = self._gives_first(split, context) if context or not crashed else before
                 crashed, fed = True, []
@@ -141,10 +143,10 @@ class GuardedPartition:
         found = (self._raised(split, source.context, pulled, places) for places in some)
         return all(own is not None and _alike(own, problem) for own in found)
 
-    def _alone(self, split: int, source: InFlight, problem: BaseException) -> bool:
-        """Whether the function raises what it did on the record alone that it had read last."""
+    def _alone(self, split: int, source: InFlight, problem: BaseException) -> BaseException | None:
+        """What the function raises on the record alone that it had read last, if that is what it raised."""
         own = self._raised(split, source.context, source.pulled, [-1])
-        return type(own) is type(problem)
+        return own if type(own) is type(problem) else None
 
     def _reads_ahead(self, split: int, source: InFlight, answered: int, kind: type[BaseException], ahead: int) -> bool:
         """Whether the function also crashes on some of the last records that it had read before it gave something: then it had not come to them.
@@ -169,6 +171,7 @@ class GuardedPartition:
 
     def _without(
         self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], repeated: set[int], fine: bool,
+        alone: BaseException | None,
     ) -> Fed:
         """The records that the function had read since it gave something, without its culprits, which are noted.
 
@@ -177,7 +180,7 @@ class GuardedPartition:
         """
         pulled = list(source.pulled)
         suspects = range(min(max(answered - source.let_go, 0), len(pulled) - 1), len(pulled))
-        found = sorted(self._found(split, source, pulled, suspects, problem), key=lambda each: each.place)
+        found = sorted(self._found(split, source, pulled, suspects, problem, alone), key=lambda each: each.place)
         instead: dict[int, list[Any]] = {}
         left = [place for place in suspects if not (source.context and pulled[place] is source.context[0])]
         first = NO_RECORD if fine or not source.context or len(left) > len(found) else source.context[0]
@@ -199,10 +202,13 @@ class GuardedPartition:
                     repeated.update(source.position(each) for each in left if each < suspects.start)
         return [(source.position(place), record) for place in left for record in instead.get(place, [pulled[place]])]
 
-    def _found(self, split: int, source: InFlight, pulled: list[Any], suspects: range, problem: BaseException) -> list[Found]:
+    def _found(
+        self, split: int, source: InFlight, pulled: list[Any], suspects: range, problem: BaseException, alone: BaseException | None,
+    ) -> list[Found]:
+        """``alone`` is what the function raises on the last one, if that is known."""
         crash = partial(self._raised, split, source.context, pulled)
         *others, last = suspects
-        own = crash([last])
+        own = crash([last]) if alone is None else alone
         if type(own) is not type(problem) and self._needs_first(split, source, pulled[last], type(problem)):
             source.context.append(source.first)
             others = [place for place in others if pulled[place] is not source.first]

@@ -170,7 +170,7 @@ class _OfCode(OfFunction):
 
     @property
     def record(self) -> Any:
-        return self._crashed.rows[-1] if self._crashed.rows else None
+        return self._crashed.record
 
     @property
     def met(self) -> str | None:
@@ -178,7 +178,8 @@ class _OfCode(OfFunction):
         return shown(others[0] if len(others) == 1 else others) if others else None
 
     def trace(self) -> LineageFrame | None:
-        return self._blamed.trace(self._crashed.plan, self._crashed.where) if self._crashed.rows else None
+        crashed = self._crashed
+        return self._blamed.trace(crashed.plan, crashed.record if crashed.where is None else crashed.where) if crashed.rows else None
 
     def names(self) -> tuple[()]:
         return ()

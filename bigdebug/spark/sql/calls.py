@@ -14,7 +14,7 @@ _STREAMS = ("MapInPandas", "MapInArrow", "PythonMapInArrow")
 
 def functions_of(catalyst: Catalyst, node: Node) -> list[Expr]:
     """The Python functions that a node calls, but for those that others are called on."""
-    return functions_in(catalyst, catalyst.items(node.expressions()))
+    return functions_in(catalyst, catalyst.items(node.expressions())) if catalyst.runs_code(node) else []
 
 
 def functions_in(catalyst: Catalyst, expressions: Sequence[Expr]) -> list[Expr]:

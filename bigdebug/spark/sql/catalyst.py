@@ -53,10 +53,14 @@ class Catalyst(Expressions):
 
     def runs_code(self, tree: Node | Expr) -> bool:
         """Whether a function of the user is somewhere in a plan, or in an expression."""
+        functions, generator = self._code
+        return any(map(tree.containsPattern, functions)) or (bool(tree.containsPattern(generator)) and self._calls_table_function(tree))
+
+    @cached_property
+    def _code(self) -> tuple[list[Any], Any]:
+        """What Spark notes of a tree with functions of the user's, and of one with generators, of which these are some."""
         patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-        if tree.containsPattern(patterns.PYTHON_UDF()) or tree.containsPattern(patterns.SCALA_UDF()):
-            return True
-        return bool(tree.containsPattern(patterns.GENERATOR())) and self._calls_table_function(tree)
+        return [patterns.PYTHON_UDF(), patterns.SCALA_UDF()], patterns.GENERATOR()
 
     def _calls_table_function(self, tree: Node | Expr) -> bool:
         """Spark has no pattern of its own for those of the user."""
@@ -70,9 +74,12 @@ class Catalyst(Expressions):
 
     def computes_many(self, expression: Expr) -> bool:
         """Whether an expression is, or has within it, an aggregate, a window's function or a generator: no row alone has its value."""
+        return any(map(expression.containsPattern, self._many)) or any(self.is_a(expression, name) for name in _MANY)
+
+    @cached_property
+    def _many(self) -> tuple[Any, ...]:
         patterns = self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-        many = (patterns.AGGREGATE_EXPRESSION(), patterns.WINDOW_EXPRESSION(), patterns.GENERATOR())
-        return any(map(expression.containsPattern, many)) or any(self.is_a(expression, name) for name in _MANY)
+        return patterns.AGGREGATE_EXPRESSION(), patterns.WINDOW_EXPRESSION(), patterns.GENERATOR()
 
     def is_of(self, expression: Expr, plan: Node) -> bool:
         """Whether all columns that an expression reads are those of a plan."""

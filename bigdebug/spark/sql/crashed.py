@@ -9,21 +9,33 @@ from pyspark.sql import Row
 
 from bigdebug.agents.guards.code import Told
 from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.named import part
 
 
 class Crashed(NamedTuple):
-    """Rows of a plan that a function crashed on together, the last of them in flight, and what is told of that. ``where`` tells them by value."""
+    """Rows of a plan that a function crashed on together, the last of them in flight, and what is told of that. ``where`` tells them by value; of
+    a single row it is the row, if None.
+    """
 
     rows: list[Row]
     told: Told
     plan: Node
-    where: Any
+    where: Any = None
     rowwise: bool = True
     """Whether the node goes on without that row as with any other."""
     side: int = 0
     """In which of the node's inputs the row is."""
     whole: bool = True
     """Whether it is all of a row there."""
+    marks: int = 0
+    """How many columns come behind the row in flight, in which something was told of it: to cut thousands of rows takes as long as to read them."""
+
+    @property
+    def record(self) -> Row | None:
+        """The row in flight."""
+        if not self.rows:
+            return None
+        return part(self.rows[-1], 0, -self.marks) if self.marks else self.rows[-1]
 
 
 class Crashing(NamedTuple):

@@ -88,7 +88,8 @@ class FrameDiagnosis:
 
     @cached_property
     def _asking(self) -> Asking:
-        return Asking(self._catalyst, any(minds_partition(self._catalyst, step.node) for step in self._steps))
+        minding = any(minds_partition(self._catalyst, step.node) for step in self._steps)
+        return Asking(self._catalyst, minding, meanwhile=lambda: self._run.questions.leaves)  # the operators, of which each culprit names one
 
     @cached_property
     def _unfinished(self) -> Unfinished:

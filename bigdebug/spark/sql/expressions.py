@@ -141,6 +141,10 @@ class Expressions:
         """A function of many rows with a value of its own."""
         return self.with_arguments(function, {"resultId": self._object("NamedExpression").newExprId()})
 
+    def hexed(self, expression: Expr) -> Expr:
+        """The text of bytes, two digits for each."""
+        return self._expressions.Hex(expression)
+
     def is_null(self, expression: Expr) -> Expr:
         return self._expressions.IsNull(expression)
 

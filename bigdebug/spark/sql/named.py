@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
@@ -54,9 +54,3 @@ class Named(NamedTuple):
 def part(row: Row, start: int, stop: int | None = None) -> Row:
     """Some of the columns of a row."""
     return Row(*row.__fields__[start:stop])(*row[start:stop])
-
-
-def cut(rows: Sequence[Row], at: int) -> Iterator[tuple[Row, tuple[Any, ...]]]:
-    """Each of some rows of a frame up to a column, and the values from there on."""
-    made = Row(*rows[0].__fields__[:at]) if rows else Row
-    return ((made(*row[:at]), row[at:]) for row in rows)

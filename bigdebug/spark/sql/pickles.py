@@ -12,7 +12,6 @@ from bigdebug.spark.sql import code
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.crashed import Crashed, Crashing
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.thrown import name_of
 from bigdebug.spark.sql.waves import Waves
 
@@ -38,8 +37,7 @@ def unread(waves: Waves, node: Node, functions: Sequence[Expr]) -> Crashing | No
         values = row[-len(pairs):]
         problem = next((p for (function, _), v in zip(pairs, values, strict=True) if v is not None and (p := _problem(c, function, bytes(v), names))), None)
         if problem is not None:
-            known = part(row, 0, -len(pairs))
-            found.append(Crashed([known], Told(problem, 1), below, known))
+            found.append(Crashed([row], Told(problem, 1), below, marks=len(pairs)))
     if not found:
         return None
     if len(found) < len(rows):  # others that are not plain are read well, and no expression tells which

@@ -28,8 +28,11 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 _CONTEXT = re.compile(r"\n(?=== (?:SQL|DataFrame))")
 """Where the text of an exception comes to the place of the query."""
 
-_FEW = 20
-"""Different texts of which each row's is looked for among all of them, rather than sent for each row."""
+_FEW = 10
+"""Different texts of which each row's is looked for among all of them, and told by a digit, rather than sent for each row."""
+
+_AT_ONCE = 8_000
+"""Characters that the gateway gives in one answer: one of more than 8 KB waits for the network's acknowledgement of the first ones, 44 ms."""
 
 _THROWABLE = "org.apache.spark.SparkThrowable"
 
@@ -102,8 +105,10 @@ class Exceptions:
             return _split(jvm, texts)
         known = _split(jvm, different)
         index = lookup.findVirtual(load("java.util.ArrayList"), "indexOf", method(jvm.java.lang.Integer.TYPE, anything)).bindTo(different)
-        texts.replaceAll(proxies.asInterfaceInstance(load("java.util.function.UnaryOperator"), index.asType(method(anything, anything))))
-        return [known[int(number)] for number in texts.toString()[1:-1].split(", ")]
+        digit = handles.filterReturnValue(index.asType(method(anything, anything)), lookup.findVirtual(anything, "toString", method(load("java.lang.String"))))
+        texts.replaceAll(proxies.asInterfaceInstance(load("java.util.function.UnaryOperator"), digit.asType(method(anything, anything))))
+        some = (texts.subList(start, min(start + _AT_ONCE, texts.size())) for start in range(0, texts.size(), _AT_ONCE))
+        return [known[int(number)] for each in some for number in jvm.java.lang.String.join("", each)]
 
     def _told(self, text: str, expression: Expr, rows: Any, number: int) -> Thrown:
         """Of the first exception of a kind, and from a place of the query, more is asked than its text. Most bad values are the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pyspark.sql import Row
@@ -34,12 +35,13 @@ class Asking:
     """How the rows of plans are asked for: in a session in which a limit looks at all partitions of a wave at once.
 
     A task that reads a part of the partitions has another number than the partition that it reads; where ``numbered``, something in the
-    plan looks at that, so all partitions are asked for in one wave.
+    plan looks at that, so all partitions are asked for in one wave. ``meanwhile`` runs in a thread of its own while the first wave is computed.
     """
 
-    def __init__(self, catalyst: Catalyst, numbered: bool = False) -> None:
+    def __init__(self, catalyst: Catalyst, numbered: bool = False, meanwhile: Callable[[], object] | None = None) -> None:
         self.catalyst = catalyst
         self.numbered = numbered
+        self._meanwhile = meanwhile
         self.first = max(1, int(catalyst.spark.sparkContext.defaultParallelism))
         session = catalyst.jsession.cloneSession()
         session.conf().set(_AT_ONCE, str(2**31 - 1))
@@ -49,6 +51,14 @@ class Asking:
         """As many rows as are told, those that are ``different``; a limit within the plan would be looked at for each row that it reads."""
         rows = self._limiting.of_rdd(rdd, schema)
         return (rows.distinct() if different else rows).limit(MOST + 1)
+
+    def begin(self) -> None:
+        """A wave is computed from here on."""
+        if self._meanwhile is not None:
+            thread = ThreadPoolExecutor(1, "bigdebug meanwhile")
+            thread.submit(self._meanwhile)  # who needs what it found finds it, or why there is none
+            thread.shutdown(wait=False)
+            self._meanwhile = None
 
 
 class Waves:
@@ -72,6 +82,7 @@ class Waves:
     def _found(self, plan: Node, ask: Callable[[Any], Any], count: Callable[[Any], int], different: bool = False) -> Iterator[Any]:
         most = _Most(self._asking.first)
         for some in self._frames(plan, most, different):
+            self._asking.begin()
             found = ask(some)
             most.saw(count(found))
             yield found
