@@ -83,6 +83,15 @@ def test_few_calls_where_culprits_are_the_same() -> None:
     assert calls == [1_000, 500]
 
 
+def test_two_calls_for_a_batch_with_a_culprit_as_in_the_batch_before() -> None:
+    guard, calls = counted()
+    batch = pd.Series(["1"] * 999 + ["x"])
+    assert sum(mark is not None for mark in guard(batch)) == 1
+    calls.clear()
+    assert sum(mark is not None for mark in guard(batch)) == 1
+    assert calls == [1_000, 999]
+
+
 @pytest.mark.parametrize("columns", [
     [pd.Series([0.0, -0.0, 1.0])], [pd.Series([[1], [1], [2]])], [pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]})], [pd.Series([1, 1, 2]), pd.Series(["x", "x", "y"])],
 ], ids=["floats", "lists", "structs", "two"])

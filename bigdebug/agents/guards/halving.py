@@ -46,9 +46,9 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
     """
     left, within, raised, behind = places, places, problem, -1
     most = None if alike is None else 1
-    alone: Mapping[int, BaseException] = {}
+    alone: Mapping[int, BaseException] = {} if alike is None else alike({})
     while len(left):
-        alone = {} if alike is None else alike(alone)
+        unknown = not alone
         if not alone and alike is not None:
             alone = _named(crash, alike.named(raised, within[0]), within, raised)
             behind = max(alone, default=behind)
@@ -64,6 +64,8 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
             first = _first(crash, within, type(raised))
             yield Found(int(first[-1]), raised, _fewest(crash, first, type(raised)))
             return
+        if unknown and alike is not None:
+            alone = {**alone, **alike(alone)}
         for place, own in alone.items():
             yield Found(int(place), own, 1)
         left = _without(left, alone)
@@ -74,7 +76,7 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
             others = crash(left)
         if others is None:
             return
-        raised = others
+        raised, alone = others, {}
 
 
 def _without(places: Sequence[int], gone: Iterable[int]) -> Sequence[int]:
