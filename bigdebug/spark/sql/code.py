@@ -89,6 +89,11 @@ def is_known(function: Expr) -> bool:
     return int(function.evalType()) not in _UNKNOWN
 
 
+def is_of_row(function: Expr) -> bool:
+    """Whether a function is called on a row by itself, and gives the same each time."""
+    return int(function.evalType()) in _ROWS and bool(function.udfDeterministic())
+
+
 def has_guard(catalyst: Catalyst, expression: Expr) -> bool:
     """Whether a guard of ours is somewhere in an expression: it gives the same each time, though Spark is told that it does not."""
     if expression.nodeName() == "PythonUDF" and expression.name() == _GUARD:

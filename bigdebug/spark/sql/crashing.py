@@ -43,7 +43,7 @@ def _of_rows(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding)
         told = {mark for _, marks in said.rows for mark in marks}
         if DOUBTFUL in told:
             yield Crashing([], anew=True)
-            yield from _of_rows(waves, node, functions, how._replace(strict=True))
+            yield from _of_rows(waves.everywhere, node, functions, how._replace(strict=True))
             return
         rows, large = rows + len(said.rows), large or LARGE in told
         if large and rows > MOST:

@@ -29,6 +29,7 @@ from bigdebug.spark.sql.pickles import unread
 from bigdebug.spark.sql.rewriting import with_expressions
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.scalars import with_values
+from bigdebug.spark.sql.scout import AloneError, Scouting
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.spoiled import may_fail, spoiled
@@ -99,6 +100,10 @@ class FrameDiagnosis:
     def _finished(self) -> Finished:
         return Finished(self._catalyst, self._failure.executed, self._steps)
 
+    @cached_property
+    def _scouting(self) -> Scouting:
+        return Scouting(self._catalyst, self._steps, self._finished, self._sizes)
+
     @property
     def _stops(self) -> bool:
         """Whether the action may not have come to all rows."""
@@ -145,10 +150,17 @@ class FrameDiagnosis:
             self._looking, self._partly = None, self._partly or not self._waves.whole
             self._clean.append(end.value)
             self._telling = Telling(self._culprits)
+            self._scouting.passed()
+            return []
+        except AloneError:
+            self._looking = None
+            self._telling.begin()
+            self._scouting.leave(len(self._clean))
             return []
         except BaseException as trouble:
             self._looking = None
             self._telling.begin()
+            self._scouting.broke_off()
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
@@ -157,9 +169,16 @@ class FrameDiagnosis:
     def _at(self) -> At:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
-        pruned = not self._everywhere and not self._stops and self._unfinished.runs_there(step.node)
-        self._waves = Waves(self._asking, self._unfinished.of if pruned else every)
+        below = self._clean[step.inputs[0]] if len(step.inputs) == 1 else None
+        scouted = below is not None and not self._besides and not self._asking.numbered and not self._looks and self._how == Guarding()
+        self._waves = self._scouting.waves(number, below, self._asked_of) if scouted else self._asked_of([step.node])
         return At(number, step.written, self._waves, self._telling)
+
+    def _asked_of(self, nodes: Sequence[Node]) -> Waves:
+        """Asks for the rows of plans of nodes, in the partitions of which these were not all computed."""
+        pruned = not self._everywhere and not self._stops and all(map(self._unfinished.runs_there, nodes))
+        return Waves(self._asking, self._unfinished.of if pruned else every)
+
 
     def _step(self, at: At) -> Looking:
         """What is found at a node, as it is; gives the node without that, None where not all of it is known."""
@@ -236,7 +255,7 @@ class FrameDiagnosis:
         values = of_values(c, made, self._sizes.small)
         if values is not None:
             trial, made = values
-            yield from self._blamed.throwing(at, trial)
+            yield from self._blamed.throwing(at._replace(waves=at.waves.everywhere), trial)
         return made
 
     def _made(self, node: Node, below: list[Node]) -> tuple[Trial | None, Node]:
@@ -256,10 +275,15 @@ class FrameDiagnosis:
         if found is None:
             self._culprits.unknown.append(f"{self._blamed.operator(at.node)} runs Python code that cannot be run under guard, nor what is above it.")
             return None
+        crashed = 0
         for code in found:
             if code.anew:
                 at.telling.anew()
+            crashed = len(code.found) if code.anew else crashed + len(code.found)
             yield self._blamed.crashed(at, code.found)
+        if not at.waves.has_called(crashed):  # it does not crash each time
+            at.telling.anew()
+            return (yield from self._guarded(at._replace(waves=at.waves.everywhere), node, functions, asked))
         if at.waves.whole:
             self._sizes.saw(code.small)
         return code.clean

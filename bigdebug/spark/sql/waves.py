@@ -71,6 +71,15 @@ class Waves:
         self.whole = True
         """Whether all partitions were asked for so far."""
 
+    @property
+    def everywhere(self) -> Waves:
+        """What asks for the rows that a plan gives of all, if this one asks for those that it gives of some."""
+        return self
+
+    def has_called(self, crashes: int) -> bool:
+        """Whether a function that crashed on so many rows did so when they were looked for."""
+        return True
+
     def rows(self, plan: Node, different: bool = False) -> Iterator[list[Row]]:
         """The rows of a plan, until there are more than ``MOST``; of those of a wave, the ones that are ``different``."""
         return self._found(plan, lambda some: unheard(some, "collect"), len, different)
