@@ -232,8 +232,9 @@ class Culprits(Sequence[CrashCulprit]):
     def chosen(self, given: Any) -> list[CrashCulprit]:
         """Those of the known culprits that somebody gives: one, or several. Raises ReplayError for others."""
         found = [given] if isinstance(given, CrashCulprit) else list(given)
+        known = {*map(id, self.known)}
         for culprit in found:
-            if culprit not in self.known:
+            if id(culprit) not in known:
                 raise ReplayError(f"{shown(culprit)} is no culprit of this run", remedy="Take them from run.culprits.")
         return found
 

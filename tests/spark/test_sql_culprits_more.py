@@ -129,6 +129,24 @@ def test_a_sum_over_numbers_that_are_made_below(dbg: Any, spark: Any, kind: str,
 
 
 @pytest.mark.parametrize("kind", ["python", "spark"])
+@pytest.mark.parametrize("large", ["first", "second"])
+def test_a_sum_over_numbers_of_several_inputs(dbg: Any, spark: Any, kind: str, large: str) -> None:
+    """Those of a union have the name that they have in its first input, whether they are small in that or not."""
+    rows = [(n, "5" if (n < 4) == (large == "second") else str(2**61)) for n in range(8)]
+    numbers = spark.createDataFrame(rows, "id int, v string").withColumn("n", _numbered(kind)(F.col("v")))
+    both = numbers.filter("id < 4").union(numbers.filter("id >= 4"))
+    (culprit,) = culprits_of(dbg, both.agg(F.sum("n")))
+    assert culprit.operator.name == "Aggregate"
+
+
+def test_a_sum_over_numbers_that_a_subquery_adds_too(dbg: Any, spark: Any) -> None:
+    spark.range(8).select("id", F.expr("if(id > 4, id, id div 10) * 1000000000000000000").alias("n")).createOrReplaceTempView("numbers")
+    few = "(select sum(n) from numbers where id < 5)"
+    (culprit,) = culprits_of(dbg, spark.sql(f"select sum(n) s from numbers where id >= 5 and id > {few}"))
+    assert (culprit.operator.name, culprit.exception_type) == ("Aggregate", OVERFLOW)
+
+
+@pytest.mark.parametrize("kind", ["python", "spark"])
 @pytest.mark.parametrize("largest", [7, 2**40])
 def test_a_sum_of_small_numbers_costs_no_job(
     dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, largest: int,

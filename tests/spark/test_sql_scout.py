@@ -42,7 +42,7 @@ def number(text: str) -> int:
 
 def failed(dbg: Any, frame: Any) -> Any:
     before = len(dbg.runs)
-    with pytest.raises(Exception, match=r"\[CAST_INVALID_INPUT\]|invalid literal|no number"):
+    with pytest.raises(Exception, match=r"\[CAST_INVALID_INPUT\]|invalid literal|no number|DIVIDE_BY_ZERO|OVERFLOW|modulo by zero|Could not convert"):
         frame.collect()
     (run,) = dbg.runs[before:]
     return run
@@ -104,23 +104,134 @@ def test_what_a_projection_changes_is_told_as_it_was_below(dbg: Any, lines: Any)
     )
 
 
-def test_a_function_that_does_not_crash_each_time(dbg: Any, lines: Any, tmp_path: Path) -> None:
+class Calls:
+    """How often a function was called on each text."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir()
+
+    def add(self, text: str) -> int:
+        """One more; gives how many there are of it."""
+        with (self._folder / text).open("a") as file:
+            file.write(".")
+        return (self._folder / text).stat().st_size
+
+    def of(self, text: str) -> int:
+        path = self._folder / text
+        return path.stat().st_size if path.exists() else 0
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Calls:
+    return Calls(tmp_path / "calls")
+
+
+def test_a_function_that_does_not_crash_each_time(dbg: Any, lines: Any, calls: Calls) -> None:
     """It crashes when the rows are found, and not when it is called on these alone: then it is called on all once more."""
-    folder = tmp_path / "calls"
-    folder.mkdir()
 
     def moody(text: str) -> str:
-        if text != "500":
-            return text
-        calls = folder / "500"
-        with calls.open("a") as file:
-            file.write(".")
-        if calls.stat().st_size % 3:
+        if text == "500" and calls.add(text) in (1, 3):  # when the rows are found, and when all are looked at once more
             raise ValueError("no number")
         return text
 
-    run = failed(dbg, lines.filter("a != 'x'").filter(F.col("a").cast("int") >= 0).select(F.udf(moody, "string", useArrow=False)("b")))
-    assert [culprit.record["b"] for culprit in run.culprits] == ["500"]
+    kept = lines.filter("b != 'y307'").filter(F.col("a").cast("int") >= 300)
+    run = failed(dbg, kept.select(F.udf(moody, "string", useArrow=False)("b")))
+    found = [(culprit.operator.name, culprit.record["b"]) for culprit in run.culprits]
+    assert [b for name, b in found if name != "Filter"] == ["500"]
+    assert len(found) == 10
+    assert calls.of("500") == 3
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+def test_a_function_is_not_called_on_rows_that_never_came_to_it(dbg: Any, lines: Any, calls: Calls, arrow: bool) -> None:
+    """On such rows it might hang, or end its worker."""
+
+    def number_of(text: str) -> int:
+        calls.add(text)
+        return int(text)
+
+    kept = lines.filter(F.col("a").cast("int") >= 300)
+    run = failed(dbg, kept.select(F.udf(number_of, "int", useArrow=arrow)(F.col("b"))))
+    assert {culprit.operator.name for culprit in run.culprits} > {"Filter"}
+    assert calls.of("y308") > 1
+    assert [calls.of(second(n)) for n in range(LINES) if first(n) == "x" or n < 300] == [0] * 307
+
+
+@pytest.mark.parametrize("arrow", [False, True])
+def test_what_throws_in_the_arguments_of_a_function(dbg: Any, spark: Any, lines: Any, arrow: bool) -> None:
+    share = F.udf(lambda n, m: n // (m % 10), "int", useArrow=arrow)
+    run = failed(dbg, lines.select(share(F.col("b").cast("int"), F.col("a").cast("int"))))
+    assert read(spark, lambda: len(run.culprits)) == LINES
+    found = [(culprit.exception_type, culprit.record["b"]) for culprit in run.culprits]
+    assert sorted(b for kind, b in found if kind == "NumberFormatException") == sorted(second(n) for n in range(LINES) if is_bad(n) or first(n) == "x")
+    assert sorted(b for kind, b in found if kind == "ZeroDivisionError") == sorted(second(n) for n in range(0, LINES, 10))
+
+
+def test_a_function_that_gives_what_may_not_fit(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """A task tells once of something that has to be looked at; a row that never came to the function does not use that up."""
+    path = tmp_path / "lines.csv"
+    path.write_text("x,zz\n1,zz\n2,3\n")
+    table = spark.read.csv(str(path), schema="a string, b string")
+    lenient = F.udf(lambda text: int(text) if text.isdigit() else text, "int", useArrow=True)
+    run = failed(dbg, table.filter(F.col("a").cast("int") > 0).select(lenient("b")))
+    assert [(culprit.operator.name, culprit.record["b"]) for culprit in run.culprits] == [("Filter", "zz"), ("Project", "zz")]
+
+
+def test_a_function_that_gives_large_numbers(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    path.write_text(f"x,{2**62}\n" + f"1,{2**62}\n" * 3)
+    table = spark.read.csv(str(path), schema="a string, b string")
+    numbers = table.filter(F.col("a").cast("int") > 0).select(F.udf(int, "bigint", useArrow=False)("b").alias("n"))
+    run = failed(dbg, numbers.agg(F.sum("n")))
+    assert [culprit.operator.name for culprit in run.culprits] == ["Filter", "Aggregate"]
+    assert run.culprits[0].record["a"] == "x"
+
+
+def test_a_function_of_what_throws_gives_large_numbers(dbg: Any, spark: Any) -> None:
+    large = F.udf(lambda n: n * 2**61, "bigint", useArrow=False)
+    run = failed(dbg, spark.range(8).select(large(F.expr("1 + 0 div (id + 1)")).alias("n")).agg(F.sum("n")))
+    assert [culprit.operator.name for culprit in run.culprits] == ["Aggregate"]
+
+
+def test_large_numbers_that_come_in_several_waves(dbg: Any, spark: Any) -> None:
+    """That a number is only large is no reason to forget which rows later waves would find."""
+    numbers = spark.range(0, 1_000, 1, 8).select(F.expr("id * 10000000000 + 1 div if(id in (5, 999), 0, 1)").alias("y"))
+    run = failed(dbg, numbers.select("y", (F.col("y") + F.col("y")).alias("z")).agg(F.sum("y"), F.sum("z")))
+    assert [culprit.record["id"] for culprit in run.culprits] == [5, 999]
+    assert run.culprits.unknown == []
+    kept = [n * 10**10 for n in range(1_000) if n not in (5, 999)]
+    assert [tuple(row) for row in run.resume(skip=True).result] == [(sum(kept) + len(kept), 2 * (sum(kept) + len(kept)))]
+
+
+def test_what_is_behind_a_shuffle_is_looked_at_over_some_rows_only(dbg: Any, spark: Any) -> None:
+    """What the analyzer writes in another way is found again, or looked at by itself; no row is told of twice."""
+    some = spark.range(0, 1_000, 1, 4).select(F.expr("id + if(id = 7, 9223372036854775807, 0)").alias("x"))
+    shares = some.repartition(4, "x").select(F.expr("100 div (x % 5)").alias("y"))
+    run = failed(dbg, shares.select("y", (F.col("y") + F.col("y")).alias("z")).agg(F.sum("y"), F.sum("z")))
+    assert [culprit.record["id"] for culprit in run.culprits if "Overflow" in culprit.message or "OVERFLOW" in culprit.message] == [7]
+    shared = sorted(culprit.record["x"] for culprit in run.culprits if "x" in culprit.record)
+    assert shared == list(range(0, 1_000, 5))
+
+
+def test_the_stopped_diagnosis_of_a_chain_goes_on(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bigdebug.spark.sql.catalyst import Catalyst
+
+    numbers = spark.range(0, 1_000, 1, 16).filter("1 div (id % 100 - 3) < 9").select(F.expr("1 div (id % 100 - 4)").alias("n"))
+    run = failed(dbg, numbers)
+    held, asked = Catalyst.held, []
+
+    def interrupted(self: Catalyst, frame: Any) -> Any:
+        asked.append(frame)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return held(self, frame)
+
+    monkeypatch.setattr(Catalyst, "held", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        len(run.culprits)
+    monkeypatch.undo()
+    assert [c.record["id"] for c in run.culprits] == [*range(3, 1_000, 100), *range(4, 1_000, 100)]
 
 
 def test_more_rows_than_are_told_of_an_operator(dbg: Any, spark: Any, tmp_path: Path) -> None:

@@ -24,13 +24,15 @@ class GuardedCall:
     """Whether it is given a single one, by position: that takes a third of the time."""
     certain: Callable[[Any], type | None] | None = None
     """Gives, for a type of Spark's, the class whose values, if they are small, fit it, and None. It then tells, once, of a value of another one."""
+    sparing: bool = False
+    """Whether it is told before its arguments that it is to leave a row alone."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return guarded_call, (self.code, self.fitting, self.sized, self.named, self.alone, self.certain)
+        return guarded_call, (self.code, self.fitting, self.sized, self.named, self.alone, self.certain, self.sparing)
 
 
 def guarded_call(
-    code: Code, fitting: Fitting, sized: bool, named: bool, alone: bool, certain: Callable[[Any], type | None] | None,
+    code: Code, fitting: Fitting, sized: bool, named: bool, alone: bool, certain: Callable[[Any], type | None] | None, sparing: bool,
 ) -> Callable[..., bytes | None]:
     """The function that a ``GuardedCall`` is."""
     try:
@@ -68,6 +70,10 @@ def guarded_call(
             return once(told(problem))
         return None if type(value) is int and least < value < most else doubt(value)
 
+    if sparing and named:
+        return lambda spared, *given, **by_name: None if spared else call(given, by_name)
+    if sparing:
+        return lambda spared, *given: None if spared else call(*given)
     if named:
         return lambda *given, **by_name: call(given, by_name)
     return call_alone if alone else call

@@ -68,6 +68,8 @@ class Guarding(NamedTuple):
     """Functions of which it is also told whether they gave a number that is not small."""
     doubting: bool = False
     """Whether it is also told that they gave something of which it has to be looked at whether it fits."""
+    sparing: Expr | None = None
+    """A condition of rows on which functions of a row are not called."""
 
     def code(self, *commands: bytes) -> Code:
         """Functions, each called on what the one before it gives."""
@@ -110,14 +112,16 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     """What is told of the crash of a function of a row, on each row; NULL where it does not crash."""
     codes, inputs = _chain(catalyst, function)
     code, kind = how.code(*codes), function.evalType()
-    sized = any(function.equals(each) for each in how.sized)
+    sized = any(function.resultId().equals(each.resultId()) for each in how.sized)  # its arguments may have been tamed since
     column = array() if kind in _ARROW else series()
     guard: Any
     if kind in _ROWS:
         named = _is_named(catalyst, inputs)
         pickles = kind == PythonEvalType.SQL_BATCHED_UDF
         fitting = internal() if pickles else arrow_value() if how.strict else anything
-        guard = GuardedCall(code, fitting, sized, named, len(inputs) == 1 and not named, certain_value() if how.doubting and not pickles else None)
+        certain = certain_value() if how.doubting and not pickles else None
+        guard = GuardedCall(code, fitting, sized, named, len(inputs) == 1 and not named, certain, how.sparing is not None)
+        inputs = inputs if how.sparing is None else [how.sparing, *inputs]
     elif kind in _STREAMS:
         guard = GuardedStream(code, column)
     else:

@@ -35,9 +35,8 @@ def crashing(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding)
 
 def _of_rows(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding) -> Iterator[Crashing]:
     c = waves.catalyst
-    asked = tuple(function for function in how.sized if code.tells_sizes(function))
     guards = [code.guarded(c, function, how._replace(sized=())) for function in functions]
-    asking = [code.guarded(c, function, how._replace(sized=asked, doubting=not how.strict)) for function in functions]
+    asking = [code.guarded(c, function, how._replace(doubting=not how.strict)) for function in functions]
     rows, large = 0, False
     for said in _said(waves, node, asking):
         told = {mark for _, marks in said.rows for mark in marks}
@@ -52,7 +51,7 @@ def _of_rows(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding)
     if large and rows > MOST:
         yield Crashing([], anew=True)
         yield from (Crashing(_crashed(c, node, said)) for said in _said(waves, node, guards))
-    yield Crashing([], _without(c, node, guards), () if large or rows > MOST else asked)
+    yield Crashing([], _without(c, node, guards), () if large or rows > MOST else how.sized)
 
 
 def _of_frames(waves: Waves, node: Node, functions: Sequence[Expr], how: Guarding) -> Iterator[Crashing]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -19,25 +19,21 @@ from bigdebug.spark.sql.blamed import At, Blamed, Input, Looking
 from bigdebug.spark.sql.calls import functions_of, minds_partition
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.code import Guarding
-from bigdebug.spark.sql.crashing import crashing
-from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.finished import Finished
 from bigdebug.spark.sql.folding import planned
 from bigdebug.spark.sql.grouped import of_values
-from bigdebug.spark.sql.pickles import unread
-from bigdebug.spark.sql.rewriting import with_expressions
+from bigdebug.spark.sql.looking import Look, placed
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.scalars import with_values
 from bigdebug.spark.sql.scout import AloneError, Scouting
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.spoiled import may_fail, spoiled
 from bigdebug.spark.sql.telling import Telling
-from bigdebug.spark.sql.trials import Trial, clean, of_pairs, tamed, trials
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
-from bigdebug.spark.sql.waves import Asking, Waves, every
+from bigdebug.spark.sql.waves import Asking, PartitionWaves, Waves, every
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
@@ -84,8 +80,12 @@ class FrameDiagnosis:
         return Blamed(self._recorder, self._run, self._catalyst, self._culprits, self._sizes, self._finished.original)
 
     @cached_property
+    def _look(self) -> Look:
+        return Look(self._recorder, self._blamed, self._sizes, self._asked, self._culprits.unknown)
+
+    @cached_property
     def _sizes(self) -> Sizes:
-        return Sizes(self._catalyst, [step.node for step in self._steps])
+        return Sizes(self._catalyst, [] if self._besides else [step.node for step in self._steps])
 
     @cached_property
     def _asking(self) -> Asking:
@@ -160,7 +160,7 @@ class FrameDiagnosis:
         except BaseException as trouble:
             self._looking = None
             self._telling.begin()
-            self._scouting.broke_off()
+            self._scouting.interrupted()
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
@@ -177,8 +177,7 @@ class FrameDiagnosis:
     def _asked_of(self, nodes: Sequence[Node]) -> Waves:
         """Asks for the rows of plans of nodes, in the partitions of which these were not all computed."""
         pruned = not self._everywhere and not self._stops and all(map(self._unfinished.runs_there, nodes))
-        return Waves(self._asking, self._unfinished.of if pruned else every)
-
+        return PartitionWaves(self._asking, self._unfinished.of if pruned else every)
 
     def _step(self, at: At) -> Looking:
         """What is found at a node, as it is; gives the node without that, None where not all of it is known."""
@@ -189,14 +188,14 @@ class FrameDiagnosis:
         try:
             asked = with_values(self._catalyst, step.node, (self._clean[i] for i in step.asked)) if step.asked else step.node
             if at.step in self._finished and not self._everywhere:
-                _, made = self._made(asked or step.node, below)
+                _, made = placed(self._catalyst, asked or step.node, below)
                 if self._has_ended(at.step, made):
                     self._partly = True
                     return self._finished.rows(at.step, made)
             if asked is None:
                 self._culprits.unknown.append(f"{self._blamed.operator(step.written)} asks a subquery whose one value is not known, so its own rows were not looked at.")
                 return None
-            return (yield from self._looked_at(at, asked, below))
+            return (yield from self._look.of(at, asked, below, self._how, reads=self._looks == 2))
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self._catalyst, trouble) or (ended(trouble) and not self._how.confined):
                 raise
@@ -236,64 +235,6 @@ class FrameDiagnosis:
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
 
-    def _looked_at(self, at: At, node: Node, below: list[Node]) -> Looking:
-        """A node over inputs on which nothing throws."""
-        c = self._catalyst
-        if not below and may_fail(node):
-            return (yield from spoiled(self._recorder, self._blamed, self._asked, node, at, self._culprits.unknown))
-        asked = self._sizes.asked(node)
-        for trial in trials(c, c.with_children(node, below) if below else node):
-            sized = [each for each in asked if not c.runs_code(each) and not c.asks_plan(each)]
-            yield from self._blamed.throwing(at, trial._replace(sized=sized))
-            if trial.input is not None:
-                below[trial.input] = clean(c, trial)
-        pairs, made = self._made(node, below)
-        if pairs is not None:
-            yield from self._blamed.throwing(at, pairs)
-        if functions := functions_of(c, made):
-            return (yield from (self._read(at, made, functions) if self._looks == 2 else self._guarded(at, made, functions, asked)))
-        values = of_values(c, made, self._sizes.small)
-        if values is not None:
-            trial, made = values
-            yield from self._blamed.throwing(at._replace(waves=at.waves.everywhere), trial)
-        return made
-
-    def _made(self, node: Node, below: list[Node]) -> tuple[Trial | None, Node]:
-        """A node over its inputs, with NULL for what throws in it; of a join, also what is to be tried on pairs."""
-        made = self._catalyst.with_children(node, below) if below else node
-        if made.nodeName() == "Join":
-            return of_pairs(self._catalyst, made)
-        return None, with_expressions(self._catalyst, made, partial(tamed, self._catalyst)) if below else made
-
     def _has_ended(self, step: int, made: Node) -> bool:
         """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""
         return not self._finished.begun(step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(step, made)
-
-    def _guarded(self, at: At, node: Node, functions: list[Expr], asked: list[Expr]) -> Looking:
-        """A node that calls functions, under guard."""
-        found = crashing(at.waves, node, functions, self._how._replace(sized=tuple(asked)))
-        if found is None:
-            self._culprits.unknown.append(f"{self._blamed.operator(at.node)} runs Python code that cannot be run under guard, nor what is above it.")
-            return None
-        crashed = 0
-        for code in found:
-            if code.anew:
-                at.telling.anew()
-            crashed = len(code.found) if code.anew else crashed + len(code.found)
-            yield self._blamed.crashed(at, code.found)
-        if not at.waves.has_called(crashed):  # it does not crash each time
-            at.telling.anew()
-            return (yield from self._guarded(at._replace(waves=at.waves.everywhere), node, functions, asked))
-        if at.waves.whole:
-            self._sizes.saw(code.small)
-        return code.clean
-
-    def _read(self, at: At, node: Node, functions: list[Expr]) -> Looking:
-        """A node that calls functions, of which it is looked at whether Spark can read what they give."""
-        unreadable = unread(at.waves, node, functions)
-        if unreadable is None:
-            return node
-        if unreadable.clean is None:
-            self._culprits.unknown.append(f"What is computed of what {self._blamed.operator(at.node)} gives was not looked at, for not all of it can be read.")
-        yield self._blamed.crashed(at, unreadable.found)
-        return unreadable.clean

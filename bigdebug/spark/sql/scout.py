@@ -16,7 +16,7 @@ from pyspark.sql import Row
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.chains import chain, throwing
+from bigdebug.spark.sql.chains import blameable, chain
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.finished import Finished
@@ -33,7 +33,7 @@ class AloneError(Exception):
 class Scout:
     """The rows of ``below`` on which some of ``nodes`` throw, the first of them over ``below``, each other one over the one before it.
 
-    Computed on these rows alone, the nodes throw what they do on all: of what hangs on other rows, too, ``has_called`` tells.
+    Over these rows alone, the nodes throw what they do over all, but for functions that do not crash each time: of these tells ``confirms``.
     """
 
     def __init__(self, waves: Waves, below: Node, nodes: Sequence[Node], sizes: Sizes) -> None:
@@ -44,8 +44,8 @@ class Scout:
         """Whether all of the rows were found."""
         self._waves = waves
         self._below = below
-        self._thrown = throwing(waves.catalyst, below, nodes, sizes)
-        self._coming = waves.held(self._thrown)
+        self._found_by = blameable(waves.catalyst, below, nodes, sizes)
+        self._coming = waves.held(self._found_by)
         self._found: Any = None
 
     @property
@@ -54,68 +54,82 @@ class Scout:
         return self._waves.whole
 
     def over(self, plan: Node) -> Iterator[Node | None]:
-        """A plan over what is found of the rows, in the place of all, and then over others as they are found; None where there are none."""
+        """A plan over what is found of the rows, in the place of all, and then over others as they are found; None where there are none.
+
+        Whoever has enough of one plan may go on with another.
+        """
         if self._found is not None:
             yield self._over(plan, self._found)
-        for held in self._next():
+        while (held := self._next()) is not None:
             self._found = held if self._found is None else self._found.concat(held)
             if self._found.length() > MOST:
                 raise AloneError
             yield self._over(plan, held)
         self.complete = True
 
-    def _next(self) -> Iterator[Any]:
+    def _next(self) -> Any:
         try:
-            yield from self._coming
+            return next(self._coming, None)
         except (PySparkException, Py4JError) as trouble:
             if is_cancelled(self.catalyst, trouble) or ended(trouble):
                 raise
             raise AloneError from trouble
 
     def _over(self, plan: Node, held: Any) -> Node | None:
-        c = self.catalyst
+        c, places = self.catalyst, 0
         if not held.length():
             return None
-        few = c.project(c.items(self._below.output()), c.local(self._thrown, held))
+        few = c.project(c.items(self._below.output()), c.local(self._found_by, held))
 
         def changed(node: Node) -> Node:
-            return few if node.fastEquals(self._below) else with_inputs(c, node, changed)
+            nonlocal places
+            if node.fastEquals(self._below):
+                places += 1
+                return few
+            return with_inputs(c, node, changed)
 
-        return changed(plan)
+        plan = changed(plan)
+        if places != 1:  # Spark wrote what is below in another way
+            raise AloneError
+        return plan
 
-    def has_called(self, crashes: int) -> bool:
-        """Whether functions crashed on so many of the rows, of those on which nothing had thrown before."""
+    def confirms(self, crashes: int) -> bool:
+        """Whether functions crashed on so many rows when these were found, of those on which nothing else throws."""
         c = self.catalyst
         if self._found is None:
             return not crashes
-        local = c.local(self._thrown, self._found)
+        local = c.local(self._found_by, self._found)
         return int(unheard(c.frame(c.filter(c.items(local.output())[-1], local)), "count")) == crashes
 
 
-class Scouted(Waves):
-    """Asks for what plans of one node give of the rows that a scout finds; ``everywhere`` asks for what they give of all."""
+class ScoutedWaves:
+    """Waves of what plans of one node give of the rows that a scout finds; ``everywhere`` asks for what they give of all."""
 
     def __init__(self, scout: Scout, everywhere: Waves) -> None:
         self.catalyst = scout.catalyst
+        self.everywhere = everywhere
         self._scout = scout
-        self._everywhere = everywhere
 
     @property
-    def whole(self) -> bool:  # type: ignore[override]
-        return self._scout.whole and self._everywhere.whole
+    def whole(self) -> bool:
+        """Whether all partitions were asked for so far."""
+        return self._scout.whole and self.everywhere.whole
 
-    @property
-    def everywhere(self) -> Waves:
-        return self._everywhere
-
-    def has_called(self, crashes: int) -> bool:
-        return self._scout.has_called(crashes)
+    def confirms(self, crashes: int) -> bool:
+        """Whether as many rows crash now as when they were found."""
+        return self._scout.confirms(crashes)
 
     def rows(self, plan: Node, different: bool = False) -> Iterator[list[Row]]:
-        return ([] if some is None else unheard(self.catalyst.frame(some), "collect") for some in self._scout.over(plan))
+        """The rows of a plan."""
+        return ([] if some is None else unheard(self._frame(some, different), "collect") for some in self._scout.over(plan))
 
     def held(self, plan: Node) -> Iterator[Any]:
-        return (self.catalyst.seq([]) if some is None else self.catalyst.held(self.catalyst.frame(some)) for some in self._scout.over(plan))
+        """The same as the JVM has them."""
+        return (self.catalyst.seq([]) if some is None else self.catalyst.held(self._frame(some)) for some in self._scout.over(plan))
+
+    def _frame(self, plan: Node, different: bool = False) -> Any:
+        frame = self.catalyst.frame(plan)
+        return frame.distinct() if different else frame
 
 
 class Scouting:
@@ -135,7 +149,7 @@ class Scouting:
         if self._scout is None and number >= self._alone:
             self._scout = self._sent(number, below, asking)
         everywhere = asking([self._steps[number].node])
-        return everywhere if self._scout is None else Scouted(self._scout, everywhere)
+        return everywhere if self._scout is None else ScoutedWaves(self._scout, everywhere)
 
     def _sent(self, number: int, below: Node, asking: Callable[[Sequence[Node]], Waves]) -> Scout | None:
         left = takewhile(lambda each: each not in self._finished, range(number, len(self._steps)))
@@ -154,8 +168,8 @@ class Scouting:
             self._scout.left -= 1
             self._scout = self._scout if self._scout.left else None
 
-    def broke_off(self) -> None:
-        """The looking was, and the node will be looked at anew."""
+    def interrupted(self) -> None:
+        """The looking at a node was: that begins anew, and so does a scout that had not found all."""
         if self._scout is not None and not self._scout.complete:
             self._scout = None
 

@@ -85,14 +85,12 @@ class Unfinished:
 
     @cached_property
     def _failed(self) -> Failed | None:
-        """The stage that failed, if some of its partitions had finished, and it is certain that it is one of this query, of which nothing puts
-        partitions together that were read.
-        """
+        """The stage that failed, if it is certain that it is one of this query, of which nothing puts partitions together that were read."""
         failure = self._failure
         if len(self._sources) != 1 or not {node.nodeName() for node in self._above} <= _KNOWN:
             return None
         failed = failed_stages(self._catalyst.spark.sparkContext, failure.began, failure.ended)
-        if len(failed) != 1 or not failed[0].finished or not _says(failed[0].reason, failure.problem):
+        if len(failed) != 1 or not _says(failed[0].reason, failure.problem):
             return None  # another query failed beside this one, or this one not of a task
         return failed[0]
 

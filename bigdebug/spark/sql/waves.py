@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import Row
 
@@ -56,13 +56,43 @@ class Asking:
         """A wave is computed from here on."""
         if self._meanwhile is not None:
             thread = ThreadPoolExecutor(1, "bigdebug meanwhile")
-            thread.submit(self._meanwhile)  # who needs what it found finds it, or why there is none
+            thread.submit(self._beside, self._meanwhile)  # who needs what it found finds it, or why there is none
             thread.shutdown(wait=False)
             self._meanwhile = None
 
+    def _beside(self, work: Callable[[], object]) -> None:
+        """What runs in another thread of the JVM has the settings of a session there only if that is the active one."""
+        self.catalyst.jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self.catalyst.jsession)
+        work()
 
-class Waves:
-    """Asks for the rows of plans, in the partitions that are ``wanted``. A wave costs a job, and each question what it takes to come to the last stage of its plan."""
+
+class Waves(Protocol):
+    """Asks for the rows of plans."""
+
+    @property
+    def catalyst(self) -> Catalyst:
+        """What plans are made of."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all partitions were asked for so far."""
+
+    @property
+    def everywhere(self) -> Waves:
+        """What asks for the rows that a plan gives of all, where this gives those that it gives of some; else itself."""
+
+    def confirms(self, crashes: int) -> bool:
+        """Whether functions that crash on so many rows now, do so as they did when these rows were found."""
+
+    def rows(self, plan: Node, different: bool = False) -> Iterator[list[Row]]:
+        """The rows of a plan, until there are more than ``MOST``; of those of a wave, the ones that are ``different``."""
+
+    def held(self, plan: Node) -> Iterator[Any]:
+        """The same as the JVM has them, in Scala Seqs."""
+
+
+class PartitionWaves:
+    """Waves of the partitions that are ``wanted``. A wave costs a job, and each question what it takes to come to the last stage of its plan."""
 
     def __init__(self, asking: Asking, wanted: Wanted = every) -> None:
         self.catalyst = asking.catalyst
@@ -73,19 +103,19 @@ class Waves:
 
     @property
     def everywhere(self) -> Waves:
-        """What asks for the rows that a plan gives of all, if this one asks for those that it gives of some."""
+        """Itself."""
         return self
 
-    def has_called(self, crashes: int) -> bool:
-        """Whether a function that crashed on so many rows did so when they were looked for."""
+    def confirms(self, crashes: int) -> bool:
+        """True: no rows were found before."""
         return True
 
     def rows(self, plan: Node, different: bool = False) -> Iterator[list[Row]]:
-        """The rows of a plan, until there are more than ``MOST``; of those of a wave, the ones that are ``different``."""
+        """The rows of a plan."""
         return self._found(plan, lambda some: unheard(some, "collect"), len, different)
 
     def held(self, plan: Node) -> Iterator[Any]:
-        """The same as the JVM has them, in Scala Seqs."""
+        """The same as the JVM has them."""
         return self._found(plan, self.catalyst.held, lambda rows: int(rows.length()))
 
     def _found(self, plan: Node, ask: Callable[[Any], Any], count: Callable[[Any], int], different: bool = False) -> Iterator[Any]:

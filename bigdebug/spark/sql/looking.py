@@ -1,0 +1,92 @@
+"""Looking: on which rows of its inputs a single node of a plan throws, and the node without them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.spark.sql.blamed import At, Blamed, Looking
+from bigdebug.spark.sql.calls import functions_of
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.code import Guarding
+from bigdebug.spark.sql.crashing import crashing
+from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.grouped import of_values
+from bigdebug.spark.sql.pickles import unread
+from bigdebug.spark.sql.rewriting import with_expressions
+from bigdebug.spark.sql.sizes import Sizes
+from bigdebug.spark.sql.spoiled import may_fail, spoiled
+from bigdebug.spark.sql.trials import Trial, clean, of_pairs, tamed, trials
+
+if TYPE_CHECKING:
+    from bigdebug.spark.sql.recorder import FrameRecorder
+
+
+def placed(catalyst: Catalyst, node: Node, below: list[Node]) -> tuple[Trial | None, Node]:
+    """A node over its inputs, with NULL for what throws in it; of a join, also what is to be tried on pairs."""
+    made = catalyst.with_children(node, below) if below else node
+    if made.nodeName() == "Join":
+        return of_pairs(catalyst, made)
+    return None, with_expressions(catalyst, made, partial(tamed, catalyst)) if below else made
+
+
+class Look:
+    """Looks at the nodes of ``query``, one at a time; what cannot be told of one is added to ``unknown``."""
+
+    def __init__(self, recorder: FrameRecorder, blamed: Blamed, sizes: Sizes, query: Any, unknown: list[str]) -> None:
+        self._recorder = recorder
+        self._catalyst = blamed.catalyst
+        self._blamed = blamed
+        self._sizes = sizes
+        self._query = query
+        self._unknown = unknown
+
+    def of(self, at: At, node: Node, below: list[Node], how: Guarding, reads: bool) -> Looking:
+        """What is found at a node over inputs on which nothing throws; with ``reads``, what Spark cannot read of what its functions give."""
+        c = self._catalyst
+        if not below and may_fail(node):
+            return (yield from spoiled(self._recorder, self._blamed, self._query, node, at, self._unknown))
+        sized = self._sizes.asked(node)
+        for trial in trials(c, c.with_children(node, below) if below else node):
+            yield from self._blamed.throwing(at, trial._replace(sized=sized.computed))
+            if trial.input is not None:
+                below[trial.input] = clean(c, trial)
+        pairs, made = placed(c, node, below)
+        if pairs is not None:
+            yield from self._blamed.throwing(at, pairs)
+        if functions := functions_of(c, made):
+            return (yield from (self._read(at, made, functions) if reads else self._guarded(at, made, functions, how._replace(sized=sized.given))))
+        values = of_values(c, made, self._sizes.small)
+        if values is not None:
+            trial, made = values
+            yield from self._blamed.throwing(at._replace(waves=at.waves.everywhere), trial)
+        return made
+
+    def _guarded(self, at: At, node: Node, functions: list[Expr], how: Guarding) -> Looking:
+        """A node that calls functions, under guard."""
+        found = crashing(at.waves, node, functions, how)
+        if found is None:
+            self._unknown.append(f"{self._blamed.operator(at.node)} runs Python code that cannot be run under guard, nor what is above it.")
+            return None
+        crashed, anew = 0, False
+        for code in found:
+            if code.anew:
+                at.telling.anew()
+            crashed, anew = crashed + len(code.found), anew or code.anew
+            yield self._blamed.crashed(at, code.found)
+        if not anew and not at.waves.confirms(crashed):  # it does not crash each time
+            at.telling.anew()
+            return (yield from self._guarded(at._replace(waves=at.waves.everywhere), node, functions, how))
+        if at.waves.whole:
+            self._sizes.saw(code.small)
+        return code.clean
+
+    def _read(self, at: At, node: Node, functions: list[Expr]) -> Looking:
+        """A node that calls functions, of which it is looked at whether Spark can read what they give."""
+        unreadable = unread(at.waves, node, functions)
+        if unreadable is None:
+            return node
+        if unreadable.clean is None:
+            self._unknown.append(f"What is computed of what {self._blamed.operator(at.node)} gives was not looked at, for not all of it can be read.")
+        yield self._blamed.crashed(at, unreadable.found)
+        return unreadable.clean
