@@ -1,4 +1,6 @@
-"""Operators that are looked at in one pass (P10) are blamed for the rows, and in the way, that each is when it is looked at by itself."""
+"""Operators that are looked at in one pass (P10) are blamed for the rows, and in the way, that each is when it is looked at by itself; and for those on
+which the query crashes alone.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import event, given, note
+from hypothesis import event, example, given, note
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
@@ -70,7 +72,18 @@ LAST: dict[str, Callable[[Any], Any]] = {
 
 throwing = st.sampled_from(["cast", "divide", "filter by text", "filter by number"])
 passing = st.builds(lambda first, then: [first, *then], throwing, st.lists(st.sampled_from(sorted(PASSING)), max_size=3))
+ALONE: dict[str, Callable[[Any], Any]] = {
+    **{name: last for name, last in LAST.items() if "sum" not in name and "large" not in name},
+    "filtered": lambda t: t.agg(F.expr("sum(cast(a as int)) filter (where 6 div n > 1)"), F.count("*")),
+    "counted": lambda t: t.agg(F.expr("count(if(n > 2, b, null), cast(a as int))")),
+    "equal": lambda t: t.select(F.expr("cast(b as int) = cast(a as int)")),
+    "either": lambda t: t.select(F.expr("coalesce(if(n > 2, cast(b as int), 6 div n), cast(a as int))")),
+    "keys": lambda t: t.groupBy(F.expr("cast(b as int) = n")).count(),
+}
+"""What gives for a row, or throws on it, what it does if there are no others."""
+
 programs = st.tuples(passing, st.sampled_from(sorted(LAST)))
+alone = st.tuples(passing, st.sampled_from(sorted(ALONE)))
 
 
 def read(spark: Any, rows: list[Any], partitions: int) -> Any:
@@ -82,14 +95,30 @@ def told(run: Any) -> Counter[Any]:
     return Counter((c.operator.id, repr(c.record), c.exception_type, c.message, c.met) for c in run.culprits)
 
 
+EXAMPLE = (["cast", "filter by text"], "function")
+"""A chain of three operators."""
+
+
+def crashes(frame: Any) -> bool:
+    try:
+        frame.collect()
+    except PySparkException:
+        return True
+    return False
+
+
+def made(frame: Any, program: tuple[list[str], str], last: dict[str, Callable[[Any], Any]]) -> Any:
+    for name in program[0]:
+        frame = PASSING[name](frame)
+    return last[program[1]](frame)
+
+
 @SOME
+@example([("x", "1", 1), ("1", "y", 2)], 2, EXAMPLE)
 @given(tables, st.integers(1, 9), programs)
 def test_operators_are_blamed_together_as_each_is_alone(dbg: Any, spark: Any, rows: list[Any], partitions: int, program: tuple[list[str], str]) -> None:
     note(f"{program} of {rows} in {partitions} partitions")
-    frame = read(spark, rows, partitions)
-    for name in program[0]:
-        frame = PASSING[name](frame)
-    frame = LAST[program[1]](frame)
+    frame = made(read(spark, rows, partitions), program, LAST)
     runs, scouted = [], []
 
     def seen(*given: Any) -> Any:
@@ -100,10 +129,8 @@ def test_operators_are_blamed_together_as_each_is_alone(dbg: Any, spark: Any, ro
     for chosen in (seen, lambda *given: []):
         before = len(dbg.runs)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("bigdebug.spark.sql.scout.chain", chosen)
-            try:
-                frame.collect()
-            except PySparkException:
+            patch.setattr("bigdebug.spark.sql.scouting.chain", chosen)
+            if crashes(frame):
                 runs.append(dbg.runs[before])
                 len(runs[-1].culprits)
     event(f"chains of {max(scouted, default=0)}" if runs else "nothing crashed")
@@ -112,3 +139,20 @@ def test_operators_are_blamed_together_as_each_is_alone(dbg: Any, spark: Any, ro
         assert told(together) == told(alone)
         assert sorted(together.culprits.unknown) == sorted(alone.culprits.unknown)
         assert together.culprits.known
+        if program == EXAMPLE:
+            assert max(scouted) > 1
+
+
+@SOME
+@given(st.lists(st.tuples(texts, texts, numbers), min_size=2, max_size=5, unique=True), st.integers(1, 4), alone)
+def test_a_row_is_blamed_if_the_query_crashes_on_it_alone(dbg: Any, spark: Any, rows: list[Any], partitions: int, program: tuple[list[str], str]) -> None:
+    note(f"{program} of {rows} in {partitions} partitions")
+    expected = {row for row in rows if crashes(made(read(spark, [row], 1), program, ALONE))}
+    before = len(dbg.runs)
+    crashed = crashes(made(read(spark, rows, partitions), program, ALONE))
+    event(f"{len(expected)} of {len(rows)}")
+    assert crashed == bool(expected)
+    if crashed:
+        (run,) = dbg.runs[before:]
+        assert {tuple(source.record) for culprit in run.culprits for source in culprit.sources} == expected
+        assert run.culprits.unknown == []

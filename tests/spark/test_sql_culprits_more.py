@@ -83,7 +83,6 @@ QUERIES: dict[str, list[tuple[str, str, list[int]]]] = {
     ],
     "select k, avg(if(v > 1, cast(repeat('9', 38) as decimal(38, 0)), v)) s from sums where i > 3 group by k": [("Aggregate", OVERFLOW, [5, 6])],
     "select i % 2 k, sum(make_dt_interval(cast(v / 100000000000 as int))) s from sums group by 1": [("Aggregate", OVERFLOW, [1, 3, 5])],
-    "select id % 2 g, max_by(cast(dep as int), id) m from flights group by 1": [("Aggregate", NUMBER, [2]), ("Aggregate", NUMBER, [4])],
     "select id % 2 g, element_at(collect_list(dep), 3) e from flights group by 1": [("Aggregate", "ArrayIndexOutOfBoundsException", [2, 4])],
     "select id, count(*) filter (where cast(dep as int) > 1) c from flights group by id": [("Aggregate", NUMBER, [2]), ("Aggregate", NUMBER, [4])],
     # frames
@@ -144,6 +143,61 @@ def test_a_sum_over_numbers_that_a_subquery_adds_too(dbg: Any, spark: Any) -> No
     few = "(select sum(n) from numbers where id < 5)"
     (culprit,) = culprits_of(dbg, spark.sql(f"select sum(n) s from numbers where id >= 5 and id > {few}"))
     assert (culprit.operator.name, culprit.exception_type) == ("Aggregate", OVERFLOW)
+
+
+def test_a_sum_over_columns_that_spark_did_not_name_apart(dbg: Any, spark: Any) -> None:
+    """A checkpoint has the columns of the frame that it was taken of, with other rows than that has elsewhere in the query."""
+    small = spark.range(0, 4, 1, 1).select(F.expr("id + 1").alias("y"))
+    large = spark.range(0, 4, 1, 1).select(F.expr("id + 4611686018427387904").alias("y"))
+    kept = small.union(large).localCheckpoint()
+    (culprit,) = culprits_of(dbg, spark.range(0, 4, 1, 1).select((F.col("id") * 2).alias("y")).union(kept).union(small).agg(F.sum("y")))
+    assert culprit.exception_type == OVERFLOW
+
+
+def test_sums_over_two_unions_of_the_same_columns(dbg: Any, spark: Any) -> None:
+    large = spark.range(0, 4, 1, 1).select(F.expr("id + 4611686018427387904").alias("y"))
+    small = spark.range(0, 4, 1, 1).select(F.expr("id + 1").alias("y"))
+    one = large.union(small).agg(F.sum("y").alias("s"))
+    two = small.localCheckpoint().union(large.localCheckpoint()).agg(F.sum("y").alias("t"))
+    assert {culprit.exception_type for culprit in culprits_of(dbg, one.crossJoin(two))} == {OVERFLOW}
+
+
+def test_a_sum_of_what_it_casts_itself_costs_no_job(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+    (tmp_path / "numbers.txt").write_text("1\nx\n7\n")
+    culprits = culprits_of(dbg, spark.read.text(str(tmp_path / "numbers.txt")).agg(F.sum(F.col("value").cast("long"))))
+    before = jobs(spark)
+    assert [culprit.record.value for culprit in culprits] == ["x"]
+    assert jobs(spark) - before == 1
+
+
+ONLY_SOME = {
+    # What does not come to be computed throws nothing, whatever is in it.
+    "select sum(cast(a as int)) filter (where a rlike '^[0-9]+$') s, sum(cast(b as int)) t from pairs where b not in ('x', 'y')": [("4", "bad")],
+    "select sum(cast(b as int)) filter (where cast(a as int) > 2) s from pairs where a rlike '^[0-9]+$' or b = 'x'": [("4", "bad"), ("n/a", "x")],
+    "select count(if(a = '4', a, null), cast(b as int)) n from pairs": [("4", "bad")],
+    "select cast(a as int) = cast(b as int) same from pairs where a is null or a = '4'": [("4", "bad")],
+    "select a, b from pairs where a is null or a = '4' order by cast(a as int) = cast(b as int)": [("4", "bad")],
+    "select cast(a as int) = cast(b as int) same, count(*) n from pairs where a is null or a = '4' group by 1": [("4", "bad")],
+}
+
+
+@pytest.mark.parametrize("sql", ONLY_SOME)
+def test_rows_on_which_something_is_not_computed(dbg: Any, spark: Any, sql: str) -> None:
+    rows = [("1", "2"), ("n/a", "3"), (None, "y"), ("4", "bad"), ("n/a", "x")]
+    spark.createDataFrame(rows, "a string, b string").createOrReplaceTempView("pairs")
+    culprits = culprits_of(dbg, spark.sql(sql))
+    assert sorted((culprit.record.a, culprit.record.b) for culprit in culprits) == ONLY_SOME[sql]
+    assert culprits.unknown == []
+
+
+@pytest.mark.parametrize("aggregate", ["first(cast(v as int))", "max_by(cast(v as int), i)", "corr(i, cast(v as int))"])
+def test_of_what_an_aggregate_may_not_compute_that_is_said(dbg: Any, spark: Any, aggregate: str) -> None:
+    spark.createDataFrame([(1, "x"), (2, "2"), (3, "y")], "i int, v string").coalesce(1).createOrReplaceTempView("texts")
+    culprits = culprits_of(dbg, spark.sql(f"select {aggregate} from texts"))
+    assert culprits[0].record.v == "x"
+    (why,) = culprits.unknown
+    assert why.startswith(f"{aggregate.partition('(')[0]}() computes what it is given only as long as it has to")
 
 
 @pytest.mark.parametrize("kind", ["python", "spark"])

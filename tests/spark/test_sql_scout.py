@@ -245,6 +245,17 @@ def test_more_rows_than_are_told_of_an_operator(dbg: Any, spark: Any, tmp_path: 
     assert any(f"More than {MOST:,} rows" in why for why in run.culprits.unknown)
 
 
+def test_more_large_numbers_than_are_told(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """Milliseconds are large: then rows are scouted without asking for that, and whether the sum overflows is computed."""
+    path = tmp_path / "times.csv"
+    path.write_text("1,1700000000000\n" * 4 * MOST + "x,1\n1,y\n")
+    times = spark.read.csv(str(path), schema="a string, b string")
+    run = failed(dbg, times.filter(F.col("a").cast("int") > 0).select(F.col("b").cast("long").alias("n")).agg(F.sum("n")))
+    records = read(spark, lambda: len(run.culprits))
+    assert [culprit.record["b"] for culprit in run.culprits] == ["1", "y"]
+    assert records <= 3 * (4 * MOST + 2)
+
+
 def test_large_numbers_are_no_culprits(dbg: Any, lines: Any) -> None:
     large = lines.select(F.col("a").cast("bigint").alias("a"), (F.col("b").cast("bigint") * 10_000_000_000).alias("n")).filter(F.col("a") + 1 > 0)
     run = failed(dbg, large.groupBy().agg(F.sum("n")))

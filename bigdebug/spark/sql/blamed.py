@@ -22,10 +22,10 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
-from bigdebug.spark.sql.sizes import Sizes, throws_or_is_large
+from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
-from bigdebug.spark.sql.trials import Trial, culpable
+from bigdebug.spark.sql.trials import Trial, culpable, throwing_or_large
 from bigdebug.spark.sql.waves import MOST, Waves
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
@@ -84,7 +84,7 @@ class Blamed:
         )
         if trial.sized:
             rows = 0
-            for held in at.waves.held(c.plan(c.frame(trial.rows).filter(throws_or_is_large(c, trial.expressions, trial.sized)))):
+            for held in at.waves.held(c.plan(c.frame(trial.rows).filter(throwing_or_large(c, trial)))):
                 thrown = self._exceptions.thrown(trial.expressions, trial.rows, held)
                 if UNREPEATED in thrown:  # some of these numbers may only be large: another pass finds what throws
                     break
@@ -92,7 +92,7 @@ class Blamed:
                 yield self._thrown(at, trial, held, thrown, behind)
             else:
                 if rows <= MOST and at.waves.whole:
-                    self._sizes.saw(trial.sized)
+                    self._sizes.saw(at.step, trial.sized)
                 return
             at.telling.anew()
         for held in at.waves.held(culpable(c, trial)):

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -27,10 +27,12 @@ from bigdebug.spark.sql.grouped import of_values
 from bigdebug.spark.sql.looking import Look, placed
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.scalars import with_values
-from bigdebug.spark.sql.scout import AloneError, Scouting
+from bigdebug.spark.sql.scout import AloneError
+from bigdebug.spark.sql.scouting import Scouting
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.telling import Telling
+from bigdebug.spark.sql.trials import lazy_in
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
 from bigdebug.spark.sql.waves import Asking, PartitionWaves, Waves, every
@@ -85,7 +87,7 @@ class FrameDiagnosis:
 
     @cached_property
     def _sizes(self) -> Sizes:
-        return Sizes(self._catalyst, [] if self._besides else [step.node for step in self._steps])
+        return Sizes(self._catalyst, [] if self._besides else self._steps)
 
     @cached_property
     def _asking(self) -> Asking:
@@ -150,7 +152,6 @@ class FrameDiagnosis:
             self._looking, self._partly = None, self._partly or not self._waves.whole
             self._clean.append(end.value)
             self._telling = Telling(self._culprits)
-            self._scouting.passed()
             return []
         except AloneError:
             self._looking = None
@@ -160,7 +161,7 @@ class FrameDiagnosis:
         except BaseException as trouble:
             self._looking = None
             self._telling.begin()
-            self._scouting.interrupted()
+            self._scouting.interrupted(len(self._clean))
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
@@ -221,11 +222,12 @@ class FrameDiagnosis:
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
-        if culprits.known and self._stops:
-            culprits.unknown.append("A limit stops when it has enough: some of these rows the action may not have come to.")
+        if culprits.known:
+            culprits.unknown += self._doubts()
         if self._partly and not culprits.known:
             del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
+            self._scouting.again()
             return []
         if culprits.known or culprits.unknown:
             return None
@@ -235,6 +237,14 @@ class FrameDiagnosis:
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
 
+    def _doubts(self) -> Iterator[str]:
+        """What is not certain of the rows that are known to crash."""
+        if self._stops:
+            yield "A limit stops when it has enough: some of these rows the action may not have come to."
+        blamed = {culprit.place.step for culprit in self._culprits.known if isinstance(culprit.place, Input)}
+        for name in sorted({name for number in blamed for name in lazy_in(self._catalyst, self._steps[number].node)}):
+            yield f"{name}() computes what it is given only as long as it has to: some of these rows it may not have come to."
+
     def _has_ended(self, step: int, made: Node) -> bool:
         """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""
-        return not self._finished.begun(step) or of_values(self._catalyst, made, self._sizes.small) is None or self._finished.ends(step, made)
+        return not self._finished.begun(step) or of_values(self._catalyst, made, partial(self._sizes.small, step)) is None or self._finished.ends(step, made)

@@ -46,17 +46,17 @@ class Look:
         c = self._catalyst
         if not below and may_fail(node):
             return (yield from spoiled(self._recorder, self._blamed, self._query, node, at, self._unknown))
-        sized = self._sizes.asked(node)
-        for trial in trials(c, c.with_children(node, below) if below else node):
-            yield from self._blamed.throwing(at, trial._replace(sized=sized.computed))
+        asked = self._sizes.asked(at.step)
+        for trial in trials(c, c.with_children(node, below) if below else node, asked.computed):
+            yield from self._blamed.throwing(at, trial)
             if trial.input is not None:
                 below[trial.input] = clean(c, trial)
         pairs, made = placed(c, node, below)
         if pairs is not None:
             yield from self._blamed.throwing(at, pairs)
         if functions := functions_of(c, made):
-            return (yield from (self._read(at, made, functions) if reads else self._guarded(at, made, functions, how._replace(sized=sized.given))))
-        values = of_values(c, made, self._sizes.small)
+            return (yield from (self._read(at, made, functions) if reads else self._guarded(at, made, functions, how._replace(sized=asked.given))))
+        values = of_values(c, made, partial(self._sizes.small, at.step))
         if values is not None:
             trial, made = values
             yield from self._blamed.throwing(at._replace(waves=at.waves.everywhere), trial)
@@ -69,17 +69,17 @@ class Look:
             self._unknown.append(f"{self._blamed.operator(at.node)} runs Python code that cannot be run under guard, nor what is above it.")
             return None
         crashed, anew = 0, False
-        for code in found:
-            if code.anew:
+        for crashes in found:
+            if crashes.anew:
                 at.telling.anew()
-            crashed, anew = crashed + len(code.found), anew or code.anew
-            yield self._blamed.crashed(at, code.found)
+            crashed, anew = crashed + len(crashes.found), anew or crashes.anew
+            yield self._blamed.crashed(at, crashes.found)
         if not anew and not at.waves.confirms(crashed):  # it does not crash each time
             at.telling.anew()
             return (yield from self._guarded(at._replace(waves=at.waves.everywhere), node, functions, how))
         if at.waves.whole:
-            self._sizes.saw(code.small)
-        return code.clean
+            self._sizes.saw(at.step, crashes.small)
+        return crashes.clean
 
     def _read(self, at: At, node: Node, functions: list[Expr]) -> Looking:
         """A node that calls functions, of which it is looked at whether Spark can read what they give."""

@@ -5,8 +5,7 @@ Each of the operators is looked at on these few rows then, so that those of one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -15,14 +14,11 @@ from pyspark.sql import Row
 
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.sql.actions import unheard
-from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.chains import blameable, chain
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import is_cancelled
-from bigdebug.spark.sql.finished import Finished
+from bigdebug.spark.sql.passing import blameable
 from bigdebug.spark.sql.rewriting import with_inputs
-from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.walk import Step
+from bigdebug.spark.sql.sizes import Asked
 from bigdebug.spark.sql.waves import MOST, Waves
 
 
@@ -36,15 +32,13 @@ class Scout:
     Over these rows alone, the nodes throw what they do over all, but for functions that do not crash each time: of these tells ``confirms``.
     """
 
-    def __init__(self, waves: Waves, below: Node, nodes: Sequence[Node], sizes: Sizes) -> None:
+    def __init__(self, waves: Waves, below: Node, nodes: Sequence[tuple[Node, Asked]]) -> None:
         self.catalyst = waves.catalyst
-        self.left = len(nodes)
-        """How many of the nodes are still to be looked at."""
-        self.complete = False
-        """Whether all of the rows were found."""
+        self.complete = self.flooded = False
+        """Whether all of the rows were found, and whether they are too many."""
         self._waves = waves
         self._below = below
-        self._found_by = blameable(waves.catalyst, below, nodes, sizes)
+        self._found_by = blameable(waves.catalyst, below, nodes)
         self._coming = waves.held(self._found_by)
         self._found: Any = None
 
@@ -62,7 +56,8 @@ class Scout:
             yield self._over(plan, self._found)
         while (held := self._next()) is not None:
             self._found = held if self._found is None else self._found.concat(held)
-            if self._found.length() > MOST:
+            self.flooded = self._found.length() > MOST
+            if self.flooded:
                 raise AloneError
             yield self._over(plan, held)
         self.complete = True
@@ -130,50 +125,3 @@ class ScoutedWaves:
     def _frame(self, plan: Node, different: bool = False) -> Any:
         frame = self.catalyst.frame(plan)
         return frame.distinct() if different else frame
-
-
-class Scouting:
-    """Which nodes of a plan are looked at on what a scout finds: those of chains, but for what had finished."""
-
-    def __init__(self, catalyst: Catalyst, steps: Sequence[Step], finished: Finished, sizes: Sizes) -> None:
-        self._catalyst = catalyst
-        self._steps = steps
-        self._finished = finished
-        self._sizes = sizes
-        self._scout: Scout | None = None
-        self._alone = 0
-        """The number of the first node that is not to be looked at by itself."""
-
-    def waves(self, number: int, below: Node, asking: Callable[[Sequence[Node]], Waves]) -> Waves:
-        """What asks for the rows of plans of a node over ``below``; ``asking`` gives what asks for all rows of plans of some nodes."""
-        if self._scout is None and number >= self._alone:
-            self._scout = self._sent(number, below, asking)
-        everywhere = asking([self._steps[number].node])
-        return everywhere if self._scout is None else ScoutedWaves(self._scout, everywhere)
-
-    def _sent(self, number: int, below: Node, asking: Callable[[Sequence[Node]], Waves]) -> Scout | None:
-        left = takewhile(lambda each: each not in self._finished, range(number, len(self._steps)))
-        nodes = chain(self._catalyst, (self._steps[each] for each in left))
-        try:
-            return Scout(asking(nodes), below, nodes, self._sizes) if nodes else None
-        except (PySparkException, Py4JError) as trouble:
-            if is_cancelled(self._catalyst, trouble):
-                raise
-            self._alone = number + len(nodes)
-            return None
-
-    def passed(self) -> None:
-        """A node was looked at."""
-        if self._scout is not None:
-            self._scout.left -= 1
-            self._scout = self._scout if self._scout.left else None
-
-    def interrupted(self) -> None:
-        """The looking at a node was: that begins anew, and so does a scout that had not found all."""
-        if self._scout is not None and not self._scout.complete:
-            self._scout = None
-
-    def leave(self, number: int) -> None:
-        """Of a scout's nodes, this one and those behind it are to be looked at by themselves."""
-        if self._scout is not None:
-            self._alone, self._scout = number + self._scout.left, None

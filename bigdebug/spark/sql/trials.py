@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from bigdebug.agents.guards.code import SMALL
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.pairs import Condition
 from bigdebug.spark.sql.rewriting import with_inputs
+
+_BITS = SMALL.bit_length() - 1
+"""Above these a small number has its sign alone."""
 
 _ROWWISE = {"Project", "Filter", "Sort", "Expand", "Generate", "RepartitionByExpression", "Aggregate", "Window"}
 """Nodes that compute expressions on each row of their only input."""
@@ -16,8 +25,11 @@ _ROWWISE = {"Project", "Filter", "Sort", "Expand", "Generate", "RepartitionByExp
 _CERTAIN = {"AttributeReference", "Literal", "OuterReference"}
 """Expressions that give what is there."""
 
-_PARTS = {"Alias", "SortOrder", "EqualTo", "EqualNullSafe", "PythonUDF", "PythonUDAF", "PythonUDTF", "NamedArgumentExpression"}
-"""Expressions that do not throw themselves. What Python raises is not seen here (``crashing.py``)."""
+_PARTS = {"Alias", "SortOrder", "EqualNullSafe", "PythonUDF", "PythonUDAF", "PythonUDTF", "NamedArgumentExpression"}
+"""Expressions that do not throw themselves, and compute all that they are made of. What Python raises is not seen here (``crashing.py``)."""
+
+_TAMED = _PARTS | {"EqualTo"}
+"""Expressions that are tamed in parts: an equality, which does not look at its other side where the first one is NULL, is to stay one, for joins."""
 
 _QUIET = _CERTAIN | {
     "Alias", "SortOrder", "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual", "And", "Or", "Not",
@@ -46,11 +58,11 @@ class Trial(NamedTuple):
     sized: Sequence[Expr] = ()
 
 
-def trials(catalyst: Catalyst, node: Node) -> Iterator[Trial]:
+def trials(catalyst: Catalyst, node: Node, sized: Sequence[Expr] = ()) -> Iterator[Trial]:
     """What a node computes of the rows of its inputs, on which nothing below throws."""
     inputs = catalyst.children(node)
     if node.nodeName() in _ROWWISE:
-        yield from _trial(catalyst, inputs[0], catalyst.items(node.expressions()), 0)
+        yield from (trial._replace(sized=sized) for trial in _trial(catalyst, inputs[0], catalyst.items(node.expressions()), 0))
     elif node.nodeName() == "Join":
         condition = Condition.of(catalyst, node)
         for number, side in enumerate(inputs):
@@ -82,7 +94,7 @@ def tamed(catalyst: Catalyst, expression: Expr) -> Expr:
     """The expression with NULL for what throws in it: the optimizer may compute it before the rows are gone on which it does."""
     if not _may_throw(catalyst, expression):
         return expression
-    if expression.nodeName() in _PARTS or catalyst.computes_many(expression):
+    if expression.nodeName() in _TAMED or catalyst.computes_many(expression):
         return with_inputs(catalyst, expression, lambda part: tamed(catalyst, part))
     return catalyst.try_eval(expression)
 
@@ -94,18 +106,72 @@ def clean(catalyst: Catalyst, trial: Trial) -> Node:
 
 def culpable(catalyst: Catalyst, trial: Trial) -> Node:
     """The rows of a trial on which something throws."""
-    return catalyst.filter(catalyst.negated(catalyst.all_hold([catalyst.is_computed(e) for e in trial.expressions])), trial.rows)
+    return catalyst.filter(throwing(catalyst, trial.expressions), trial.rows)
+
+
+def throwing(catalyst: Catalyst, expressions: Sequence[Expr]) -> Expr:
+    """Whether one of some expressions throws."""
+    return catalyst.negated(catalyst.all_hold([catalyst.is_computed(each) for each in expressions]))
+
+
+def throwing_or_large(catalyst: Catalyst, trial: Trial) -> Column:
+    """Whether something in a trial throws, or one of the numbers that are sized is not small. What is both is computed once on most rows."""
+    throws = [catalyst.column(throwing(catalyst, [expression])) for expression in trial.expressions]
+    both = [next((i for i, expression in enumerate(trial.expressions) if expression.equals(number)), None) for number in trial.sized]
+    for number, i in zip(trial.sized, both, strict=True):
+        if i is not None:
+            throws[i] = F.coalesce(_is_large(catalyst, number), throws[i])
+    others = [number for number, i in zip(trial.sized, both, strict=True) if i is None]
+    return reduce(or_, [*throws, *(F.coalesce(_is_large(catalyst, number), F.lit(False)) for number in others)])
+
+
+def _is_large(catalyst: Catalyst, number: Expr) -> Column:
+    """Whether a number is not small; NULL if it is NULL, or cannot be computed. (``between`` would compute it twice.)"""
+    return ~F.shiftright(catalyst.column(catalyst.try_eval(number)), _BITS).isin(0, -1)
 
 
 def rowwise(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
     """The largest parts of an expression that are computed on a single row, and may throw."""
     if not _may_throw(catalyst, expression):
         return
-    if expression.nodeName() in _PARTS or catalyst.computes_many(expression):
+    if expression.nodeName() == "AggregateExpression":
+        yield from _given(catalyst, expression)
+    elif expression.nodeName() in _PARTS or catalyst.computes_many(expression):
         for part in catalyst.children(expression):
             yield from rowwise(catalyst, part)
     else:
         yield expression
+
+
+def _given(catalyst: Catalyst, aggregate: Expr) -> Iterator[Expr]:
+    """What an aggregate computes of a row: its filter, and where that holds what it is given; to count rows without NULLs, as far as to the first one."""
+    c = catalyst
+    function = aggregate.aggregateFunction()
+    conditions = [aggregate.filter().get()] if aggregate.filter().isDefined() else []
+    for condition in conditions:
+        yield from rowwise(c, condition)
+    for given in c.children(function):
+        for part in rowwise(c, given):
+            yield c.either(c.all_hold(conditions), part, c.null_of(part)) if conditions else part
+        if function.nodeName() == "Count":
+            conditions.append(c.is_not_null(given))
+
+
+_LAZY = ("First", "MaxBy", "MinBy")
+"""Aggregates that compute what they are given as long as they have to, which hangs on the order of rows."""
+
+
+def lazy_in(catalyst: Catalyst, node: Node) -> Iterator[str]:
+    """Aggregates of a node that may leave something uncomputed that throws: what they give is not known to have come to each row."""
+    c = catalyst
+    todo = [*c.items(node.expressions())] if node.nodeName() in ("Aggregate", "Window") else []
+    while todo:
+        each = todo.pop()
+        todo += c.children(each)
+        if each.nodeName() == "AggregateExpression" and (name := each.aggregateFunction().nodeName()) != "Count":
+            throws = [any(True for _ in rowwise(c, given)) for given in c.children(each.aggregateFunction())]
+            if any(throws) and (name in _LAZY or any(throws[1:])):
+                yield str(each.aggregateFunction().prettyName())
 
 
 def _trial(catalyst: Catalyst, rows: Node, expressions: list[Expr], number: int) -> Iterator[Trial]:

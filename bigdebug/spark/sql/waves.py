@@ -62,8 +62,13 @@ class Asking:
 
     def _beside(self, work: Callable[[], object]) -> None:
         """What runs in another thread of the JVM has the settings of a session there only if that is the active one."""
-        self.catalyst.jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(self.catalyst.jsession)
-        work()
+        sessions = self.catalyst.jvm.org.apache.spark.sql.classic.SparkSession
+        before = sessions.getActiveSession()
+        sessions.setActiveSession(self.catalyst.jsession)
+        try:
+            work()
+        finally:  # others may be given this thread of the JVM
+            sessions.setActiveSession(before.get()) if before.isDefined() else sessions.clearActiveSession()
 
 
 class Waves(Protocol):
