@@ -13,6 +13,9 @@ from typing import Any
 LONGEST = 2_000
 """Characters that a value is shown with at most, and values within it that are asked for theirs."""
 
+_SHORT, _SMALL = 200, 10**200
+"""Strings that are not longer, and numbers that are smaller, are shown as they are, whatever characters they have."""
+
 _WALKED = {tuple: "tuple", list: "list", dict: "dict", set: "set", frozenset: "frozenset", deque: "deque", str: "str", int: "int"}
 """Types whose items or characters are walked, also in classes derived from them that keep their ``__repr__``."""
 
@@ -42,12 +45,19 @@ def masked(text: str) -> str:
     return text if _secrets is None else _secrets.sub(MASKED, text)
 
 
+_PLAIN = {str, int, float, bool, type(None)}
+"""Types whose short values need no walk: of thousands of crashes, most of what is shown is of these."""
+
+
 def shown(value: Any) -> str:
     """``repr(value)`` if that is short; else as much of it as a reader needs, with ``...`` where something is left out.
 
     An object whose own ``__repr__`` raises is shown by its type and the error. The answer is a plain str, whatever
     ``__repr__`` gave: the methods of a subclass could lie to those who escape it.
     """
+    kind = type(value)
+    if kind in _PLAIN and (kind is not str or len(value) <= _SHORT) and (kind is not int or -_SMALL < value < _SMALL):
+        return masked(repr(masked(value) if kind is str else value))
     return _shortened(masked("".join([_Bounded().repr(value)])))
 
 
@@ -64,14 +74,18 @@ def counted(records: int) -> str:
     return "1 record" if records == 1 else f"{records:,} records"
 
 
+_BOUNDS = {
+    **vars(reprlib.Repr()), "maxlevel": 8,
+    **dict.fromkeys(("maxtuple", "maxlist", "maxdict", "maxset", "maxfrozenset", "maxdeque"), 100),
+    **dict.fromkeys(("maxstring", "maxlong", "maxother"), LONGEST),
+}
+
+
 class _Bounded(reprlib.Repr):
     """reprlib's walk through containers with a bound for all of it, which chooses by type and not by its name."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = 8
-        self.maxtuple = self.maxlist = self.maxdict = self.maxset = self.maxfrozenset = self.maxdeque = 100
-        self.maxstring = self.maxlong = self.maxother = LONGEST
+        vars(self).update(_BOUNDS)
         self._left = LONGEST
 
     def repr1(self, x: Any, level: int) -> str:
