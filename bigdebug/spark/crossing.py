@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import NondeterminismError, UnknownOperatorError, UntraceableError
+from bigdebug.graph import Operator
 from bigdebug.shown import shown
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.rdd.definition import definitions
@@ -26,11 +27,13 @@ from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.suspects import comes_from, suspected
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
+from bigdebug.spark.sql.failures import is_cancelled
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.places import rids_of
+from bigdebug.trace.run import Run
 
 _REMEMBERED = 500
 """DataFrames made of RDDs; each keeps its RDD, and what Spark has of it, from being cleaned up."""
@@ -94,6 +97,17 @@ class Crossing:
             self.runs.add(run.id)
             self._suspects[number] = run.culprits
         return self._suspects[number]
+
+    def crashed_below(self, run: Run, problem: Exception) -> list[tuple[Operator, Culprits]]:
+        """The DataFrames whose rows a run of RDDs reads, as operators of that, and the culprits of their queries, where ``problem`` may be of one of these.
+
+        Finding them takes the jobs of a query that failed, of which nothing is known to have finished.
+        """
+        if is_cancelled(self._frames.users, problem):
+            return []
+        reads = sorted(run.graph.upstream(run.subject))
+        frames = {operator: rdd._rows_of for operator in reads if (rdd := self._rows.get(operator)) is not None}
+        return [(run.graph[operator], self._frames.suspected(frame, problem).culprits) for operator, frame in frames.items()]
 
     def gave(self, frame: DataFrame) -> None:
         """``frame`` has been made of rows that were in the driver. Never raises."""

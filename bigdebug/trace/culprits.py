@@ -298,7 +298,9 @@ class Culprits(Sequence[CrashCulprit]):
     def __repr__(self) -> str:
         if self.known:
             return self.table().text()
-        return f"<no culprits{'' if self.complete else ' known yet'}{': ' if self.unknown else ''}{' '.join(self.unknown)}>"
+        if not self.complete:
+            return "<culprits: none is known yet, len(run.culprits) looks for them>"
+        return f"<no culprits{': ' if self.unknown else ''}{' '.join(self.unknown)}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.table()._repr_mimebundle_() if self.known else {"text/plain": repr(self)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from bigdebug.errors import NondeterminismError, UnknownOperatorError, UntraceableError
+from bigdebug.errors import NondeterminismError, ReplayError, UnknownOperatorError, UntraceableError
 
 
 @pytest.fixture
@@ -163,3 +164,41 @@ def test_a_crossing_is_no_run_of_the_user(dbg: Any, lines: Any, frame: Any) -> N
         assert dbg.lineage(result).where("k = 1").back_to(lines).count() == 5
     assert [run.action for run in mine.runs] == ["collect"]
     assert "count" not in [run.action for run in dbg.runs]
+
+
+BELOW = {
+    "an expression": lambda frame: frame.selectExpr("id", "6 div (id % 7 - 3) n"),
+    "a function": lambda frame: frame.select("id", F.udf(lambda n: 6 // (n % 7 - 3), "int", useArrow=False)("id").alias("n")),
+}
+
+ABOVE = {
+    "map": lambda rows: rows.map(lambda row: row.n).sum(),
+    "shuffle": lambda rows: rows.map(lambda row: (row.id % 2, row.n)).reduceByKey(max).collect(),
+    "for each partition": lambda rows: rows.foreachPartition(lambda part: None),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("above", ABOVE)
+@pytest.mark.parametrize("below", BELOW)
+def test_what_crashes_in_the_query_that_an_rdd_reads(dbg: Any, spark: Any, below: str, above: str, captured: bool) -> None:
+    frame = BELOW[below](spark.range(0, 21, 1, 4))
+    before = len(dbg.runs)
+    with pytest.raises(Exception, match=r"DIVIDE_BY_ZERO|division"), dbg.capture() if captured else nullcontext():
+        ABOVE[above](frame.rdd)
+    (run,) = dbg.runs[before:]
+    assert sorted(culprit.record.id for culprit in run.culprits) == [3, 10, 17]
+    assert [[source.record.id for source in culprit.sources] for culprit in run.culprits] == [[c.record.id] for c in run.culprits]
+    (why,) = run.culprits.unknown
+    assert why.startswith("What is above ")
+    with pytest.raises(ReplayError, match="in the query of a DataFrame, below this program"):
+        run.resume(skip=True)
+
+
+def test_a_crash_in_an_rdd_above_a_query_is_told_as_ever(dbg: Any, spark: Any) -> None:
+    before = len(dbg.runs)
+    with pytest.raises(Exception, match="division"):
+        spark.range(9).rdd.map(lambda row: 1 // (row.id - 5)).collect()
+    (run,) = dbg.runs[before:]
+    assert [culprit.record.id for culprit in run.culprits] == [5]
+    assert run.culprits.unknown == []

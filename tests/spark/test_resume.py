@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from operator import add
 from pathlib import Path
@@ -294,3 +295,29 @@ def test_a_function_that_keeps_the_record_before_goes_on_from_that(dbg: Any) -> 
 
     run = failed(dbg, program([1, 2, 2, 3, 5, 5, 5, 6]).collect)
     assert run.resume(skip=True).result == program([1, 2, 3, 5, 6]).collect()
+
+
+# ---- what cannot go on ----------------------------------------------------------------------------------------------
+
+
+class Unpicklable:
+    def __reduce__(self) -> Any:
+        raise TypeError("no pickle")
+
+
+def test_results_that_cannot_be_pickled(dbg: Any) -> None:
+    run = failed(dbg, dbg.context.parallelize(range(8), 2).map(lambda n: Unpicklable() if n == 4 else n).collect)
+    assert [source.record for source in run.culprits[0].sources] == [4]
+    with pytest.raises(ReplayError, match="fails without them, too"):
+        run.resume(skip=True)
+
+
+def test_files_that_the_crash_has_left_behind(dbg: Any, lines: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "written"
+    run = failed(dbg, lambda: lines.map(int).saveAsTextFile(str(folder)))
+    with pytest.raises(ReplayError, match=r"has left the directory behind .* Remove it, and resume once more"):
+        run.resume(skip=True)
+    shutil.rmtree(folder)
+    run.resume(skip=True)
+    written = [int(line) for part in folder.glob("part-*") for line in part.read_text().splitlines()]
+    assert sum(written) == GOOD

@@ -134,15 +134,23 @@ spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "fals
 dbg = bigdebug.attach(spark)
 frame = spark.range(3)
 trace = frame.getLineage().goBackAll()
+for action in (frame.selectExpr("1 div (id - 2)").collect, frame.rdd.map(lambda row: 1 // (row.id - 2)).collect):
+    try:
+        action()
+    except Exception:
+        pass
+runs = dbg.runs[-2:]
+assert [[culprit.record.id for culprit in run.culprits] for run in runs] == [[2], [2]]
 spark.stop()
-for ask in (trace.count, lambda: dbg.lineage(frame), frame.getLineage):
+asked = [ask for run in runs for ask in (lambda run=run: run.culprits[0].sources, lambda run=run: run.resume(skip=True))]
+for ask in (trace.count, lambda: dbg.lineage(frame), frame.getLineage, asked[0], asked[1], asked[3]):
     try:
         ask()
     except bigdebug.errors.IncompleteLineageError as problem:
         print(problem)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.splitlines() == ["The session of this query has been stopped. Run the query again, in a new session."] * 3, done.stderr[-500:]
+    assert done.stdout.splitlines() == ["The session of this query has been stopped. Run the query again, in a new session."] * 6, done.stderr[-500:]
 
 
 def test_a_known_input_that_is_not_reached_yet(dbg: Any, spark: Any) -> None:

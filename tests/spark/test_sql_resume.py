@@ -217,3 +217,15 @@ def test_an_action_that_was_cancelled_does_not_go_on(dbg: Any, spark: Any) -> No
         timer.cancel()
         sc.removeJobTag("to be cancelled")
     assert time.monotonic() - before < 15
+
+
+def test_a_detached_session_resumes_nothing(dbg: Any, spark: Any, flights: Any) -> None:
+    run = failed(dbg, flights.selectExpr("cast(dep as int)"))
+    dbg.detach()
+    try:
+        assert len(run.culprits) == 2
+        with pytest.raises(ReplayError, match="detached"):
+            run.resume(skip=True)
+    finally:
+        bigdebug.attach(spark)
+    assert len(run.resume(skip=True).result) == 3

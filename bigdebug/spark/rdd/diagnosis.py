@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.agents.guards.flight import calls_ended
 from bigdebug.agents.guards.inflight import KEPT_BYTES
-from bigdebug.graph import Stage
+from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
@@ -25,7 +25,7 @@ from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.blamed import Blamed
 from bigdebug.spark.rdd.sent import working_for
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -49,14 +49,24 @@ class Diagnosis:
         self._todo = self._unfinished(action)
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._found = False
+        self._below: list[tuple[Operator, Culprits]] = []
+        """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
         self._ending = ended(action.problem)
 
     def more(self) -> list[CrashCulprit] | None:
         """The culprits of the partitions that come next; None if there are none left."""
+        if self._below:
+            return self._more_below()
         if not self._todo:
             return None
         stage, partitions = self._todo[0]
-        seen = self._diagnosed(stage, partitions[: self._at_once])
+        try:
+            seen = self._diagnosed(stage, partitions[: self._at_once])
+        except (PySparkException, Py4JError) as problem:  # what is guarded raises nothing
+            self._below = [] if self._recorder.crossing is None else self._recorder.crossing.crashed_below(self._run, problem)
+            if not self._below:
+                raise
+            return []
         del partitions[: self._at_once]
         self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
@@ -73,6 +83,16 @@ class Diagnosis:
         ]
         with waiting():
             return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
+
+    def _more_below(self) -> list[CrashCulprit]:
+        """Culprits of a query below. The program above has not all that it reads, so that nothing is known of it."""
+        (operator, culprits), *others = self._below
+        known = len(culprits.known)
+        if not culprits.more():
+            self._below = others
+            self._todo = self._todo if others else []
+            self._run.culprits.unknown += [*culprits.unknown, f"What is above {operator} was not looked at: it reads rows that cannot all be computed."]
+        return culprits.known[known:]
 
     def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:
         """The stages that may have failed, with the partitions that did not finish: those first that Spark names."""

@@ -9,12 +9,16 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.agents.guards.policy import Choice, Place, Policy
 from bigdebug.agents.segments import Filter, FlatMap, Map, Step
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.policies import function_of_one
 from bigdebug.spark.rdd.definition import Narrow
 from bigdebug.spark.rdd.outputs import check_letting_go
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 MOST = 10_000
 """Culprits of a task that are kept in full, as many as are looked for."""
+
+_LEFT_BEHIND = "FileAlreadyExistsException"
 
 Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
 
@@ -49,13 +55,23 @@ class Resume:
                 remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once. What crashes where an RDD is "
                 "defined (sortBy, zipWithIndex) crashes in an action on its input as well: resume a run of that.",
             )
+        answering(self._recorder.sc)
         check_letting_go(self._recorder.sc)
         policy = self._policy(skip, repair, fix or {})
         self._recorder.questions(self._run).check_sources(self._run.subject)
         runs: list[Run] = []
         captures = self._recorder.captures
         with captures.opened(f"{self._run.name}, resumed", self._action.capture.strategy, runs.append, policy.packed()):
-            result = again()
+            try:
+                result = again()
+            except (PySparkException, Py4JError) as problem:
+                if _LEFT_BEHIND in str(problem):
+                    raise ReplayError(
+                        f"{self._run.action}() has left the directory behind that it wrote to when it crashed", remedy="Remove it, and resume once more.",
+                    ) from problem
+                if skip is not True:  # there are others, and they are told as before
+                    raise
+                raise ReplayError("The program fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
         run = runs[-1]
         ran = self._recorder.runs.computed_by(run)
         return Resumed(result, run, sum(map(len, run.computed.values())) - ran, ran)
@@ -67,6 +83,8 @@ class Resume:
                 "some culprits; repair={culprit: record} or repair=function puts others in their place; fix={operator: function} calls another function.",
             )
         culprits = self._run.culprits
+        for culprit in culprits.known:
+            _check_here(culprit)
         chosen: dict[Place, bytes | None] = {_place(c): None for c in culprits.chosen(() if isinstance(skip, bool) else skip or ())}
         every = None
         if isinstance(repair, Mapping):
@@ -105,6 +123,14 @@ class Resume:
                 f"{operator} takes more than a record at a time, so a record in it cannot be {done}",
                 remedy="Leave it out with skip=, or repair it at an operator before: trace.replay(exclude=True, edit=...).",
             )
+
+
+def _check_here(culprit: CrashCulprit) -> None:
+    if not isinstance(culprit.place, Place):
+        raise ReplayError(
+            f"{culprit.operator} crashed in the query of a DataFrame, below this program",
+            remedy="Filter the rows out of the DataFrame: culprit.sources tells where they come from.",
+        )
 
 
 def _place(culprit: CrashCulprit) -> Place:

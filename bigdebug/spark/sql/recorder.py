@@ -188,8 +188,14 @@ class FrameRecorder:
         self._apart.add(frame)
         return frame
 
+    @property
+    def armed(self) -> bool:
+        """Whether actions are recorded: bigdebug is attached."""
+        return self._program.armed
+
     def aside(self, frame: Any, apart: bool = False) -> FrameRun:
         """A run of no action, for a question of ours: it is none of the user's, and not among ``runs``."""
+        answering(self.spark.sparkContext)
         frame = self.apart(frame) if apart else frame
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
@@ -197,6 +203,12 @@ class FrameRecorder:
             self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
             self.crossing,
         )
+
+    def suspected(self, frame: Any, problem: BaseException) -> FrameRun:
+        """A run of no action, as if one had failed before anything was computed: its culprits are found by computing all. Costs no job by itself."""
+        run, now = self.aside(frame), time.time_ns()
+        run.culprits.find_by(FrameDiagnosis(self, run, Failure(now, now, problem, None)).more)
+        return run
 
     def declare(self, frame: Any, workload: Workload) -> Workload:
         """From here on indexes of a DataFrame hold what ``workload`` says: it is given with columns called as they are.

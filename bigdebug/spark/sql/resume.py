@@ -57,6 +57,8 @@ class FrameResume:
                 "puts other rows in their place.",
             )
         self._run.questions.check()
+        if not self._recorder.armed:
+            raise ReplayError("bigdebug is detached, and would not record what is resumed", remedy="Call bigdebug.attach(spark), and resume then.")
         frame, left, unknown = self._without(skip, repair)
         runs: list[Run] = []
         with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append):

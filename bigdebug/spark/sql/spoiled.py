@@ -36,7 +36,7 @@ def _crashed_in(recorder: FrameRecorder, blamed: Blamed, leaf: Node, at: At, unk
     found = [] if culprits is None else list(culprits)
     unknown += [] if culprits is None else culprits.unknown
     if found:
-        unknown.append(f"What is computed of the rows of {blamed.operator(leaf)} was not looked at, for not all of them can be.")
+        unknown.append(f"What is above {blamed.operator(leaf)} was not looked at: it reads rows that cannot all be computed.")
     yield at.telling.fresh(found, len(found))[0]
     return None if found else leaf
 
@@ -62,5 +62,5 @@ def _malformed(recorder: FrameRecorder, blamed: Blamed, frame: Any, leaf: Node, 
             raise
         if not at.telling.told:  # it reads them all, or skips the others
             return leaf
-        unknown.append(f"What is computed of the records of {operator} was not looked at, for not all of them can be read, and {brief(trouble)}")
+        unknown.append(f"What is above {operator} was not looked at: not all of its records can be read, and {brief(trouble)}")
         return None

@@ -34,6 +34,9 @@ _FEW = 10
 _AT_ONCE = 8_000
 """Characters that the gateway gives in one answer: one of more than 8 KB waits for the network's acknowledgement of the first ones, 44 ms."""
 
+_NAMES: dict[str, str] = {}
+"""What PySpark calls exceptions, by their class in the JVM: to ask takes seventy calls of the gateway."""
+
 _THROWABLE = "org.apache.spark.SparkThrowable"
 
 
@@ -55,7 +58,6 @@ class Exceptions:
 
     def __init__(self, catalyst: Catalyst) -> None:
         self._catalyst = catalyst
-        self._names: dict[str, str] = {}
         self._places: dict[str, tuple[CallSite | None, str]] = {}
         self._known: dict[str, Thrown] = {}
 
@@ -117,12 +119,13 @@ class Exceptions:
         kind, _, told = text.partition(": ")
         message, *context = _CONTEXT.split(told)
         place = "".join(context)
-        if kind not in self._names or place not in self._places:
+        if kind not in _NAMES or place not in self._places:
             raised = raised_by(expression.eval, rows.apply(number))
-            self._names[kind] = name_of(raised)
+            if kind not in _NAMES:
+                _NAMES[kind] = name_of(raised)
             contexts: Any = raised.getQueryContext() if self._catalyst.is_a(raised, _THROWABLE) else ()
             self._places[place] = (_line(contexts[0]), contexts[0].summary().strip()) if len(contexts) else (None, "")
-        self._known[text] = Thrown(self._names[kind], message, *self._places[place])
+        self._known[text] = Thrown(_NAMES[kind], message, *self._places[place])
         return self._known[text]
 
 
