@@ -668,3 +668,13 @@ def test_what_crashes_above_a_cache_that_is_full(dbg: Any, flights: Any) -> None
         assert sorted(c.record["id"] for c in culprits_of(dbg, cached.selectExpr("id", "cast(dep as int)"))) == ["2", "4"]
     finally:
         cached.unpersist()
+
+
+@pytest.mark.parametrize("kind", ["python", "arrow", "pandas", "spark"])
+def test_of_equal_rows_each_has_a_source_of_its_own(dbg: Any, spark: Any, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("1\nx\n2\nx\ny\n3\nx\n")
+    lines = spark.read.text(str(path)).filter("value <> '3'").select(F.concat("value", F.lit("")).alias("value")).repartition(3)
+    culprits = culprits_of(dbg, lines.select(_numbered(kind)(F.col("value"))))
+    found = [(culprit.record.value, [source.origin.line for source in culprit.sources]) for culprit in culprits]
+    assert sorted(found) == [("x", [2]), ("x", [4]), ("x", [7]), ("y", [5])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from bigdebug.spark.sql.named import part
 from bigdebug.spark.sql.reading import name_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.telling import Telling
+from bigdebug.spark.sql.telling import Key, Telling, key_of
 from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, culpable, throwing_or_large
 from bigdebug.spark.sql.waves import MOST, Waves
@@ -31,6 +32,10 @@ from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
+
+
+_ONE_OF_ONE = ("Project", "Filter", "Sort", "Repartition", "RepartitionByExpression")
+"""Nodes that give a row for each of theirs, or none."""
 
 
 class Input(NamedTuple):
@@ -69,6 +74,9 @@ class Blamed:
         self._original = original
         self._behind: dict[tuple[int, int | None], Behind] = {}
         """What is behind the culprits of each trial, however often it is made."""
+        self._equal: Counter[Key] = Counter()
+        self._numbers: dict[int, int] = {}
+        """Of what is told of each known culprit, its number among those that are equal."""
         self.truncated = False
         """Whether more rows crash in an operator than are told."""
 
@@ -133,12 +141,36 @@ class Blamed:
             self._culprits.unknown.append(why)
         return fresh
 
-    def trace(self, rows: Node, row: Any) -> LineageFrame | None:
-        """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0)."""
-        run = self._recorder.aside(self.catalyst.frame(self._original(rows)), apart=True)
+    def trace(self, rows: Node, row: Any, of: object = None) -> LineageFrame | None:
+        """The trace over what a row was made of; None if that is no record of a source (SELECT 1/0).
+
+        Of equal rows, each of which was made of a single record, each has one of these: ``of`` is what is told of the culprit.
+        """
+        rows = self._original(rows)
+        run = self._recorder.aside(self.catalyst.frame(rows), apart=True)
         if not run.questions.leaves:
             return None
-        return lineage_of(run).where(row).goBackAll()
+        found = lineage_of(run).where(row).goBackAll()
+        if of is None or len(run.questions.leaves) > 1 or not self._is_of_records(rows) or len(rids := found.rids()) < 2:
+            return found
+        number = self._among_equal(of)
+        return found.at([rids[number]]) if number < len(rids) else found
+
+    def _is_of_records(self, rows: Node) -> bool:
+        """Whether each row is made of one record of a source, and no two of the same."""
+        while below := self.catalyst.children(rows):
+            if rows.nodeName() not in _ONE_OF_ONE:
+                return False
+            (rows,) = below
+        return True
+
+    def _among_equal(self, told: object) -> int:
+        """How many culprits were told of before this one that nothing tells from it. All of them crash, so each is as good as the others."""
+        culprits = self._culprits.known
+        for culprit in culprits[len(self._numbers) :]:
+            self._numbers[id(culprit.told)] = self._equal[key := key_of(culprit)]
+            self._equal[key] += 1
+        return self._numbers.get(id(told), 0)
 
     def operator(self, node: Node) -> Operator:
         """The operator of the run that a node of the optimized plan is most of: the one that calls its functions, if any."""
@@ -179,7 +211,11 @@ class _OfCode(OfFunction):
 
     def trace(self) -> LineageFrame | None:
         crashed = self._crashed
-        return self._blamed.trace(crashed.plan, crashed.record if crashed.where is None else crashed.where) if crashed.rows else None
+        if not crashed.rows:
+            return None
+        if crashed.where is not None:
+            return self._blamed.trace(crashed.plan, crashed.where)
+        return self._blamed.trace(crashed.plan, crashed.record, of=self if crashed.rowwise else None)
 
     def names(self) -> tuple[()]:
         return ()
@@ -225,7 +261,7 @@ class _OfExpression:
 
     def trace(self) -> LineageFrame | None:
         trial = self._trial
-        return self._blamed.trace(trial.rows, self._row) if trial.finding is None else trial.finding(self._row)
+        return self._blamed.trace(trial.rows, self._row, of=self) if trial.finding is None else trial.finding(self._row)
 
     def names(self) -> tuple[()]:
         return ()
