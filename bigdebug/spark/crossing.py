@@ -105,9 +105,10 @@ class Crossing:
         """
         if is_cancelled(self._frames.users, problem):
             return []
-        reads = sorted(run.graph.upstream(run.subject))
-        frames = {operator: rdd._rows_of for operator in reads if (rdd := self._rows.get(operator)) is not None}
-        return [(run.graph[operator], self._frames.suspected(frame, problem).culprits) for operator, frame in frames.items()]
+        return [
+            (run.graph[operator], self._frames.suspected(rdd._rows_of, problem).culprits)
+            for operator in sorted(run.graph.upstream(run.subject)) if (rdd := self._rows.get(operator)) is not None
+        ]
 
     def gave(self, frame: DataFrame) -> None:
         """``frame`` has been made of rows that were in the driver. Never raises."""

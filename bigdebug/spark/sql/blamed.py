@@ -27,6 +27,7 @@ from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.telling import Key, Telling, key_of
 from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, culpable, throwing_or_large
+from bigdebug.spark.sql.walk import through
 from bigdebug.spark.sql.waves import MOST, Waves
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _ONE_OF_ONE = ("Project", "Filter", "Sort", "Repartition", "RepartitionByExpression")
-"""Nodes that give a row for each of theirs, or none."""
+"""Nodes of which each row is made of one row, and no two of the same."""
 
 
 class Input(NamedTuple):
@@ -151,18 +152,12 @@ class Blamed:
         if not run.questions.leaves:
             return None
         found = lineage_of(run).where(row).goBackAll()
-        if of is None or len(run.questions.leaves) > 1 or not self._is_of_records(rows) or len(rids := found.rids()) < 2:
+        if of is None or len(run.questions.leaves) > 1 or self.catalyst.children(through(self.catalyst, rows, _ONE_OF_ONE)):
+            return found
+        if len(rids := found.rids()) < 2:
             return found
         number = self._among_equal(of)
         return found.at([rids[number]]) if number < len(rids) else found
-
-    def _is_of_records(self, rows: Node) -> bool:
-        """Whether each row is made of one record of a source, and no two of the same."""
-        while below := self.catalyst.children(rows):
-            if rows.nodeName() not in _ONE_OF_ONE:
-                return False
-            (rows,) = below
-        return True
 
     def _among_equal(self, told: object) -> int:
         """How many culprits were told of before this one that nothing tells from it. All of them crash, so each is as good as the others."""

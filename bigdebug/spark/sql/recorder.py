@@ -154,7 +154,7 @@ class FrameRecorder:
     @contextmanager
     def _uncaptured(self, action: Action) -> Iterator[None]:
         """An action of which no run is made, unless it crashes."""
-        if self._state.acting or not self._program.armed:
+        if self._state.acting or not self.armed:
             yield
             return
         self._state.acting = True

@@ -18,6 +18,7 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.executions import KEPT, planned_at, reads_cache
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.walk import through
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import Action
@@ -129,9 +130,8 @@ class Unfinished:
 
     def of(self, plan: Node, partitions: int) -> list[int]:
         """Those of the partitions of a plan that are to be looked at, the one first that failed: all of them where it is not known which."""
-        while (below := self._catalyst.children(plan)) and plan.nodeName() in _NARROW:
-            (plan,) = below
-        failed = None if below else self._failed
+        plan = through(self._catalyst, plan, _NARROW)
+        failed = None if self._catalyst.children(plan) else self._failed
         if failed is None or failed.tasks != partitions or not self._reads(failed, plan):
             return list(range(partitions))
         return sorted(set(range(partitions)) - failed.finished, key=lambda partition: (partition != failed.first, partition))

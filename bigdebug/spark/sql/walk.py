@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from bigdebug.spark.sql.calls import as_written, functions_of
@@ -19,6 +20,13 @@ class Step(NamedTuple):
     written: Node
     """The node that it is a part of in Spark's plan, if not itself."""
     asked: tuple[int, ...] = ()
+
+
+def through(catalyst: Catalyst, plan: Node, names: Container[str]) -> Node:
+    """What is below the nodes of these names, each of which has one input, at the top of a plan; a source, if all are."""
+    while (below := catalyst.children(plan)) and plan.nodeName() in names:
+        (plan,) = below
+    return plan
 
 
 def steps_of(catalyst: Catalyst, plan: Node) -> list[Step]:
