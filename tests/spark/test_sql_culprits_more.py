@@ -563,6 +563,29 @@ def test_arguments_that_are_given_by_name(arrow: bool, dbg: Any, spark: Any) -> 
     assert culprit.locals == {"of": "2", "parts": "0", "plus": "1"}
 
 
+def raising_all(*given: Any) -> str:
+    raise ValueError(repr(given))
+
+
+VALUES = "(null, null, null, null, null, null, null, null), (1Y, 2S, 3, 4L, float(0.1), double('NaN'), true, 'é'), (-128Y, 0S, 0, -9223372036854775808L, float('inf'), -0.0D, false, '')"
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_functions_over_arrow_are_given_what_spark_gives_them(legacy: bool, dbg: Any, spark: Any) -> None:
+    name = "spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled"
+    if legacy:
+        spark.conf.set(name, True)
+    try:
+        frame = spark.sql(f"select * from values {VALUES} as t(a, b, c, d, e, f, g, h)")
+        given = [row[0] for row in frame.select(F.udf(lambda *given: repr(given), useArrow=True)(*frame.columns)).collect()]
+        culprits = culprits_of(dbg, frame.select(F.udf(raising_all, useArrow=True)(*frame.columns)))
+        assert sorted(culprit.message for culprit in culprits) == sorted(given)
+        none = culprits_of(dbg, frame.select(F.udf(raising_all, useArrow=True)()))
+        assert [culprit.message for culprit in none] == ["()"] * 3
+    finally:
+        spark.conf.unset(name)
+
+
 def test_a_cast_that_spark_takes_for_one_that_always_can_be_done(dbg: Any, spark: Any) -> None:
     frame = spark.range(0, 20_001, 10_000, 1).selectExpr("id", "date_add(date'2020-01-01', int(id * 10000)) d").select("id", F.col("d").cast("timestamp").alias("t"))
     with pytest.raises(Exception, match="overflow"), dbg.capture() as run:

@@ -6,7 +6,7 @@ Rows are Spark's to hand over, in columns of pandas or Arrow, or in an iterator 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -48,10 +48,7 @@ class GuardedColumns:
             known = dict(found(calls, rows, problem, alike))
             if not np.array_equal(calls.places, np.delete(np.arange(rows), [*known])):
                 calls.values = None
-        if self.sized and len(known) < rows and not (calls.values is not None and _all_small(calls.values)):
-            known[next(row for row in range(rows) if row not in known)] = LARGE
-        if self._surely_fits is not None and len(known) < rows and not (calls.values is not None and self._surely_fits(calls.values)):
-            known[next(row for row in range(rows) if known.get(row, LARGE) == LARGE)] = DOUBTFUL
+        known |= marks(known, rows, calls.values, self.sized, self._surely_fits)
         return _column(self.column, self._once, known, rows)
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
@@ -184,6 +181,16 @@ def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
     return ((batch, {}) for batch in batches)
 
 
+def marks(known: Container[int], rows: int, values: Column | None, sized: bool, fits: Callable[[Column], bool] | None) -> dict[int, bytes]:
+    """What is told, besides crashes, of a batch: that the ``values`` of the rows that are not ``known`` to crash may not fit, or may not be small."""
+    other = next((row for row in range(rows) if row not in known), None)
+    if other is None:
+        return {}
+    if fits is not None and not (values is not None and fits(values)):
+        return {other: DOUBTFUL}
+    return {other: LARGE} if sized and not (values is not None and _all_small(values)) else {}
+
+
 def _all_small(numbers: Column) -> bool:
     """Whether a column is known to have small numbers alone, and None."""
     try:
@@ -195,9 +202,9 @@ def _all_small(numbers: Column) -> bool:
 def _are_small(numbers: Column) -> bool:
     if hasattr(numbers, "drop_null"):
         numbers = numbers.drop_null().to_numpy(zero_copy_only=False)
-    elif not isinstance(getattr(numbers, "dtype", None), np.dtype) or numbers.dtype.kind == "f":
+    elif not isinstance(getattr(numbers, "dtype", None), np.dtype) or numbers.dtype.kind != "i":
         numbers = numbers.dropna()
-    if numbers.dtype.kind not in ("i", "u", "f"):
-        return False
+    if not len(numbers):
+        return True
     numbers = np.asarray(numbers)
-    return not len(numbers) or bool(numbers.min() > -SMALL and numbers.max() < SMALL)
+    return numbers.dtype.kind in "iuf" and bool(numbers.min() > -SMALL and numbers.max() < SMALL)

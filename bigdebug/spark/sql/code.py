@@ -20,6 +20,7 @@ from bigdebug.agents.guards.columns import (
     GuardedStream,
 )
 from bigdebug.agents.guards.groups import GuardedAggregate, GuardedGroup, LenientAggregate, LenientGroup
+from bigdebug.agents.guards.row_batches import GuardedRows
 from bigdebug.agents.guards.rows import GuardedCall, PickledCall
 from bigdebug.agents.guards.streams import LenientStream, StreamingAggregate, StreamingGroup
 from bigdebug.agents.guards.tables import TableCode, guarded_table
@@ -29,8 +30,10 @@ from bigdebug.spark.sql.sent import (
     array,
     arrow_column,
     arrow_value,
+    arrow_values,
     certain_column,
     certain_value,
+    certain_values,
     doubtful,
     frame,
     internal,
@@ -55,6 +58,12 @@ _ARROW = {value for name, value in _KINDS.items() if "ARROW" in name} - _ROWS
 _STREAMS = {value for name, value in _KINDS.items() if name in ("SQL_SCALAR_PANDAS_ITER_UDF", "SQL_SCALAR_ARROW_ITER_UDF")}
 _IN_BATCHES = {value: _KINDS[name.replace("_ITER", "")] for name, value in _KINDS.items() if name.startswith("SQL_GROUPED") and name.endswith("_ITER_UDF")}
 """Functions of groups in batches, and those of the same groups as a whole."""
+
+_OF_ARROW = _KINDS.get("SQL_SCALAR_ARROW_UDF")
+_PLAIN = {"string", "byte", "short", "integer", "long", "float", "double", "boolean"}
+"""Types whose values are the same in Arrow and in Python."""
+_UNUSUAL = ("spark.sql.legacy.execution.pythonUDF.pandas.conversion.enabled", "spark.sql.execution.pythonUDF.arrow.concurrency.level")
+"""Settings of how Spark calls functions of a row on Arrow's batches: where they are set, it may bring other values, or call in threads."""
 
 _UNKNOWN = {value for name, value in _KINDS.items() if name == "SQL_ARROW_UDTF"}
 
@@ -115,7 +124,10 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     sized = any(function.resultId().equals(each.resultId()) for each in how.sized)  # its arguments may have been tamed since
     column = array() if kind in _ARROW else series()
     guard: Any
-    if kind in _ROWS:
+    if kind in _ROWS and _takes_batches(catalyst, function, inputs, how):
+        guard = GuardedRows(code, array(), arrow_values(), sized, certain_values() if how.doubting else None)
+        function = catalyst.with_arguments(function, {"evalType": _OF_ARROW})
+    elif kind in _ROWS:
         named = _is_named(catalyst, inputs)
         pickles = kind == PythonEvalType.SQL_BATCHED_UDF
         fitting = internal() if pickles else arrow_value() if how.strict else anything
@@ -211,6 +223,16 @@ def _chain(catalyst: Catalyst, function: Expr) -> tuple[tuple[bytes, ...], list[
         codes, given = _chain(catalyst, inputs[0])
         return (*codes, command(catalyst, function)), given
     return (command(catalyst, function),), inputs
+
+
+def _takes_batches(catalyst: Catalyst, function: Expr, inputs: Sequence[Expr], how: Guarding) -> bool:
+    """Whether a guard may call a function of a row on all rows of a batch: Spark would hand it what is in Arrow's columns, and one row after the other."""
+    if function.evalType() != PythonEvalType.SQL_ARROW_BATCHED_UDF or _OF_ARROW is None or how.strict or how.confined or how.sparing is not None:
+        return False
+    if not inputs or not all(each.dataType().typeName() in _PLAIN for each in inputs) or _is_named(catalyst, inputs):
+        return False
+    settings = catalyst.jsession.sessionState().conf()
+    return not any(settings.contains(name) for name in _UNUSUAL)
 
 
 def _is_named(catalyst: Catalyst, inputs: Sequence[Expr]) -> bool:

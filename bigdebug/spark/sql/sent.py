@@ -208,6 +208,44 @@ def certain_column() -> Callable[[Any], Callable[[Any], bool] | None]:
     return certain
 
 
+def arrow_values() -> Callable[[list[Any]], Any]:
+    """Makes an Arrow array of what functions of a row gave; None if they are not of one type."""
+
+    def made(given: list[Any]) -> Any:
+        import pyarrow
+
+        try:
+            return pyarrow.array(given)
+        except Exception:  # it is whatever the user's function gave
+            return None
+
+    return made
+
+
+def certain_values() -> Callable[[Any], Callable[[Any], bool] | None]:
+    """As ``certain_column``, of values that functions of a row gave: of other types, anything fits or is to be looked at."""
+
+    def certain(returns: Any) -> Callable[[Any], bool] | None:
+        import pyarrow
+
+        whole = {"long": pyarrow.int64(), "integer": pyarrow.int64()}
+        kind = {**whole, "double": pyarrow.float64(), "float": pyarrow.float64(), "boolean": pyarrow.bool_(), "date": pyarrow.date32(), "binary": pyarrow.binary()}.get(returns.typeName())
+        if kind is None:
+            return None
+
+        def fits(values: Any) -> bool:
+            if values.null_count == len(values):
+                return True
+            if returns.typeName() != "integer" or not values.type.equals(kind):
+                return bool(values.type.equals(kind))
+            numbers = values.drop_null().to_numpy()
+            return bool(numbers.min() >= -(2**31) and numbers.max() < 2**31)
+
+        return fits
+
+    return certain
+
+
 def arrow_column() -> Fitting:
     """Whether what a function of columns gives fits its type and the number of rows."""
     kind_of = arrow_kind()
