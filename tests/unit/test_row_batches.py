@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyspark.cloudpickle import dumps
 from pyspark.sql.types import BooleanType, DataType, DoubleType, IntegerType, LongType, StringType
@@ -57,6 +57,8 @@ VALUES = [None, 0, 1 - SMALL, SMALL, 2**62, 2**70, True, 1.5, "1", b"1", [1], ob
 
 @pytest.mark.parametrize("returns", [LongType(), IntegerType(), DoubleType(), BooleanType(), StringType()])
 @given(values=st.lists(st.sampled_from(range(len(VALUES))), min_size=1, max_size=4), sized=st.booleans(), doubting=st.booleans())
+@example(values=[6, 7], sized=False, doubting=True)
+@example(values=[1, 7], sized=False, doubting=True)
 def test_values_of_which_it_is_not_certain_that_they_fit_or_are_small_are_told(returns: DataType, values: list[int], sized: bool, doubting: bool) -> None:
     rows, call = guards(VALUES.__getitem__, returns, sized, doubting)
     given = [VALUES[place] for place in values]

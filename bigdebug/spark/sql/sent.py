@@ -214,6 +214,8 @@ def arrow_values() -> Callable[[list[Any]], Any]:
     def made(given: list[Any]) -> Any:
         import pyarrow
 
+        if len({*map(type, given)} - {type(None)}) > 1:  # of 1.5 and True, Arrow makes two doubles
+            return None
         try:
             return pyarrow.array(given)
         except Exception:  # it is whatever the user's function gave
@@ -228,15 +230,18 @@ def certain_values() -> Callable[[Any], Callable[[Any], bool] | None]:
     def certain(returns: Any) -> Callable[[Any], bool] | None:
         import pyarrow
 
-        whole = {"long": pyarrow.int64(), "integer": pyarrow.int64()}
-        kind = {**whole, "double": pyarrow.float64(), "float": pyarrow.float64(), "boolean": pyarrow.bool_(), "date": pyarrow.date32(), "binary": pyarrow.binary()}.get(returns.typeName())
+        name = returns.typeName()
+        kind = {
+            "long": pyarrow.int64(), "integer": pyarrow.int64(), "double": pyarrow.float64(), "float": pyarrow.float64(),
+            "boolean": pyarrow.bool_(), "date": pyarrow.date32(), "binary": pyarrow.binary(),
+        }.get(name)
         if kind is None:
             return None
 
         def fits(values: Any) -> bool:
             if values.null_count == len(values):
                 return True
-            if returns.typeName() != "integer" or not values.type.equals(kind):
+            if name != "integer" or not values.type.equals(kind):
                 return bool(values.type.equals(kind))
             numbers = values.drop_null().to_numpy()
             return bool(numbers.min() >= -(2**31) and numbers.max() < 2**31)
