@@ -6,7 +6,7 @@ Rows are Spark's to hand over, in columns of pandas or Arrow, or in an iterator 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -24,8 +24,38 @@ Making = Callable[[Mapping[int, bytes], int], Column]
 """Makes a column of so many rows of what is told of some, by their places in ascending order."""
 
 
+class Telling:
+    """What guards that are given a batch tell of it, in a column: crashes, and one row of which the values may not be small, or may not fit."""
+
+    code: Code
+    column: Making
+    sized: bool
+    certain: Callable[[Any], Callable[[Column], bool] | None] | None
+
+    @cached_property
+    def _once(self) -> Once:
+        return Once()
+
+    @cached_property
+    def _surely_fits(self) -> Callable[[Column], bool] | None:
+        return None if self.certain is None else self.certain(self.code.returns)
+
+    def _told(self, crashed: Mapping[int, bytes], rows: int, values: Column | None) -> Column:
+        """``values`` are those of the rows that did not crash; None if they are not known."""
+        return _column(self.column, self._once, {**crashed, **self._mark(crashed, rows, values)}, rows)
+
+    def _mark(self, crashed: Mapping[int, bytes], rows: int, values: Column | None) -> dict[int, bytes]:
+        other = next((row for row in range(rows) if row not in crashed), None)
+        fits = self._surely_fits
+        if other is None:
+            return {}
+        if fits is not None and not (values is not None and fits(values)):
+            return {other: DOUBTFUL}
+        return {other: LARGE} if self.sized and not (values is not None and _all_small(values)) else {}
+
+
 @dataclass(frozen=True)
-class GuardedColumns:
+class GuardedColumns(Telling):
     """A function of columns. With ``sized`` it also tells, once in a batch, that the function gave a number that may not be small."""
 
     code: Code
@@ -48,8 +78,7 @@ class GuardedColumns:
             known = dict(found(calls, rows, problem, alike))
             if not np.array_equal(calls.places, np.delete(np.arange(rows), [*known])):
                 calls.values = None
-        known |= marks(known, rows, calls.values, self.sized, self._surely_fits)
-        return _column(self.column, self._once, known, rows)
+        return self._told(known, rows, calls.values)
 
     def _of(self, given: tuple[Column, ...], named: dict[str, Column], rows: int, places: Sequence[int]) -> Column:
         """What the function gives for some rows, of so many."""
@@ -66,14 +95,6 @@ class GuardedColumns:
     @cached_property
     def _lookalikes(self) -> Lookalikes:
         return Lookalikes()
-
-    @cached_property
-    def _once(self) -> Once:
-        return Once()
-
-    @cached_property
-    def _surely_fits(self) -> Callable[[Column], bool] | None:
-        return None if self.certain is None else self.certain(self.code.returns)
 
     @cached_property
     def _fits(self) -> Callable[[Any, int], None] | None:
@@ -181,16 +202,6 @@ def _fine(batches: Iterable[Any]) -> Iterator[tuple[Any, dict[int, bytes]]]:
     return ((batch, {}) for batch in batches)
 
 
-def marks(known: Container[int], rows: int, values: Column | None, sized: bool, fits: Callable[[Column], bool] | None) -> dict[int, bytes]:
-    """What is told, besides crashes, of a batch: that the ``values`` of the rows that are not ``known`` to crash may not fit, or may not be small."""
-    other = next((row for row in range(rows) if row not in known), None)
-    if other is None:
-        return {}
-    if fits is not None and not (values is not None and fits(values)):
-        return {other: DOUBTFUL}
-    return {other: LARGE} if sized and not (values is not None and _all_small(values)) else {}
-
-
 def _all_small(numbers: Column) -> bool:
     """Whether a column is known to have small numbers alone, and None."""
     try:
@@ -202,7 +213,7 @@ def _all_small(numbers: Column) -> bool:
 def _are_small(numbers: Column) -> bool:
     if hasattr(numbers, "drop_null"):
         numbers = numbers.drop_null().to_numpy(zero_copy_only=False)
-    elif not isinstance(getattr(numbers, "dtype", None), np.dtype) or numbers.dtype.kind != "i":
+    elif not isinstance(getattr(numbers, "dtype", None), np.dtype) or numbers.dtype.kind not in "iu":
         numbers = numbers.dropna()
     if not len(numbers):
         return True

@@ -1,21 +1,19 @@
-"""Guarded functions of a row that are handed all rows of a batch: in the place of a call for each row, which takes a third as long as Spark takes
-to bring the row."""
+"""Guarded functions of a row that are handed all rows of a batch, so that Spark calls no guard for each row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from bigdebug.agents.guards.batches import Column, rows_of
-from bigdebug.agents.guards.code import Code, Once, told
-from bigdebug.agents.guards.columns import Making, marks
+from bigdebug.agents.guards.code import Code, told
+from bigdebug.agents.guards.columns import Making, Telling
 from bigdebug.agents.guards.inflight import crashes
 
 
 @dataclass(frozen=True)
-class GuardedRows:
+class GuardedRows(Telling):
     """A guarded function of a row, as one of Arrow's columns. What it tells once, it tells once in a batch."""
 
     code: Code
@@ -31,15 +29,14 @@ class GuardedRows:
         try:
             function = self.code.function
         except crashes() as problem:  # what cannot be unpickled crashes on each row
-            what = told(problem)
-            return self.column({row: self._once(what) for row in range(rows)}, rows)
+            return self._told(dict.fromkeys(range(rows), told(problem)), rows, None)
         lists = [column.to_pylist() for column in columns]
         crashed, given = self._called(function, lists[0]) if len(lists) == 1 else self._called(lambda row: function(*row), zip(*lists, strict=True))
         values = self.values(given) if self.sized or self._surely_fits is not None else None
-        known = crashed | marks(crashed, rows, values, self.sized, self._surely_fits)
-        return self.column(dict(sorted(known.items())), rows)
+        return self._told(crashed, rows, values)
 
-    def _called(self, function: Callable[[Any], Any], rows: Iterable[Any]) -> tuple[dict[int, bytes], list[Any]]:
+    @staticmethod
+    def _called(function: Callable[[Any], Any], rows: Iterable[Any]) -> tuple[dict[int, bytes], list[Any]]:
         """What is told of the rows that a function crashes on, and what it gives of the others."""
         crashed, given, source = dict[int, bytes](), list[Any](), iter(rows)
         while True:
@@ -47,14 +44,6 @@ class GuardedRows:
                 for row in source:
                     given.append(function(row))
             except crashes() as problem:
-                crashed[len(given) + len(crashed)] = self._once(told(problem))
+                crashed[len(given) + len(crashed)] = told(problem)
             else:
                 return crashed, given
-
-    @cached_property
-    def _once(self) -> Once:
-        return Once()
-
-    @cached_property
-    def _surely_fits(self) -> Callable[[Column], bool] | None:
-        return None if self.certain is None else self.certain(self.code.returns)

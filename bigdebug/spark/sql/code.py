@@ -124,7 +124,7 @@ def guarded(catalyst: Catalyst, function: Expr, how: Guarding) -> Expr:
     sized = any(function.resultId().equals(each.resultId()) for each in how.sized)  # its arguments may have been tamed since
     column = array() if kind in _ARROW else series()
     guard: Any
-    if kind in _ROWS and _takes_batches(catalyst, function, inputs, how):
+    if _takes_batches(catalyst, function, inputs, how):
         guard = GuardedRows(code, array(), arrow_values(), sized, certain_values() if how.doubting else None)
         function = catalyst.with_arguments(function, {"evalType": _OF_ARROW})
     elif kind in _ROWS:
