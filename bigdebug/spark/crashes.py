@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import time
-import uuid
-from threading import Timer
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
+from bigdebug.spark.jobs import at_most
 from bigdebug.trace.culprits import Culprits
 
 if TYPE_CHECKING:
@@ -47,18 +45,11 @@ def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: boo
     if not wait:
         problem.add_note(LATER)
         return
-    tag = f"bigdebug-{uuid.uuid4()}"
-    until = time.monotonic() + PATIENCE
-    timer = Timer(PATIENCE, sc.cancelJobsWithTag, [tag])
-    sc.addJobTag(tag)
-    timer.start()
     try:
-        while time.monotonic() < until and culprits.more():
-            pass
+        with at_most(sc, PATIENCE) as over:
+            while not over.is_set() and culprits.more():
+                pass
     except Exception as trouble:  # the exception is the user's, and passes whatever becomes of this
         log.debug("bigdebug has not found what crashed yet", exc_info=trouble)
-    finally:
-        timer.cancel()
-        sc.removeJobTag(tag)
     if culprits.known or not culprits.complete:
         problem.add_note(culprits.summary() or LATER)

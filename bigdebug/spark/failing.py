@@ -18,21 +18,34 @@ _PATIENCE = 1_000
 """Milliseconds in which Spark's listeners are to come to what has happened."""
 
 
+_BRIEF = 1.5
+"""Seconds that a task ran, and which matter little if they are spent once more: to start a worker takes most of that."""
+
+_MANY = 20
+"""Partitions for each core, of which one does not matter."""
+
+
 class Failed(NamedTuple):
-    """A stage of Spark's in which tasks failed: the ids of its RDDs, the partition of the first of these tasks, and the partitions that finished.
+    """A stage of Spark's in which tasks failed: the ids of its RDDs, the partition of the first of these tasks, how many seconds that ran, and the partitions that finished.
 
     It has so many ``tasks``, ``at_source`` if it reads what no other stage wrote, and ``reason`` is what Spark says of it.
     """
 
     rdds: frozenset[int]
     first: int
+    ran: float
     finished: frozenset[int]
     tasks: int
     at_source: bool
     reason: str
 
+    def glance(self, cores: int) -> float | None:
+        """Seconds in which the first crash is found again by who looks for nothing else; None where that would cost too much of what all of them cost."""
+        briefly = self.ran <= _BRIEF or self.tasks - len(self.finished) >= _MANY * cores
+        return 2 * self.ran + 1 if self.tasks and briefly else None
 
-NOTHING = Failed(frozenset(), 0, frozenset(), 0, False, "")
+
+NOTHING = Failed(frozenset(), 0, 0.0, frozenset(), 0, False, "")
 
 
 def failed_stages(sc: SparkContext, began: int, ended: int | None = None) -> list[Failed]:
@@ -64,12 +77,17 @@ def _at(time: Any) -> int:
 
 
 def _failed(store: Any, stage: Any) -> Failed:
-    became = {(task.status(), int(task.partitionId())) for task in _items(store.taskList(stage.stageId(), stage.attemptId(), _MOST_TASKS))}
-    first = min((partition for status, partition in became if status == "FAILED"), default=0)
-    finished = frozenset(partition for status, partition in became if status == "SUCCESS")
+    became = [(task.status(), int(task.partitionId()), task) for task in _items(store.taskList(stage.stageId(), stage.attemptId(), _MOST_TASKS))]
+    first, ran = min(((partition, _seconds(task)) for status, partition, task in became if status == "FAILED"), default=(0, 0.0))
+    finished = frozenset(partition for status, partition, _ in became if status == "SUCCESS")
     at_source = bool(store.operationGraphForStage(stage.stageId()).incomingEdges().isEmpty())
     reason = str(stage.failureReason().get()) if stage.failureReason().isDefined() else ""
-    return Failed(frozenset(map(int, _items(stage.rddIds()))), first, finished, int(stage.numTasks()), at_source, reason)
+    return Failed(frozenset(map(int, _items(stage.rddIds()))), first, ran, finished, int(stage.numTasks()), at_source, reason)
+
+
+def _seconds(task: Any) -> float:
+    """How long a task ran."""
+    return int(task.duration().get()) / 1_000 if task.duration().isDefined() else 0.0
 
 
 def _items(found: Any) -> list[Any]:

@@ -55,6 +55,27 @@ def is_one_process(sc: SparkContext) -> bool:
     return str(sc.master).startswith("local") and not str(sc.master).startswith("local-cluster")
 
 
+@contextmanager
+def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
+    """Within: jobs of this thread are cancelled when so many seconds are over, which the event then tells."""
+    tag, over = f"bigdebug-{uuid.uuid4()}", threading.Event()
+
+    def end() -> None:
+        over.set()
+        sc.cancelJobsWithTag(tag)
+
+    if seconds <= 0:
+        over.set()
+    timer = threading.Timer(seconds, end)
+    sc.addJobTag(tag)
+    timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
+        sc.removeJobTag(tag)
+
+
 _ASKING = "_bigdebug_asking"
 """Where a SparkContext keeps how many questions use their own Python, and the one that it had before the first of them."""
 

@@ -278,12 +278,42 @@ def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tm
     assert len((tmp_path / "3").read_text()) > 1
 
 
+@pytest.mark.usefixtures("untold")
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, tmp_path: Path, shuffled: bool) -> None:
+    def slowly(number: int) -> float:
+        (tmp_path / f"{number} {time.time()}").touch()
+        time.sleep(number > 0)
+        return 1 / number
+
+    numbers = dbg.context.parallelize([0, 2, 4, 6, 0], 1)
+    numbers = numbers.map(lambda n: (n, n)).partitionBy(1).keys() if shuffled else numbers
+    numbers.count()  # there are workers now, which take a second to start
+    culprits = culprits_of(dbg, numbers.map(slowly).collect)
+    first = culprits[0]
+    assert not culprits.complete
+    assert (first.record, [s.origin.index for s in first.sources]) == (0, [0])
+    assert {path.name.split()[0] for path in tmp_path.iterdir()} == {"0"}
+    assert told(culprits) == [(0, "ZeroDivisionError", [0])] * 2
+    assert culprits[0] is first
+    assert len({c.place for c in culprits}) == 2
+    assert {path.name.split()[0] for path in tmp_path.iterdir()} == {"0", "2", "4", "6"}
+
+
 def test_the_exception_tells_of_its_culprits(dbg: Any) -> None:
     with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture():
         dbg.context.parallelize([1, 0], 2).map(lambda n: 1 // n).collect()
     (note,) = raised.value.__notes__
     assert "1 record crashed with ZeroDivisionError: integer division or modulo by zero" in note
     assert "the first is 0" in note
+
+
+def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any) -> None:
+    with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture() as run:
+        dbg.context.parallelize([0, 4, 0], 1).map(lambda n: [1 / n, time.sleep(n)]).collect()
+    (note,) = raised.value.__notes__
+    assert "1 record crashed so far with ZeroDivisionError" in note
+    assert told(run.culprits) == [(0, "ZeroDivisionError", [0])] * 2
 
 
 def test_a_culprit_reads_like_a_traceback(dbg: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Diagnosed(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnose:
-    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full.
+    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full. With ``glancing``, it reads no further at the first one.
 
     A partition with culprits leaves a block, so that a trace leads from its records to those that they were made of.
     """
@@ -45,14 +45,16 @@ class Diagnose:
     dumps: Dumps
     flights: str | None = None
     """A directory for what is to outlive a worker, where workers end."""
+    glancing: bool = False
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         flight = None if self.flights is None else Flight(os.path.join(self.flights, f"{self.stage.stage}-{split}"))
         guard = Guard(self.dumps, self.most, flight)
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
+        watch = _Until(lambda: guard.total > 0) if self.glancing else None
         arriving = iter(incoming)
-        for _ in stage.frames(split, arriving, notes, emitted):
+        for _ in stage.frames(split, arriving, notes, emitted, watch):
             pass
         read_out(arriving)
         if flight is not None:
@@ -65,3 +67,16 @@ class Diagnose:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
         levels = notes.counts(emitted)
         write_block(self.stage.store, self.run, Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished))
+
+
+@dataclass(frozen=True)
+class _Until:
+    """Lets records pass until it is enough, at all levels: what reads them is given no more."""
+
+    enough: Callable[[], bool]
+
+    def __call__(self, level: int, records: Iterable[object]) -> Iterator[object]:
+        for record in records:
+            yield record
+            if self.enough():
+                return
