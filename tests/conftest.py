@@ -102,6 +102,12 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No culprit is looked for by itself, before the others."""
+    monkeypatch.setattr("bigdebug.spark.failing.BRIEF", -1.0)
+
+
+@pytest.fixture
 def sql_settings(spark: SparkSession) -> Iterator[Callable[..., None]]:
     """Changes settings of the session, ``a__b="1"`` that of spark.sql.a.b, until the test ends."""
     known: dict[str, str | None] = {}

@@ -111,6 +111,11 @@ class StageFunction:
             yield frame
         self._commit(split, notes, emitted, digest, time.perf_counter() - started)
 
+    @property
+    def merges(self) -> bool:
+        """Whether it reads all that arrived before it gives anything, and nothing is between: then it has no level 0 that could be watched."""
+        return bool(self.segments) and isinstance(self.segments[0], MERGES)
+
     def frames(
         self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None = None
     ) -> Iterator[bytes]:
@@ -141,7 +146,7 @@ class StageFunction:
     def _frames(self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None) -> Iterator[bytes]:
         self.emission.prepare(notes)
         records: Any = self.reader.read(incoming, notes)
-        merges = bool(self.segments) and isinstance(self.segments[0], MERGES)
+        merges = self.merges
         own = len(self.segments) - self.internal
         if not merges:
             records = notes.to_the_end(records)

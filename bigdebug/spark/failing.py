@@ -18,7 +18,7 @@ _PATIENCE = 1_000
 """Milliseconds in which Spark's listeners are to come to what has happened."""
 
 
-_BRIEF = 1.5
+BRIEF = 1.5
 """Seconds that a task ran, and which matter little if they are spent once more: to start a worker takes most of that."""
 
 _MANY = 20
@@ -41,7 +41,7 @@ class Failed(NamedTuple):
 
     def glance(self, cores: int) -> float | None:
         """Seconds in which the first crash is found again by who looks for nothing else; None where that would cost too much of what all of them cost."""
-        briefly = self.ran <= _BRIEF or self.tasks - len(self.finished) >= _MANY * cores
+        briefly = self.ran <= BRIEF or self.tasks - len(self.finished) >= _MANY * cores
         return 2 * self.ran + 1 if self.tasks and briefly else None
 
 

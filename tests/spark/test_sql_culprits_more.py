@@ -162,8 +162,8 @@ def test_sums_over_two_unions_of_the_same_columns(dbg: Any, spark: Any) -> None:
     assert {culprit.exception_type for culprit in culprits_of(dbg, one.crossJoin(two))} == {OVERFLOW}
 
 
-def test_a_sum_of_what_it_casts_itself_costs_no_job(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+@pytest.mark.usefixtures("untold", "unhurried")
+def test_a_sum_of_what_it_casts_itself_costs_no_job(dbg: Any, spark: Any, tmp_path: Path) -> None:
     (tmp_path / "numbers.txt").write_text("1\nx\n7\n")
     culprits = culprits_of(dbg, spark.read.text(str(tmp_path / "numbers.txt")).agg(F.sum(F.col("value").cast("long"))))
     before = jobs(spark)
@@ -200,12 +200,10 @@ def test_of_what_an_aggregate_may_not_compute_that_is_said(dbg: Any, spark: Any,
     assert why.startswith(f"{aggregate.partition('(')[0]}() computes what it is given only as long as it has to")
 
 
+@pytest.mark.usefixtures("untold", "unhurried")
 @pytest.mark.parametrize("kind", ["python", "spark"])
 @pytest.mark.parametrize("largest", [7, 2**40])
-def test_a_sum_of_small_numbers_costs_no_job(
-    dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, largest: int,
-) -> None:
-    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.0)
+def test_a_sum_of_small_numbers_costs_no_job(dbg: Any, spark: Any, tmp_path: Path, kind: str, largest: int) -> None:
     (tmp_path / "numbers.txt").write_text(f"1\nx\n{largest}\n")
     frame = spark.read.text(str(tmp_path / "numbers.txt")).withColumnRenamed("value", "v")
     culprits = culprits_of(dbg, frame.select(_numbered(kind)(F.col("v")).alias("n")).agg(F.sum("n")))

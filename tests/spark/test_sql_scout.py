@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.spark.sql.waves import MOST
 
-pytestmark = pytest.mark.usefixtures("untold")
+pytestmark = pytest.mark.usefixtures("untold", "unhurried")
 
 LINES = 1_000
 

@@ -19,6 +19,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ReplayError
+from bigdebug.spark.sql.waves import Partitions
 
 PARTITIONS = 40
 
@@ -68,6 +69,43 @@ def test_the_first_culprits_come_before_all_rows_were_looked_at(dbg: Any, rows: 
     assert not run.culprits.complete
     assert len(seen.read_text().split()) < PARTITIONS // 2
     assert numbers(run.culprits) == [1, 38]
+    assert run.culprits.unknown == []
+
+
+def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    """A worker gives what it has when that is 64 kB: so much it computes, and while that is read, some more."""
+    seen, many = tmp_path / "seen", 200_000
+    run = failed(dbg, spark.range(0, many, 1, 1).select(crashing(0, many - 1, seen=seen)))
+    seen.write_text("")
+    first = run.culprits[0]
+    assert len(seen.read_text().split()) < many
+    assert numbers(run.culprits.known) == [0]
+    assert first.sources[0].record["id"] == 0
+    assert numbers(run.culprits) == [0, many - 1]
+    assert run.culprits[0] is first
+    assert run.culprits.unknown == []
+
+
+def same(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for batch in batches:
+        yield batch.assign(n=batch["n"].map(int))
+
+
+@pytest.mark.parametrize("way", [
+    lambda bad: bad.selectExpr("cast(s as int) n"), lambda bad: bad.selectExpr("cast(s as int) n").groupBy("n").count(),
+    lambda bad: bad.selectExpr("cast(s as int) n", "s").filter("cast(concat(s, '0') as int) > -1"),
+    lambda bad: bad.filter("cast(s as int) > -1").selectExpr("s n").mapInPandas(same, "n long"),
+])
+def test_what_comes_by_itself_is_one_of_all(dbg: Any, spark: Any, tmp_path: Path, way: Any) -> None:
+    """Of equal rows, each is told once."""
+    (tmp_path / "texts").write_text("1\nNA\n2\nNA\n3\n")
+    run = failed(dbg, way(spark.read.text(str(tmp_path / "texts")).withColumnRenamed("value", "s")))
+    first = run.culprits[0]
+    assert len(run.culprits.known) == 1
+    assert not run.culprits.complete
+    assert [culprit.record["value"] for culprit in run.culprits] == ["NA", "NA"]
+    assert run.culprits[0] is first
+    assert [culprit.sources[0].origin.line for culprit in run.culprits] == [2, 4]
     assert run.culprits.unknown == []
 
 
@@ -134,7 +172,7 @@ def test_what_finished_of_another_query_says_nothing_of_this_one(dbg: Any, rows:
 
 
 def test_where_nothing_is_found_in_what_was_left_the_rest_is_looked_at(dbg: Any, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.spark.sql.unfinished.Unfinished.of", lambda self, plan, partitions: [0])
+    monkeypatch.setattr("bigdebug.spark.sql.unfinished.Unfinished.of", lambda self, plan, partitions: Partitions([0]))
     assert numbers(failed(dbg, rows.select(crashing(30))).culprits) == [30]
 
 

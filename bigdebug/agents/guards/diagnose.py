@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.cut import Cut, Impatience
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
@@ -23,18 +24,19 @@ GUARDED = 1 << 62
 
 
 class Diagnosed(NamedTuple):
-    """The crashes of a partition: the first ones in full, and how many there are."""
+    """The crashes of a partition: the first ones in full, and how many there are; if it was ``cut``, as far as it was read."""
 
     partition: int
     crashes: Noted
     total: int
     lost: bool = False
     """Whether a function had read more than is kept, when it crashed: there may be culprits among that."""
+    cut: bool = False
 
 
 @dataclass(frozen=True)
 class Diagnose:
-    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full. With ``glancing``, it reads no further at the first one.
+    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full. Whoever is impatient has partitions cut that take long.
 
     A partition with culprits leaves a block, so that a trace leads from its records to those that they were made of.
     """
@@ -45,38 +47,25 @@ class Diagnose:
     dumps: Dumps
     flights: str | None = None
     """A directory for what is to outlive a worker, where workers end."""
-    glancing: bool = False
+    impatience: Impatience | None = None
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         flight = None if self.flights is None else Flight(os.path.join(self.flights, f"{self.stage.stage}-{split}"))
         guard = Guard(self.dumps, self.most, flight)
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
-        watch = _Until(lambda: guard.total > 0) if self.glancing else None
-        arriving = iter(incoming)
-        for _ in stage.frames(split, arriving, notes, emitted, watch):
+        cut = None if self.impatience is None else Cut(self.impatience, guard)
+        arriving = iter(incoming) if cut is None or not stage.merges else cut(incoming)
+        for _ in stage.frames(split, arriving, notes, emitted, None if cut is None else cut.watching):
             pass
         read_out(arriving)
         if flight is not None:
             flight.close()
         if guard.total:
             self._write(split, notes, emitted.records)
-        yield Diagnosed(split, guard.crashes, guard.total, guard.lost)
+        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, cut is not None and cut.was_made)
 
     def _write(self, split: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
         levels = notes.counts(emitted)
         write_block(self.stage.store, self.run, Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished))
-
-
-@dataclass(frozen=True)
-class _Until:
-    """Lets records pass until it is enough, at all levels: what reads them is given no more."""
-
-    enough: Callable[[], bool]
-
-    def __call__(self, level: int, records: Iterable[object]) -> Iterator[object]:
-        for record in records:
-            yield record
-            if self.enough():
-                return

@@ -53,6 +53,7 @@ class Guard:
         self.lost = False
         self.dumps = Plainly(dumps)
         self._most = most
+        self._open = True
         self.flight = flight
 
     def flown(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
@@ -62,6 +63,10 @@ class Guard:
     def lose(self) -> None:
         """A function had read more than is kept, when it crashed."""
         self.lost = True
+
+    def close(self) -> None:
+        """Note no more."""
+        self._open = False
 
     def leaving(self, operator: int) -> Leaving:
         """What a function over an iterator is not given, because it is known to crash on it."""
@@ -75,8 +80,8 @@ class Guard:
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
         again: bool = False, replaces: bool = False,
     ) -> Instead:
-        self.total += 1
-        if self.total <= self._most:
+        self.total += self._open
+        if self.total <= self._most and self._open:
             self._keep(operator, segment, position, given, problem, met, again)
         return ()
 

@@ -14,15 +14,17 @@ from py4j.protocol import Py4JError
 from pyspark.cloudpickle import dumps
 from pyspark.errors import PySparkException
 
+from bigdebug.agents.guards.cut import Impatience
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.agents.guards.flight import calls_ended
 from bigdebug.agents.guards.inflight import KEPT_BYTES
+from bigdebug.agents.guards.policy import Place
 from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.failing import NOTHING, failed_stages
-from bigdebug.spark.jobs import at_most, running
+from bigdebug.spark.failing import BRIEF, NOTHING, failed_stages
+from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.blamed import Blamed
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Culprits
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 MOST = 10_000
 """Culprits of one partition that are kept in full."""
+
+SOON = 1.0
+"""Seconds in which a partition may end before somebody who waits for a first culprit is told of those that are found."""
 
 MOST_ENDED = 25
 """Records that may end their worker before no more are looked for: for each, the partition is run once more up to there."""
@@ -48,12 +53,12 @@ class Diagnosis:
         self._blamed = Blamed(recorder, run)
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._ending = ended(action.problem)
-        self._glance: float | None = None
-        """Seconds in which the first culprit is found by itself, if it is to be; no more than once."""
+        self._impatience: Impatience | None = None
+        """When partitions are cut, if they are: until a culprit is known, and no more than once."""
         self._todo = self._unfinished(action)
         self._found = False
-        self._soon: CrashCulprit | None = None
-        """The one that was told before its partition was looked at."""
+        self._soon: set[Place] = set()
+        """The places of those that were told of partitions that were cut."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
 
@@ -65,14 +70,15 @@ class Diagnosis:
             return None
         stage, partitions = self._todo[0]
         try:
-            if self._glance is not None:
-                return self._first(stage, partitions[0])
             seen = self._diagnosed(stage, partitions[: self._at_once])
         except (PySparkException, Py4JError) as problem:  # what is guarded raises nothing
             self._below = [] if self._recorder.crossing is None else self._recorder.crossing.crashed_below(self._run, problem)
             if not self._below:
                 raise
             return []
+        self._impatience = None if any(each.cut or each.total for each in seen) else self._impatience
+        if any(each.cut for each in seen):
+            return self._early(stage, seen)
         del partitions[: self._at_once]
         self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
@@ -88,26 +94,16 @@ class Diagnosis:
             for each in seen if each.lost
         ]
         with waiting():
-            return [culprit for culprit in self._culprits(stage, seen) if not self._is_known(culprit)]
+            return [culprit for culprit in self._culprits(stage, seen) if culprit.place not in self._soon]
 
-    def _first(self, stage: Stage, partition: int) -> list[CrashCulprit]:
-        """The first culprit of a partition, without what comes behind it: partitions may take long. It is found once more, among all of them."""
-        seconds, self._glance = self._glance, None
-        with at_most(self._recorder.sc, seconds or 0) as over:
-            try:
-                found = self._culprits(stage, self._diagnosed(stage, [partition], glancing=True))
-            except (PySparkException, Py4JError):
-                if not over.is_set():
-                    raise
-                found = []
-        self._soon = next(iter(found), None)
-        return found[:1]
+    def _early(self, stage: Stage, seen: Sequence[Diagnosed]) -> list[CrashCulprit]:
+        """The culprits of partitions that were cut; these partitions are looked at once more, as far as they go."""
+        found = self._culprits(stage, seen)
+        self._soon = {culprit.place for culprit in found}
+        return found
 
     def _culprits(self, stage: Stage, seen: Sequence[Diagnosed]) -> list[CrashCulprit]:
         return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
-
-    def _is_known(self, culprit: CrashCulprit) -> bool:
-        return self._soon is not None and culprit.place == self._soon.place and not culprit.again
 
     def _more_below(self) -> list[CrashCulprit]:
         """Culprits of a query below. The program above has not all that it reads, so that nothing is known of it."""
@@ -128,7 +124,8 @@ class Diagnosis:
         failed = next((f for f in failed_stages(self._recorder.sc, action.began) if f.rdds.intersection(known.values())), NOTHING)
         # What Spark runs as a part of another stage has no RDD of its own there.
         certain = [stage for stage in stages if known[stage.id] in failed.rdds or known[stage.id] is None] if failed.rdds else []
-        self._glance = failed.glance(self._at_once) if len(certain) == 1 and not self._ending else None
+        if failed.ran <= BRIEF and not self._ending:  # after longer than that, partitions take as long
+            self._impatience = Impatience(SOON, SOON + 2 * failed.ran)
         found = []
         for stage in certain or stages:
             wanted = action.asked.get(stage.id, range(self._run.graph[stage.ends].partitions))
@@ -136,9 +133,9 @@ class Diagnosis:
             found.append((stage, sorted(set(wanted) - done, key=lambda p: (p != failed.first, p))))
         return [(stage, left) for stage, left in found if left]
 
-    def _diagnosed(self, stage: Stage, partitions: Sequence[int], glancing: bool = False) -> list[Diagnosed]:
+    def _diagnosed(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, glancing=glancing)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, impatience=self._impatience)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
             found = self._told(lambda function: answers(sc, again.base, function, partitions), diagnose)

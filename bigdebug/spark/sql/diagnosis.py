@@ -92,7 +92,8 @@ class FrameDiagnosis:
     @cached_property
     def _asking(self) -> Asking:
         minding = any(minds_partition(self._catalyst, step.node) for step in self._steps)
-        return Asking(self._catalyst, minding, meanwhile=lambda: self._run.questions.leaves)  # the operators, of which each culprit names one
+        glances = self._culprits is self._run.culprits and not self._besides
+        return Asking(self._catalyst, minding, glances, meanwhile=lambda: self._run.questions.leaves)  # the operators, of which each culprit names one
 
     @cached_property
     def _unfinished(self) -> Unfinished:
@@ -141,6 +142,9 @@ class FrameDiagnosis:
 
         Where it was interrupted, the operator is looked at anew, and what was told of it is not told again.
         """
+        if self._asking.glanced:
+            self._asking.glanced = False
+            self._anew()
         if self._looking is None and len(self._clean) == len(self._steps):
             return self._once_more()
         if self._looking is None:
@@ -159,13 +163,17 @@ class FrameDiagnosis:
             self._scouting.leave(len(self._clean))
             return []
         except BaseException as trouble:
-            self._looking = None
-            self._telling.begin()
-            self._scouting.interrupted(len(self._clean))
+            self._anew()
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
             raise
+
+    def _anew(self) -> None:
+        """Look at the node that comes next from the beginning."""
+        self._looking = None
+        self._telling.begin()
+        self._scouting.interrupted(len(self._clean))
 
     def _at(self) -> At:
         """The node that comes next."""

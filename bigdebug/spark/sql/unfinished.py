@@ -19,6 +19,7 @@ from bigdebug.spark.sql.executions import KEPT, planned_at, reads_cache
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.walk import through
+from bigdebug.spark.sql.waves import Partitions, every
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import Action
@@ -128,13 +129,14 @@ class Unfinished:
         value = self._catalyst.children(column)[0] if column.nodeName() == "Alias" else column
         return value.nodeName() in ("AttributeReference", "Literal", "AggregateExpression")
 
-    def of(self, plan: Node, partitions: int) -> list[int]:
+    def of(self, plan: Node, partitions: int) -> Partitions:
         """Those of the partitions of a plan that are to be looked at, the one first that failed: all of them where it is not known which."""
         plan = through(self._catalyst, plan, _NARROW)
         failed = None if self._catalyst.children(plan) else self._failed
         if failed is None or failed.tasks != partitions or not self._reads(failed, plan):
-            return list(range(partitions))
-        return sorted(set(range(partitions)) - failed.finished, key=lambda partition: (partition != failed.first, partition))
+            return every(plan, partitions)
+        left = sorted(set(range(partitions)) - failed.finished, key=lambda partition: (partition != failed.first, partition))
+        return Partitions(left, failed.glance(self._catalyst.spark.sparkContext.defaultParallelism))
 
 
 def _says(reason: str, problem: BaseException) -> bool:
