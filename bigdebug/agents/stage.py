@@ -113,7 +113,7 @@ class StageFunction:
 
     @property
     def merges(self) -> bool:
-        """Whether it reads all that arrived before it gives anything, and nothing is between: then it has no level 0 that could be watched."""
+        """Whether it merges all that arrived before it gives anything: then there is no level 0 to watch."""
         return bool(self.segments) and isinstance(self.segments[0], MERGES)
 
     def frames(

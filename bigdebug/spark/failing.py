@@ -42,7 +42,7 @@ class Failed(NamedTuple):
     def glance(self, cores: int) -> float | None:
         """Seconds in which the first crash is found again by who looks for nothing else; None where that would cost too much of what all of them cost."""
         briefly = self.ran <= BRIEF or self.tasks - len(self.finished) >= _MANY * cores
-        return 2 * self.ran + 1 if self.tasks and briefly else None
+        return 2 * self.ran + 2 if self.tasks and briefly else None
 
 
 NOTHING = Failed(frozenset(), 0, 0.0, frozenset(), 0, False, "")

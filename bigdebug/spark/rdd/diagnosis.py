@@ -1,7 +1,8 @@
 """Diagnosis: which records the functions of a failed run crash on, by running what had not finished of it under guard.
 
 Nothing guards a run. PySpark stops at the first crash, so of the stage that failed those partitions are run once more that did not
-finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3).
+finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3). If the first ones take long, they are cut after a
+second, so that what was found by then is known; and then run once more, to their ends.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Diagnosis:
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._ending = ended(action.problem)
         self._impatience: Impatience | None = None
-        """When partitions are cut, if they are: until a culprit is known, and no more than once."""
+        """When the first partitions are cut, if they are."""
         self._todo = self._unfinished(action)
         self._found = False
         self._soon: set[Place] = set()
@@ -76,7 +77,7 @@ class Diagnosis:
             if not self._below:
                 raise
             return []
-        self._impatience = None if any(each.cut or each.total for each in seen) else self._impatience
+        self._impatience = None
         if any(each.cut for each in seen):
             return self._early(stage, seen)
         del partitions[: self._at_once]
