@@ -104,7 +104,13 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No culprit is looked for by itself, before the others."""
-    monkeypatch.setattr("bigdebug.spark.failing.BRIEF", -1.0)
+    monkeypatch.setattr("bigdebug.spark.failing.Failed.soon", None)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first culprit is looked for by itself, however long it takes."""
+    monkeypatch.setattr("bigdebug.spark.failing.Failed.soon", 60.0)
 
 
 @pytest.fixture

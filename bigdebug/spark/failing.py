@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
@@ -21,12 +22,9 @@ _PATIENCE = 1_000
 BRIEF = 1.5
 """Seconds that a task ran, and which matter little if they are spent once more: to start a worker takes most of that."""
 
-_MANY = 20
-"""Partitions for each core, of which one does not matter."""
-
 
 class Failed(NamedTuple):
-    """A stage of Spark's in which tasks failed: the ids of its RDDs, the partition of the first of these tasks, how many seconds that ran, and the partitions that finished.
+    """A stage of Spark's in which tasks failed: the ids of its RDDs, the first partition of these tasks, how many seconds its task ran, and the partitions that finished.
 
     It has so many ``tasks``, ``at_source`` if it reads what no other stage wrote, and ``reason`` is what Spark says of it.
     """
@@ -39,13 +37,13 @@ class Failed(NamedTuple):
     at_source: bool
     reason: str
 
-    def glance(self, cores: int) -> float | None:
-        """Seconds in which the first crash is found again by who looks for nothing else; None where that would cost too much of what all of them cost."""
-        briefly = self.ran <= BRIEF or self.tasks - len(self.finished) >= _MANY * cores
-        return 2 * self.ran + 2 if self.tasks and briefly else None
+    @property
+    def soon(self) -> float | None:
+        """Seconds in which what crashed first crashes again, with a worker that has to start; None if it took too long to be looked for by itself."""
+        return 2 * self.ran + 2 if self.ran <= BRIEF else None
 
 
-NOTHING = Failed(frozenset(), 0, 0.0, frozenset(), 0, False, "")
+NOTHING = Failed(frozenset(), 0, math.inf, frozenset(), 0, False, "")
 
 
 def failed_stages(sc: SparkContext, began: int, ended: int | None = None) -> list[Failed]:
@@ -78,7 +76,7 @@ def _at(time: Any) -> int:
 
 def _failed(store: Any, stage: Any) -> Failed:
     became = [(task.status(), int(task.partitionId()), task) for task in _items(store.taskList(stage.stageId(), stage.attemptId(), _MOST_TASKS))]
-    first, ran = min(((partition, _seconds(task)) for status, partition, task in became if status == "FAILED"), default=(0, 0.0))
+    first, ran = min(((partition, _seconds(task)) for status, partition, task in became if status == "FAILED"), default=(0, math.inf))
     finished = frozenset(partition for status, partition, _ in became if status == "SUCCESS")
     at_source = bool(store.operationGraphForStage(stage.stageId()).incomingEdges().isEmpty())
     reason = str(stage.failureReason().get()) if stage.failureReason().isDefined() else ""
@@ -86,8 +84,8 @@ def _failed(store: Any, stage: Any) -> Failed:
 
 
 def _seconds(task: Any) -> float:
-    """How long a task ran."""
-    return int(task.duration().get()) / 1_000 if task.duration().isDefined() else 0.0
+    """How long a task ran, as far as Spark knows."""
+    return int(task.duration().get()) / 1_000 if task.duration().isDefined() else math.inf
 
 
 def _items(found: Any) -> list[Any]:

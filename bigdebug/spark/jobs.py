@@ -57,22 +57,26 @@ def is_one_process(sc: SparkContext) -> bool:
 
 @contextmanager
 def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
-    """Within: jobs of this thread are cancelled when so many seconds are over, which the event then tells."""
-    tag, over = f"bigdebug-{uuid.uuid4()}", threading.Event()
+    """Within: jobs of this thread are cancelled when so many seconds are over, which the event then tells; also those that begin later."""
+    tag, over, left = f"bigdebug-{uuid.uuid4()}", threading.Event(), threading.Event()
 
-    def end() -> None:
-        over.set()
-        sc.cancelJobsWithTag(tag)
+    def watch() -> None:
+        left.wait(seconds)
+        while not left.is_set():
+            over.set()
+            sc.cancelJobsWithTag(tag)
+            left.wait(_EVERY)
 
     if seconds <= 0:
         over.set()
-    timer = threading.Timer(seconds, end)
+    watcher = threading.Thread(target=watch, name="bigdebug patience", daemon=True)
     sc.addJobTag(tag)
-    timer.start()
     try:
+        watcher.start()
         yield over
     finally:
-        timer.cancel()
+        left.set()
+        watcher.join()
         sc.removeJobTag(tag)
 
 

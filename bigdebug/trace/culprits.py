@@ -140,6 +140,11 @@ class CrashCulprit(Sourced):
     def finding(self) -> Any:
         return self.told.trace()
 
+    def found_again(self, other: CrashCulprit) -> None:
+        """Be what is told of the same culprit by who looked at all that is around it."""
+        object.__setattr__(self, "told", other.told)
+        object.__setattr__(self, "place", other.place)
+
     @property
     def cause(self) -> tuple[str, int, str]:
         """What culprits of one cause have in common: exception, operator, and line."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 import bigdebug
-from bigdebug.errors import ReplayError
+from bigdebug.errors import IncompleteLineageError, ReplayError
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 
@@ -278,29 +280,80 @@ def test_partitions_that_had_finished_are_not_run_again(found: Any, dbg: Any, tm
     assert len((tmp_path / "3").read_text()) > 1
 
 
-@pytest.mark.usefixtures("untold")
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, tmp_path: Path, shuffled: bool) -> None:
+@pytest.mark.usefixtures("untold", "hurried")
+@pytest.mark.parametrize("behind", ["a source", "partitionBy", "reduceByKey"])
+def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, tmp_path: Path, behind: str) -> None:
     def slowly(number: int) -> float:
         (tmp_path / f"{number} {time.time()}").touch()
         time.sleep(number > 0)
-        return 1 / number
+        return 1 / (number % 10)
 
-    numbers = dbg.context.parallelize([0, 2, 4, 6, 0], 1)
-    numbers = numbers.map(lambda n: (n, n)).partitionBy(1).keys() if shuffled else numbers
-    numbers.count()  # there are workers now, which take a second to start
+    numbers = dbg.context.parallelize([0, 2, 4, 6, 10], 1)
+    if behind != "a source":
+        pairs = numbers.map(lambda n: (n, n))
+        numbers = (pairs.partitionBy(1) if behind == "partitionBy" else pairs.reduceByKey(operator.add, 1)).keys()
     culprits = culprits_of(dbg, numbers.map(slowly).collect)
     first = culprits[0]
     assert not culprits.complete
     assert (first.record, [s.origin.index for s in first.sources]) == (0, [0])
     assert "6" not in {path.name.split()[0] for path in tmp_path.iterdir()}
-    assert told(culprits) == [(0, "ZeroDivisionError", [0])] * 2
+    assert told(culprits) == [(0, "ZeroDivisionError", [0]), (10, "ZeroDivisionError", [10])]
     assert culprits[0] is first
     assert len({c.place for c in culprits}) == 2
-    assert {path.name.split()[0] for path in tmp_path.iterdir()} == {"0", "2", "4", "6"}
+    assert {path.name.split()[0] for path in tmp_path.iterdir()} == {"0", "2", "4", "6", "10"}
 
 
-@pytest.mark.usefixtures("untold")
+@pytest.mark.usefixtures("untold", "hurried")
+def test_a_partition_without_culprits_is_cut_too(dbg: Any, tmp_path: Path) -> None:
+    def slowly(number: int) -> float:
+        (tmp_path / f"{number} {os.getpid()} {time.time()}").touch()
+        time.sleep(0.3 * (number > 0))
+        return 1 / number
+
+    def seen() -> list[list[str]]:
+        return [path.name.split() for path in tmp_path.iterdir()]
+
+    culprits = culprits_of(dbg, dbg.context.parallelize([0, *[1] * 9, 0, *[2] * 11], 2).map(slowly).collect)
+    assert culprits[0].record == 0
+    calls = Counter(worker for number, worker, _ in seen() if number == "2")  # Spark may leave the first one to what it does
+    assert min(calls.values()) < 11
+    assert [culprit.place.position for culprit in culprits] == [0, 10]
+
+
+@pytest.mark.usefixtures("untold", "hurried")
+def test_a_trace_does_not_lead_behind_where_a_partition_was_cut(dbg: Any) -> None:
+    texts = dbg.context.parallelize(["0", *"9" * 12, "7", "0"], 1)
+    numbers = texts.map(lambda text: (int(text), 1)).partitionBy(1).keys()
+    culprits = culprits_of(dbg, numbers.map(lambda n: [1 / n, time.sleep(n / 20)]).collect)
+    assert culprits[0].sources[0].origin.index == 0
+    seven = texts.getLineage().where(lambda text: text == "7")
+    with pytest.raises(IncompleteLineageError, match="as far as its first culprits"):
+        seven.goNextAll().rids()
+    assert len(culprits) == 2
+    assert [s.origin.index for c in culprits for s in c.sources] == [0, 14]
+    assert len(texts.getLineage().where(lambda text: text == "7").goNextAll().rids()) == 1
+
+
+@pytest.mark.usefixtures("untold", "hurried")
+def test_records_that_come_in_another_order_are_told_once(dbg: Any, tmp_path: Path) -> None:
+    def shuffled(records: Iterable[int]) -> Iterator[int]:
+        (tmp_path / str(time.time())).touch()
+        yield from sorted(records, reverse=len([*tmp_path.iterdir()]) == 2)  # when it is looked at for the first time
+
+    def slowly(number: int) -> float:
+        time.sleep(number / 10)
+        return 1 / (number % 7)
+
+    culprits = culprits_of(dbg, dbg.context.parallelize([0, 1, 2, 3, 5, 7], 1).mapPartitions(shuffled).map(slowly).collect)
+    first = culprits[0]
+    assert first.record == 7
+    assert not culprits.complete
+    assert sorted(culprit.record for culprit in culprits) == [0, 7]
+    assert culprits[0] is first
+    assert [(c.record, c.place.position) for c in culprits] == [(7, 5), (0, 0)]
+
+
+@pytest.mark.usefixtures("untold", "hurried")
 def test_what_crashes_because_its_input_was_cut_is_no_culprit(dbg: Any) -> None:
     def all_of_them(records: Iterable[int]) -> Iterator[float]:
         quotients = []
@@ -311,9 +364,7 @@ def test_what_crashes_because_its_input_was_cut_is_no_culprit(dbg: Any) -> None:
             raise LookupError("there must be a nine at the end")
         yield sum(quotients)
 
-    numbers = dbg.context.parallelize([0, 1, 2, 3, 4, 5, 9], 1)
-    numbers.count()  # there are workers now, which take a second to start
-    culprits = culprits_of(dbg, numbers.mapPartitions(all_of_them).collect)
+    culprits = culprits_of(dbg, dbg.context.parallelize([0, 1, 2, 3, 4, 5, 9], 1).mapPartitions(all_of_them).collect)
     assert told([culprits[0]]) == [(0, "ZeroDivisionError", [0])]
     assert not culprits.complete
     assert told(culprits) == [(0, "ZeroDivisionError", [0])]
@@ -327,9 +378,11 @@ def test_the_exception_tells_of_its_culprits(dbg: Any) -> None:
     assert "the first is 0" in note
 
 
-def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any) -> None:
+@pytest.mark.usefixtures("hurried")
+def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 6.0)
     with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture() as run:
-        dbg.context.parallelize([0, *[0.5] * 8, 0], 1).map(lambda n: [1 / n, time.sleep(n)]).collect()
+        dbg.context.parallelize([0, *[0.5] * 16, 0], 1).map(lambda n: [1 / n, time.sleep(n)]).collect()
     (note,) = raised.value.__notes__
     assert "1 record crashed so far with ZeroDivisionError" in note
     assert told(run.culprits) == [(0, "ZeroDivisionError", [0])] * 2

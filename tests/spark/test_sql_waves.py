@@ -72,6 +72,7 @@ def test_the_first_culprits_come_before_all_rows_were_looked_at(dbg: Any, rows: 
     assert run.culprits.unknown == []
 
 
+@pytest.mark.usefixtures("hurried")
 def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, spark: Any, tmp_path: Path) -> None:
     """A worker gives what it has when that is 64 kB: so much it computes, and while that is read, some more."""
     seen, many = tmp_path / "seen", 200_000
@@ -86,12 +87,18 @@ def test_the_first_culprit_does_not_wait_for_its_partition(dbg: Any, spark: Any,
     assert run.culprits.unknown == []
 
 
+def number_of(text: str) -> int:
+    return int(text)
+
+
 def same(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     for batch in batches:
         yield batch.assign(n=batch["n"].map(int))
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("way", [
+    lambda bad: bad.filter("cast(concat('1', length(s)) as int) > 0").select(F.udf(number_of, "int")("s")),
     lambda bad: bad.selectExpr("cast(s as int) n"), lambda bad: bad.selectExpr("cast(s as int) n").groupBy("n").count(),
     lambda bad: bad.selectExpr("cast(s as int) n", "s").filter("cast(concat(s, '0') as int) > -1"),
     lambda bad: bad.filter("cast(s as int) > -1").selectExpr("s n").mapInPandas(same, "n long"),

@@ -17,10 +17,7 @@ from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
 from bigdebug.agents.stage import StageFunction
-from bigdebug.store.blocks import Block, write_block
-
-GUARDED = 1 << 62
-"""The attempt that blocks of guarded partitions bear: none of Spark's has it."""
+from bigdebug.store.blocks import CUT, GUARDED, Block, drop_block, write_block
 
 
 class Diagnosed(NamedTuple):
@@ -54,18 +51,22 @@ class Diagnose:
         guard = Guard(self.dumps, self.most, flight)
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
-        cut = None if self.impatience is None else Cut(self.impatience, guard)
-        arriving = iter(incoming) if cut is None or not stage.merges else cut(incoming)
-        for _ in stage.frames(split, arriving, notes, emitted, None if cut is None else cut.watching):
+        cut = None if self.impatience is None else Cut(self.impatience, split, guard)
+        arriving = iter(incoming)
+        for _ in stage.frames(split, arriving, notes, emitted, cut):
             pass
-        read_out(arriving)
+        was_cut = cut is not None and cut.ended()
+        if not was_cut:
+            read_out(arriving)
         if flight is not None:
             flight.close()
         if guard.total:
-            self._write(split, notes, emitted.records)
-        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, cut is not None and cut.was_made)
+            self._write(split, CUT if was_cut else GUARDED, notes, emitted.records)
+        if not was_cut:
+            drop_block(self.stage.store, self.run, self.stage.stage, split, CUT)
+        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, was_cut)
 
-    def _write(self, split: int, notes: Notes, emitted: int) -> None:
+    def _write(self, split: int, attempt: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
         levels = notes.counts(emitted)
-        write_block(self.stage.store, self.run, Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished))
+        write_block(self.stage.store, self.run, Block(self.stage.stage, split, attempt, levels, 0, columns, ended=notes.ended and attempt != CUT, finished=notes.finished and attempt != CUT))

@@ -80,8 +80,10 @@ class Guard:
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
         again: bool = False, replaces: bool = False,
     ) -> Instead:
-        self.total += self._open
-        if self.total <= self._most and self._open:
+        if not self._open:
+            return ()
+        self.total += 1
+        if self.total <= self._most:
             self._keep(operator, segment, position, given, problem, met, again)
         return ()
 

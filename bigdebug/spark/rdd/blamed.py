@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,27 @@ class Blamed:
         return trace
 
 
+def unknown(found: Sequence[CrashCulprit], known: Sequence[CrashCulprit]) -> list[CrashCulprit]:
+    """Those of the culprits of a partition that are not ``known`` of it; these are told as they were found now."""
+    if not known:
+        return list(found)
+    before: defaultdict[object, deque[CrashCulprit]] = defaultdict(deque)
+    for culprit in known:
+        before[_key(culprit)].append(culprit)
+    fresh = []
+    for culprit in found:
+        if same := before[_key(culprit)]:
+            same.popleft().found_again(culprit)
+        else:
+            fresh.append(culprit)
+    return fresh
+
+
+def _key(culprit: CrashCulprit) -> object:
+    assert isinstance(culprit.told, _Told)
+    return culprit.told.key
+
+
 class _Told(OfFunction):
     """One of the crashes that a task noted, read when it is asked for: most of thousands never are."""
 
@@ -71,6 +92,12 @@ class _Told(OfFunction):
     @property
     def raised(self) -> Raised:
         return self._crash.raised
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What a crash has in common with itself when its partition is looked at again, where records may come in another order."""
+        crash = self._crash
+        return crash.operator, crash.raised.exception, crash.shown if crash.record is None else crash.record
 
     @property
     def record(self) -> Any:

@@ -1,8 +1,8 @@
 """Diagnosis: which records the functions of a failed run crash on, by running what had not finished of it under guard.
 
 Nothing guards a run. PySpark stops at the first crash, so of the stage that failed those partitions are run once more that did not
-finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3). If the first ones take long, they are cut after a
-second, so that what was found by then is known; and then run once more, to their ends.
+finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3). If the first ones take longer than
+a second, they are cut, so that what was found by then is known, and then run once more, to their ends.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from bigdebug.agents.guards.cut import Impatience
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.agents.guards.flight import calls_ended
 from bigdebug.agents.guards.inflight import KEPT_BYTES
-from bigdebug.agents.guards.policy import Place
 from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
-from bigdebug.spark.failing import BRIEF, NOTHING, failed_stages
+from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import running
-from bigdebug.spark.rdd.blamed import Blamed
+from bigdebug.spark.rdd.blamed import Blamed, unknown
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.run import Run
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 MOST = 10_000
 """Culprits of one partition that are kept in full."""
 
-SOON = 1.0
-"""Seconds in which a partition may end before somebody who waits for a first culprit is told of those that are found."""
+SOON = 0.8
+"""Seconds in which a partition may end before it is cut for who waits for a first culprit: an exception waits for two, and a worker starts in one."""
 
 MOST_ENDED = 25
 """Records that may end their worker before no more are looked for: for each, the partition is run once more up to there."""
@@ -55,11 +54,11 @@ class Diagnosis:
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._ending = ended(action.problem)
         self._impatience: Impatience | None = None
-        """When the first partitions are cut, if they are."""
+        """When the first partitions are cut, if they are to be."""
         self._todo = self._unfinished(action)
         self._found = False
-        self._soon: set[Place] = set()
-        """The places of those that were told of partitions that were cut."""
+        self._early: dict[int, list[CrashCulprit]] = {}
+        """What was told of partitions that were cut, which are looked at once more."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
 
@@ -78,33 +77,31 @@ class Diagnosis:
                 raise
             return []
         self._impatience = None
-        if any(each.cut for each in seen):
-            return self._early(stage, seen)
-        del partitions[: self._at_once]
-        self._at_once *= 4
+        cut = [each.partition for each in seen if each.cut]
+        partitions[: self._at_once] = cut
+        self._at_once *= 1 if cut else 4
         self._found = self._found or any(each.total for each in seen)
         if not partitions:
             # What reads of a stage that has culprits, has not run.
             self._todo = [] if self._found else self._todo[1:]
         self._run.culprits.unknown += [
             f"{each.total:,} records of partition {each.partition} crashed; {len(each.crashes):,} of them are told."
-            for each in seen if each.total > len(each.crashes)
+            for each in seen if each.total > len(each.crashes) and not each.cut
         ]
         self._run.culprits.unknown += [
             f"In partition {each.partition} a function had read more than {KEPT_BYTES >> 20} MB since it gave something, when it crashed: what it had read before was not looked at."
-            for each in seen if each.lost
+            for each in seen if each.lost and not each.cut
         ]
         with waiting():
-            return [culprit for culprit in self._culprits(stage, seen) if culprit.place not in self._soon]
+            return [culprit for each in seen for culprit in self._fresh(stage, each)]
 
-    def _early(self, stage: Stage, seen: Sequence[Diagnosed]) -> list[CrashCulprit]:
-        """The culprits of partitions that were cut; these partitions are looked at once more, as far as they go."""
-        found = self._culprits(stage, seen)
-        self._soon = {culprit.place for culprit in found}
-        return found
-
-    def _culprits(self, stage: Stage, seen: Sequence[Diagnosed]) -> list[CrashCulprit]:
-        return [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
+    def _fresh(self, stage: Stage, seen: Diagnosed) -> list[CrashCulprit]:
+        """The culprits of a partition; of one that was cut before, those that were not told then."""
+        found = list(self._blamed.culprits(stage, seen.partition, seen.crashes))
+        if seen.cut:
+            self._early[seen.partition] = found
+            return found
+        return unknown(found, self._early.pop(seen.partition, []))
 
     def _more_below(self) -> list[CrashCulprit]:
         """Culprits of a query below. The program above has not all that it reads, so that nothing is known of it."""
@@ -117,7 +114,7 @@ class Diagnosis:
         return culprits.known[known:]
 
     def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:
-        """The stages that may have failed, with the partitions that did not finish: those first that Spark names."""
+        """The stages that may have failed, with the partitions that did not finish: those first that Spark names. The first ones may be cut, if it is known what failed."""
         stages = [stage for stage in self._run.graph.stages if not stage.adopted or not action.ran]
         compiler = self._recorder.compiler
         rdd_of = compiler.rdd_id if action.ran else compiler.plain_id
@@ -125,8 +122,8 @@ class Diagnosis:
         failed = next((f for f in failed_stages(self._recorder.sc, action.began) if f.rdds.intersection(known.values())), NOTHING)
         # What Spark runs as a part of another stage has no RDD of its own there.
         certain = [stage for stage in stages if known[stage.id] in failed.rdds or known[stage.id] is None] if failed.rdds else []
-        if failed.ran <= BRIEF and not self._ending:  # after longer than that, partitions take as long
-            self._impatience = Impatience(SOON, SOON + 2 * failed.ran)
+        if len(certain) == 1 and failed.soon is not None and not self._ending:
+            self._impatience = Impatience(SOON, failed.first, failed.soon)
         found = []
         for stage in certain or stages:
             wanted = action.asked.get(stage.id, range(self._run.graph[stage.ends].partitions))
@@ -148,7 +145,7 @@ class Diagnosis:
         folder = self._recorder.store.root / self._run.id / "flights"
         for number in range(MOST_ENDED + 1):
             if self._ending:
-                diagnose = replace(diagnose, flights=str(folder))
+                diagnose = replace(diagnose, flights=str(folder), impatience=None)
             try:
                 return ask(diagnose)
             except (PySparkException, Py4JError) as problem:

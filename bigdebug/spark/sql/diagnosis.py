@@ -23,6 +23,7 @@ from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.finished import Finished
 from bigdebug.spark.sql.folding import planned
+from bigdebug.spark.sql.glance import Glance
 from bigdebug.spark.sql.grouped import of_values
 from bigdebug.spark.sql.looking import Look, placed
 from bigdebug.spark.sql.runs import FrameRun
@@ -64,6 +65,11 @@ class FrameDiagnosis:
         """Nodes without the rows that something throws on, the sources first; None for those that were not looked at."""
         self._looking: Looking | None = None
         self._telling = Telling(self._culprits)
+        self._glance: Glance | None = None
+        self._glances = culprits is None and not besides
+        """Whether a glance is to come yet."""
+        self._glanced: list[CrashCulprit] = []
+        """What was told at a glance."""
         self._partly = self._everywhere = False
         """Whether what had finished was left out, and whether nothing is to be."""
         self._how = Guarding()
@@ -92,8 +98,7 @@ class FrameDiagnosis:
     @cached_property
     def _asking(self) -> Asking:
         minding = any(minds_partition(self._catalyst, step.node) for step in self._steps)
-        glances = self._culprits is self._run.culprits and not self._besides
-        return Asking(self._catalyst, minding, glances, meanwhile=lambda: self._run.questions.leaves)  # the operators, of which each culprit names one
+        return Asking(self._catalyst, minding, meanwhile=lambda: self._run.questions.leaves)  # the operators, of which each culprit names one
 
     @cached_property
     def _unfinished(self) -> Unfinished:
@@ -142,20 +147,19 @@ class FrameDiagnosis:
 
         Where it was interrupted, the operator is looked at anew, and what was told of it is not told again.
         """
-        if self._asking.glanced:
-            self._asking.glanced = False
-            self._anew()
+        if self._glance is not None and (self._glance.told or len(self._clean) >= self._glance.end > self._glance.begin):
+            self._end_glance(self._glance)
         if self._looking is None and len(self._clean) == len(self._steps):
             return self._once_more()
         if self._looking is None:
             self._looking = self._step(self._at())
         try:
             with counted(self._recorder.spark.sparkContext, "finding what crashed"):
-                return next(self._looking)
+                found = next(self._looking)
         except StopIteration as end:
-            self._looking, self._partly = None, self._partly or not self._waves.whole
+            self._looking, self._partly = None, self._partly or not (self._waves.whole or self._glance)
             self._clean.append(end.value)
-            self._telling = Telling(self._culprits)
+            self._telling = Telling(self._culprits, self._glanced)
             return []
         except AloneError:
             self._looking = None
@@ -163,30 +167,48 @@ class FrameDiagnosis:
             self._scouting.leave(len(self._clean))
             return []
         except BaseException as trouble:
-            self._anew()
+            self._looking = None
+            self._telling.begin()
+            self._scouting.interrupted(len(self._clean))
+            if self._glance is not None:
+                self._end_glance(self._glance)
+                self._glances = True
             if isinstance(trouble, PySparkException | Py4JError) and ended(trouble) and not self._how.confined:
                 self._how = self._how._replace(confined=True)
                 return []
             raise
+        if self._glance is not None and self._glance.asked:
+            self._glance.told = found
+        return found
 
-    def _anew(self) -> None:
-        """Look at the node that comes next from the beginning."""
+    def _end_glance(self, glance: Glance) -> None:
+        """From here on all rows are looked at; where the glance had one, from the step on at which it began."""
+        self._glance = None
+        if not glance.asked:
+            self._glances = True
+            return
+        self._glanced = glance.told
         self._looking = None
-        self._telling.begin()
-        self._scouting.interrupted(len(self._clean))
+        del self._clean[glance.begin :], self._culprits.unknown[glance.said :]
+        self._telling = Telling(self._culprits, self._glanced)
+        self._scouting.again()
 
     def _at(self) -> At:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
         below = self._clean[step.inputs[0]] if len(step.inputs) == 1 else None
+        if self._glances and not (self._looks or self._everywhere or self._stops or self._asking.numbered) and self._unfinished.soon:
+            self._glance, self._glances = Glance(self._asking, self._unfinished.of, number, len(self._culprits.unknown)), False
         scouted = below is not None and not self._besides and not self._asking.numbered and not self._looks and self._how == Guarding()
         self._waves = self._scouting.waves(number, below, self._asked_of) if scouted else self._asked_of([step.node])
+        if self._glance is not None and self._glance.begin == number:
+            self._glance.end = max(number + 1, self._scouting.end)
         return At(number, step.written, self._waves, self._telling)
 
     def _asked_of(self, nodes: Sequence[Node]) -> Waves:
         """Asks for the rows of plans of nodes, in the partitions of which these were not all computed."""
         pruned = not self._everywhere and not self._stops and all(map(self._unfinished.runs_there, nodes))
-        return PartitionWaves(self._asking, self._unfinished.of if pruned else every)
+        return self._glance if pruned and self._glance is not None else PartitionWaves(self._asking, self._unfinished.of if pruned else every)
 
     def _step(self, at: At) -> Looking:
         """What is found at a node, as it is; gives the node without that, None where not all of it is known."""

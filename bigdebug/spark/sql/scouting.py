@@ -31,6 +31,11 @@ class Scouting:
         self._end = 0
         """The first step that is not, or is not to be, scouted."""
 
+    @property
+    def end(self) -> int:
+        """The first step that is not looked at together with those before it."""
+        return self._end
+
     def waves(self, number: int, below: Node, asking: Callable[[Sequence[Node]], Waves]) -> Waves:
         """What asks for the rows of plans of a step over ``below``; ``asking`` gives what asks for all rows of plans of some nodes."""
         if number >= self._end:

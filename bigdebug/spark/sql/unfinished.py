@@ -96,6 +96,11 @@ class Unfinished:
             return None  # another query failed beside this one, or this one not of a task
         return failed[0]
 
+    @property
+    def soon(self) -> bool:
+        """Whether what failed first had not run for long."""
+        return self._failed is not None and self._failed.soon is not None
+
     def _reads(self, failed: Failed, source: Node) -> bool:
         """Whether it is certain that the stage read a source, in partitions that come again."""
         if source.nodeName() == "LogicalRDD":
@@ -136,7 +141,7 @@ class Unfinished:
         if failed is None or failed.tasks != partitions or not self._reads(failed, plan):
             return every(plan, partitions)
         left = sorted(set(range(partitions)) - failed.finished, key=lambda partition: (partition != failed.first, partition))
-        return Partitions(left, failed.glance(self._catalyst.spark.sparkContext.defaultParallelism))
+        return Partitions(left, failed.soon)
 
 
 def _says(reason: str, problem: BaseException) -> bool:

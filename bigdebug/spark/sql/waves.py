@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Row
 
-from bigdebug.spark.jobs import at_most
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
@@ -26,10 +23,10 @@ _FASTER = 4
 
 
 class Partitions(NamedTuple):
-    """Partitions of a plan, the first ones first; and the seconds in which a row of the first one is found by itself, if that is worth a job."""
+    """Partitions of a plan, the first ones first; and the seconds in which a row of the first one may be looked for by itself, if it may."""
 
     numbers: Sequence[int]
-    glance: float | None = None
+    soon: float | None = None
 
 
 Wanted = Callable[[Node, int], Partitions]
@@ -41,33 +38,46 @@ def every(plan: Node, partitions: int) -> Partitions:
     return Partitions(range(partitions))
 
 
+class Planned(NamedTuple):
+    """The rows of a plan as Spark comes to them."""
+
+    rdd: Any
+    schema: Any
+    partitions: int
+
+
 class Asking:
     """How the rows of plans are asked for: in a session in which a limit looks at all partitions of a wave at once.
 
     A task that reads a part of the partitions has another number than the partition that it reads; where ``numbered``, something in the
     plan looks at that, so all partitions are asked for in one wave. ``meanwhile`` runs in a thread of its own while the first wave is computed.
-
-    Once, if it ``glances``, a row comes before the first wave, which has it again: whoever is given it begins anew.
     """
 
-    def __init__(
-        self, catalyst: Catalyst, numbered: bool = False, glances: bool = False, meanwhile: Callable[[], object] | None = None,
-    ) -> None:
+    def __init__(self, catalyst: Catalyst, numbered: bool = False, meanwhile: Callable[[], object] | None = None) -> None:
         self.catalyst = catalyst
         self.numbered = numbered
-        self.glances = glances
-        self.glanced = False
-        """Whether that row has come."""
         self._meanwhile = meanwhile
         self.first = max(1, int(catalyst.spark.sparkContext.defaultParallelism))
         session = catalyst.jsession.cloneSession()
         session.conf().set(_AT_ONCE, str(2**31 - 1))
         self._limiting = Catalyst(catalyst.spark, session)
 
-    def frame(self, rdd: Any, schema: Any, different: bool, most: int = MOST + 1) -> Any:
-        """As many rows as are told, those that are ``different``; a limit within the plan would be looked at for each row that it reads."""
-        rows = self._limiting.of_rdd(rdd, schema)
+    def planned(self, plan: Node) -> Planned:
+        """A plan, as far as its last stage."""
+        made = self.catalyst.frame(plan)._jdf
+        rdd = made.queryExecution().toRdd()
+        return Planned(rdd, made.schema(), int(rdd.getNumPartitions()))
+
+    def frame(self, planned: Planned, partitions: Sequence[int], different: bool = False, most: int = MOST + 1) -> Any:
+        """So many rows of some partitions, those that are ``different``; a limit within the plan would be looked at for each row that it reads."""
+        rdd = planned.rdd if len(partitions) == planned.partitions else self._pruned(planned.rdd, partitions)
+        rows = self._limiting.of_rdd(rdd, planned.schema)
         return (rows.distinct() if different else rows).limit(most)
+
+    def _pruned(self, rdd: Any, partitions: Sequence[int]) -> Any:
+        jvm = self.catalyst.jvm
+        wanted = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.HashSet(list(partitions)))
+        return getattr(getattr(jvm.org.apache.spark.rdd, "PartitionPruningRDD$"), "MODULE$").create(rdd, wanted)
 
     def begin(self) -> None:
         """A wave is computed from here on."""
@@ -141,40 +151,24 @@ class PartitionWaves:
         return self._found(plan, self.catalyst.held, lambda rows: int(rows.length()))
 
     def _found(self, plan: Node, ask: Callable[[Any], Any], count: Callable[[Any], int], different: bool = False) -> Iterator[Any]:
-        made = self.catalyst.frame(plan)._jdf
-        rdd, schema = made.queryExecution().toRdd(), made.schema()
-        partitions = int(rdd.getNumPartitions())
-        wanted = Partitions(range(partitions)) if self._asking.numbered else self._wanted(plan, partitions)
-        self.whole = self.whole and len(wanted.numbers) == partitions
-        if wanted.glance is not None and self._asking.glances:
-            self._asking.glances = False
-            found = self._glance(ask, self._asking.frame(self._pruned(rdd, wanted.numbers[:1]), schema, different, most=1), wanted.glance)
-            if found is not None and count(found):
-                self._asking.glanced = True
-                yield found
-        left, most = wanted.numbers, _Most(partitions if self._asking.numbered else self._asking.first)
-        while left and most.left:
-            now, left = left[: most.partitions], left[most.partitions :]
+        most = _Most(self._asking.first)
+        for some in self._frames(plan, most, different):
             self._asking.begin()
-            found = ask(self._asking.frame(rdd if len(now) == partitions else self._pruned(rdd, now), schema, different))
+            found = ask(some)
             most.saw(count(found))
             yield found
 
-    def _glance(self, ask: Callable[[Any], Any], row: Any, seconds: float) -> Any:
-        """A row, None if it takes too long."""
-        with at_most(self.catalyst.spark.sparkContext, seconds) as over:
-            self._asking.begin()
-            try:
-                return ask(row)
-            except (PySparkException, Py4JError):
-                if not over.is_set():
-                    raise
-                return None
-
-    def _pruned(self, rdd: Any, partitions: Sequence[int]) -> Any:
-        jvm = self.catalyst.jvm
-        wanted = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.HashSet(list(partitions)))
-        return getattr(getattr(jvm.org.apache.spark.rdd, "PartitionPruningRDD$"), "MODULE$").create(rdd, wanted)
+    def _frames(self, plan: Node, most: _Most, different: bool) -> Iterator[Any]:
+        """A DataFrame for each wave."""
+        planned = self._asking.planned(plan)
+        if self._asking.numbered:
+            yield self._asking.frame(planned, range(planned.partitions), different)
+            return
+        left = self._wanted(plan, planned.partitions).numbers
+        self.whole = self.whole and len(left) == planned.partitions
+        while left and most.left:
+            now, left = left[: most.partitions], left[most.partitions :]
+            yield self._asking.frame(planned, now, different)
 
 
 class _Most:
