@@ -15,6 +15,7 @@ import pytest
 
 import bigdebug
 from bigdebug.errors import IncompleteLineageError, ReplayError
+from bigdebug.spark.jobs import at_most
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 
@@ -396,6 +397,18 @@ def test_a_culprit_reads_like_a_traceback(dbg: Any) -> None:
     assert "<b>" not in shown["text/html"]
     assert culprit.user_line == culprit.operator.call_site
     assert "<b>" not in culprits_of(dbg, dbg.context.parallelize(["<b>1</b>"], 1).map(int).collect)._repr_mimebundle_()["text/html"]
+
+
+def test_no_job_goes_on_when_nobody_waits_any_longer(sc: Any) -> None:
+    began = time.monotonic()
+    with at_most(sc, 0.1) as over:
+        assert over.wait(10)
+        with pytest.raises(Exception, match="cancel"):
+            sc.parallelize([60], 1).foreach(time.sleep)
+    assert time.monotonic() - began < 30
+    with at_most(sc, 60.0) as over:
+        assert sc.parallelize([1], 1).count() == 1
+    assert not over.is_set()
 
 
 class Secretive:

@@ -227,10 +227,10 @@ def test_the_stopped_diagnosis_of_a_chain_goes_on(dbg: Any, spark: Any, monkeypa
             raise KeyboardInterrupt
         return held(self, frame)
 
-    monkeypatch.setattr(Catalyst, "held", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        len(run.culprits)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(Catalyst, "held", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            len(run.culprits)
     assert [c.record["id"] for c in run.culprits] == [*range(3, 1_000, 100), *range(4, 1_000, 100)]
 
 

@@ -19,6 +19,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ReplayError
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.waves import Partitions
 
 PARTITIONS = 40
@@ -98,7 +99,7 @@ def same(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("way", [
-    lambda bad: bad.filter("cast(concat('1', length(s)) as int) > 0").select(F.udf(number_of, "int")("s")),
+    lambda bad: bad.filter("cast(concat('1', length(s)) as int) > 0").select(F.udf(number_of, "int", useArrow=False)("s")),
     lambda bad: bad.selectExpr("cast(s as int) n"), lambda bad: bad.selectExpr("cast(s as int) n").groupBy("n").count(),
     lambda bad: bad.selectExpr("cast(s as int) n", "s").filter("cast(concat(s, '0') as int) > -1"),
     lambda bad: bad.filter("cast(s as int) > -1").selectExpr("s n").mapInPandas(same, "n long"),
@@ -128,6 +129,7 @@ WAYS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_partitions_that_had_finished_are_not_looked_at_again(way: str, arrow: bool, dbg: Any, rows: Any, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
+    WAYS[way](rows, crashing(arrow=arrow)).collect()  # there are workers: the first partition does not wait for one while others finish
     run = failed(dbg, WAYS[way](rows, crashing(30, 35, seen=seen, arrow=arrow)))
     seen.write_text("")
     assert numbers(run.culprits) == [30, 35]
@@ -388,3 +390,23 @@ def test_first_culprits_of_a_window_come_before_all_groups_were_looked_at(dbg: A
     assert next(iter(run.culprits)).record["id"] in (5, 6, 7)
     assert len(seen.read_text().split()) < PARTITIONS // 2
     assert numbers(run.culprits) == [5, 6, 7]
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("at", range(1, 7))
+def test_where_a_glance_or_what_comes_behind_it_is_interrupted_all_are_told_once(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    numbers = spark.range(0, 1_000, 1, 16).filter("1 div (id % 100 - 3) < 9").select(F.expr("1 div (id % 100 - 4)").alias("n"))
+    run = failed(dbg, numbers)
+    held, asked = Catalyst.held, []
+
+    def interrupted(self: Catalyst, frame: Any) -> Any:
+        asked.append(frame)
+        if len(asked) == at:
+            raise KeyboardInterrupt
+        return held(self, frame)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Catalyst, "held", interrupted)
+        with suppress(KeyboardInterrupt):
+            len(run.culprits)
+    assert sorted(c.record["id"] for c in run.culprits) == sorted([*range(3, 1_000, 100), *range(4, 1_000, 100)])

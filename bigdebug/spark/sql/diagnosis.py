@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,8 @@ from bigdebug.spark.sql.scout import AloneError
 from bigdebug.spark.sql.scouting import Scouting
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
+from bigdebug.spark.sql.stopping import doubts, may_stop
 from bigdebug.spark.sql.telling import Telling
-from bigdebug.spark.sql.trials import lazy_in
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
 from bigdebug.spark.sql.waves import Asking, PartitionWaves, Waves, every
@@ -41,11 +41,6 @@ from bigdebug.trace.culprits import CrashCulprit, Culprits
 
 if TYPE_CHECKING:
     from bigdebug.spark.sql.recorder import FrameRecorder
-
-_STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
-"""Actions that may not compute all rows."""
-
-_LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
 
 
 class FrameDiagnosis:
@@ -115,7 +110,7 @@ class FrameDiagnosis:
     @property
     def _stops(self) -> bool:
         """Whether the action may not have come to all rows."""
-        return self._run.action in _STOPPING or any(step.node.nodeName() in _LIMITS for step in self._steps)
+        return may_stop(self._run.action, self._steps)
 
     @property
     def truncated(self) -> bool:
@@ -197,7 +192,8 @@ class FrameDiagnosis:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
         below = self._clean[step.inputs[0]] if len(step.inputs) == 1 else None
-        if self._glances and not (self._looks or self._everywhere or self._stops or self._asking.numbered) and self._unfinished.soon:
+        known = self._culprits.known or self._looks or self._everywhere
+        if self._glances and not (known or self._stops or self._asking.numbered) and self._unfinished.soon:
             self._glance, self._glances = Glance(self._asking, self._unfinished.of, number, len(self._culprits.unknown)), False
         scouted = below is not None and not self._besides and not self._asking.numbered and not self._looks and self._how == Guarding()
         self._waves = self._scouting.waves(number, below, self._asked_of) if scouted else self._asked_of([step.node])
@@ -253,7 +249,7 @@ class FrameDiagnosis:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known:
-            culprits.unknown += self._doubts()
+            culprits.unknown += doubts(self._catalyst, self._steps, self._stops, culprits.known)
         if self._partly and not culprits.known:
             del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
@@ -266,14 +262,6 @@ class FrameDiagnosis:
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []
-
-    def _doubts(self) -> Iterator[str]:
-        """What is not certain of the rows that are known to crash."""
-        if self._stops:
-            yield "A limit stops when it has enough: some of these rows the action may not have come to."
-        blamed = {culprit.place.step for culprit in self._culprits.known if isinstance(culprit.place, Input)}
-        for name in sorted({name for number in blamed for name in lazy_in(self._catalyst, self._steps[number].node)}):
-            yield f"{name}() computes what it is given only as long as it has to: some of these rows it may not have come to."
 
     def _has_ended(self, step: int, made: Node) -> bool:
         """Whether nothing was thrown by a node that stages had computed, or begun: what ends it may throw."""

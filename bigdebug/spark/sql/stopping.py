@@ -1,0 +1,30 @@
+"""Stopping: whether an action may not have come to all rows, and what is not certain of culprits because of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from bigdebug.spark.sql.blamed import Input
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.trials import lazy_in
+from bigdebug.spark.sql.walk import Step
+from bigdebug.trace.culprits import CrashCulprit
+
+_STOPPING = ("head", "first", "take", "show", "isEmpty", "tail", "toLocalIterator")
+"""Actions that may not compute all rows."""
+
+_LIMITS = ("GlobalLimit", "LocalLimit", "Offset", "Tail")
+
+
+def may_stop(action: str, steps: Iterable[Step]) -> bool:
+    """Whether an action may not come to all rows of a query."""
+    return action in _STOPPING or any(step.node.nodeName() in _LIMITS for step in steps)
+
+
+def doubts(catalyst: Catalyst, steps: Sequence[Step], stops: bool, known: Iterable[CrashCulprit]) -> Iterator[str]:
+    """What is not certain of the rows that are known to crash, of an action that may stop or not."""
+    if stops:
+        yield "A limit stops when it has enough: some of these rows the action may not have come to."
+    blamed = {culprit.place.step for culprit in known if isinstance(culprit.place, Input)}
+    for name in sorted({name for number in blamed for name in lazy_in(catalyst, steps[number].node)}):
+        yield f"{name}() computes what it is given only as long as it has to: some of these rows it may not have come to."
