@@ -111,11 +111,6 @@ class StageFunction:
             yield frame
         self._commit(split, notes, emitted, digest, time.perf_counter() - started)
 
-    @property
-    def merges(self) -> bool:
-        """Whether it merges all that arrived before it gives anything: then there is no level 0 to watch."""
-        return bool(self.segments) and isinstance(self.segments[0], MERGES)
-
     def frames(
         self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None = None
     ) -> Iterator[bytes]:
@@ -146,7 +141,7 @@ class StageFunction:
     def _frames(self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None) -> Iterator[bytes]:
         self.emission.prepare(notes)
         records: Any = self.reader.read(incoming, notes)
-        merges = self.merges
+        merges = bool(self.segments) and isinstance(self.segments[0], MERGES)
         own = len(self.segments) - self.internal
         if not merges:
             records = notes.to_the_end(records)

@@ -7,15 +7,19 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyspark import InheritableThread
 from tqdm import tqdm
 
 from bigdebug.errors import IncompleteLineageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+_T = TypeVar("_T")
 
 PATIENCE = 1.0
 """Seconds until there is a bar."""
@@ -78,6 +82,20 @@ def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
         left.set()
         watcher.join()
         sc.removeJobTag(tag)
+
+
+def beside(work: Callable[[], _T]) -> Future[_T]:
+    """Do some ``work`` in a thread of its own, whose jobs are this thread's as far as Spark can tell. Who waits for it may stop waiting."""
+    done: Future[_T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as problem:  # it is for who waits
+            done.set_exception(problem)
+
+    InheritableThread(target=run, name="bigdebug beside", daemon=True).start()
+    return done
 
 
 _ASKING = "_bigdebug_asking"

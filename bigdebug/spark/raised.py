@@ -28,6 +28,7 @@ class OfFunction(ABC):
     """What is told of a crash of a function of the user."""
 
     __slots__ = ()
+    settled = True
 
     @property
     @abstractmethod

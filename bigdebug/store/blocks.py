@@ -32,13 +32,6 @@ _ENVELOPE = struct.Struct("<4sHIQ")
 Array = npt.NDArray[Any]
 
 
-GUARDED = 1 << 62
-"""The attempt that blocks of guarded partitions bear: none of Spark's has it."""
-
-CUT = GUARDED + 1
-"""The same of partitions that were cut: there is more in them than the block tells."""
-
-
 @dataclass(frozen=True)
 class Block:
     """What the agents of one task noted. ``levels`` counts records by level; ``digest`` is a crc32 of the output.
@@ -61,11 +54,6 @@ class Block:
 
     def column(self, name: str) -> Array:
         return self.columns[name]
-
-    @property
-    def cut(self) -> bool:
-        """Whether there is more in the partition than what the block tells."""
-        return self.attempt == CUT
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -152,11 +140,6 @@ def write_block(root: str, run: str, block: Block) -> int:
         Path(partial).unlink(missing_ok=True)
         raise
     return len(data)
-
-
-def drop_block(root: str, run: str, stage: str, partition: int, attempt: int) -> None:
-    """Leave no block of an attempt."""
-    Path(root, run, stage, block_name(partition, attempt)).unlink(missing_ok=True)
 
 
 def block_name(partition: int, attempt: int) -> str:

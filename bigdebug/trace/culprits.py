@@ -56,6 +56,10 @@ class Account(Protocol):
     """What is told of one crash."""
 
     @property
+    def settled(self) -> bool:
+        """Whether all that is around it was looked at. If not, who asks for the trace waits until it is."""
+
+    @property
     def record(self) -> Any: ...
 
     @property
@@ -154,11 +158,16 @@ class CrashCulprit(Sourced):
         """As a traceback that ends with the record."""
         lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
         lines.append(f"  on {shown(self.record)}" + (", which came in the place of one that crashed" if self.again else "") + ("" if self.met is None else f", which met {self.met}"))
+        if not self.told.settled:
+            return self._with_traceback([*lines, "  from where is known when its partition has been looked at; its sources wait for that"])
         try:
             lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
             lines += [f"  and {counted(len(self.sources) - 3)} more"] if len(self.sources) > 3 else []
         except BigdebugError as why:
             lines.append(f"  from where is not known: {why}")
+        return self._with_traceback(lines)
+
+    def _with_traceback(self, lines: list[str]) -> str:
         lines += ["", *self.traceback.splitlines()]
         lines += [f"      {name} = {value}" for name, value in self.locals.items()]
         return "\n".join(map(plain, lines))
@@ -210,7 +219,7 @@ class Culprits(Sequence[CrashCulprit]):
     def __iter__(self) -> Iterator[CrashCulprit]:
         """The culprits as they are found."""
         at = 0
-        while at < len(self.known) or self.more():
+        while at < len(self.known) or self.more() or at < len(self.known):  # another thread may have found the last ones
             if at < len(self.known):
                 yield self.known[at]
                 at += 1

@@ -195,24 +195,13 @@ class Lineage:
         seen = {p: at for p, at in arrived.items() if len(at)}
         if merges:
             return {p: self._table(stage, 0, p).ahead(at) for p, at in seen.items()}
-        return {p: self._read(self.read_block(stage, p), 0, at) for p, at in seen.items()}
+        return {p: first(at, self.read_block(stage, p).levels[0]) for p, at in seen.items()}
 
     def _entered(self, hop: Hop, partition: int, at: Positions) -> Positions:
         """Those of the records before a hop that were read: take() stops early."""
         assert hop.stage is not None
         block = self.block(self._furthest(hop.stage, hop.segment, partition), partition, tables=False)
-        return self._read(block, hop.segment, at)
-
-    @staticmethod
-    def _read(block: Block, level: int, at: Positions) -> Positions:
-        """Those of the records of a level that the stage read."""
-        read = first(at, block.levels[level])
-        if block.cut and len(read) < len(at):
-            raise IncompleteLineageError(
-                f"Partition {block.partition} was looked at as far as its first culprits, and this leads behind them",
-                remedy="len(run.culprits) looks at the rest; ask again then.",
-            )
-        return read
+        return first(at, block.levels[hop.segment])
 
     def _departures(self, operator: int, branch: int) -> Departures:
         for stage in self.graph.stages:

@@ -33,6 +33,7 @@ class Saved:
     named: Names
     trace: Callable[[], Any]
     raised: None = None
+    settled: bool = True
 
     def names(self) -> Names:
         return self.named

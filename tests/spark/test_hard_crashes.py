@@ -71,6 +71,20 @@ def test_wherever_a_worker_ends(define: Any, records: list[Any], dbg: Any) -> No
     assert [c.record for c in culprits_of(dbg, define(dbg.context).count)] == records
 
 
+def test_what_a_function_over_an_iterator_raises_where_its_worker_ends_too(dbg: Any) -> None:
+    def over(numbers: Iterator[int]) -> Iterator[int]:
+        for number in numbers:
+            if number == 20:
+                os._exit(5)
+            if number % 37 == 5:
+                raise ValueError(number)
+            yield number
+
+    found = culprits_of(dbg, dbg.context.parallelize([*range(5), *range(6, 100), 5], 1).mapPartitions(over).count)
+    assert [(c.record, c.exception_type) for c in found] == [(20, "WorkerEnded"), (42, "ValueError"), (79, "ValueError"), (5, "ValueError")]
+    assert [c.sources[0].record for c in found] == [20, 42, 79, 5]
+
+
 def test_more_than_are_looked_for(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "MOST_ENDED", 2)
     found = culprits_of(dbg, dbg.context.parallelize([7] * 6, 1).map(deadly).count)

@@ -229,3 +229,14 @@ def test_a_detached_session_resumes_nothing(dbg: Any, spark: Any, flights: Any) 
     finally:
         bigdebug.attach(spark)
     assert len(run.resume(skip=True).result) == 3
+
+
+def test_one_row_is_repaired_below_a_sum_that_could_overflow(dbg: Any, spark: Any) -> None:
+    inverse = F.udf(lambda n: 1000 // (n % 370 - 5), "long", useArrow=False)
+    with pytest.raises(Exception, match="ZeroDivisionError"):
+        spark.range(0, 800, 1, 8).select(inverse("id").alias("v")).agg(F.sum("v")).collect()
+    run = dbg.runs[-1]
+    assert sorted(culprit.record["id"] for culprit in run.culprits) == [5, 375, 745]
+    first = run.culprits[0]
+    (row,) = run.resume(repair={first: spark.range(1).collect()[0]}, skip=True).result
+    assert row[0] == sum(1000 // (n % 370 - 5) for n in range(800) if n % 370 != 5) + 1000 // -5

@@ -51,6 +51,11 @@ def elsewhere(raised: Raised) -> Elsewhere:
     return _class_of(raised.exception)(raised)
 
 
+def as_elsewhere(problem: BaseException) -> BaseException:
+    """An exception of this process as if it had been raised in another one, so that both compare."""
+    return problem if isinstance(problem, Elsewhere | WorkerEnded) else elsewhere(raised_as(problem))
+
+
 class Cell:
     """A process that is made when it is first needed, and again when it has ended. ``make`` gives, there, the object whose methods are called."""
 

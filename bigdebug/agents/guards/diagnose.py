@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.cut import Cut, Impatience
+from bigdebug.agents.guards.early import Early
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
@@ -17,23 +18,25 @@ from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
 from bigdebug.agents.stage import StageFunction
-from bigdebug.store.blocks import CUT, GUARDED, Block, drop_block, write_block
+from bigdebug.store.blocks import Block, write_block
+
+GUARDED = 1 << 62
+"""The attempt that blocks of guarded partitions bear: none of Spark's has it."""
 
 
 class Diagnosed(NamedTuple):
-    """The crashes of a partition: the first ones in full, and how many there are; if it was ``cut``, as far as it was read."""
+    """The crashes of a partition: the first ones in full, and how many there are."""
 
     partition: int
     crashes: Noted
     total: int
     lost: bool = False
     """Whether a function had read more than is kept, when it crashed: there may be culprits among that."""
-    cut: bool = False
 
 
 @dataclass(frozen=True)
 class Diagnose:
-    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full. Whoever is impatient has partitions cut that take long.
+    """Runs ``stage`` under guard, and keeps ``most`` crashes of a partition in full.
 
     A partition with culprits leaves a block, so that a trace leads from its records to those that they were made of.
     """
@@ -44,29 +47,25 @@ class Diagnose:
     dumps: Dumps
     flights: str | None = None
     """A directory for what is to outlive a worker, where workers end."""
-    impatience: Impatience | None = None
+    early: Early | None = None
+    """Who is told of the first crash at once, if somebody waits for that."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         flight = None if self.flights is None else Flight(os.path.join(self.flights, f"{self.stage.stage}-{split}"))
-        guard = Guard(self.dumps, self.most, flight)
+        guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
-        cut = None if self.impatience is None else Cut(self.impatience, split, guard)
         arriving = iter(incoming)
-        for _ in stage.frames(split, arriving, notes, emitted, cut):
+        for _ in stage.frames(split, arriving, notes, emitted):
             pass
-        was_cut = cut is not None and cut.ended()
-        if not was_cut:
-            read_out(arriving)
+        read_out(arriving)
         if flight is not None:
             flight.close()
         if guard.total:
-            self._write(split, CUT if was_cut else GUARDED, notes, emitted.records)
-        if not was_cut:
-            drop_block(self.stage.store, self.run, self.stage.stage, split, CUT)
-        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, was_cut)
+            self._write(split, notes, emitted.records)
+        yield Diagnosed(split, guard.crashes, guard.total, guard.lost)
 
-    def _write(self, split: int, attempt: int, notes: Notes, emitted: int) -> None:
+    def _write(self, split: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
         levels = notes.counts(emitted)
-        write_block(self.stage.store, self.run, Block(self.stage.stage, split, attempt, levels, 0, columns, ended=notes.ended and attempt != CUT, finished=notes.finished and attempt != CUT))
+        write_block(self.stage.store, self.run, Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished))

@@ -47,13 +47,14 @@ class Guard:
     decides = False
     """Whether what it gives is what the job is to give."""
 
-    def __init__(self, dumps: Dumps, most: int, flight: Flight | None = None) -> None:
+    def __init__(self, dumps: Dumps, most: int, flight: Flight | None = None, first: Callable[[Noted], None] | None = None) -> None:
+        """``first`` is called with the first crash, when it is noted."""
         self.crashes = Noted()
         self.total = 0
         self.lost = False
         self.dumps = Plainly(dumps)
         self._most = most
-        self._open = True
+        self._first = first
         self.flight = flight
 
     def flown(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
@@ -63,10 +64,6 @@ class Guard:
     def lose(self) -> None:
         """A function had read more than is kept, when it crashed."""
         self.lost = True
-
-    def close(self) -> None:
-        """Note no more."""
-        self._open = False
 
     def leaving(self, operator: int) -> Leaving:
         """What a function over an iterator is not given, because it is known to crash on it."""
@@ -80,11 +77,11 @@ class Guard:
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
         again: bool = False, replaces: bool = False,
     ) -> Instead:
-        if not self._open:
-            return ()
         self.total += 1
         if self.total <= self._most:
             self._keep(operator, segment, position, given, problem, met, again)
+        if self.total == 1 and self._first is not None:
+            self._first(self.crashes)
         return ()
 
     def _keep(self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any, again: bool) -> None:

@@ -11,7 +11,7 @@ from threading import get_ident
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.cell import Cell
+from bigdebug.agents.guards.cell import Cell, as_elsewhere
 from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import Flight
@@ -101,9 +101,11 @@ class GuardedPartition:
                 if not looking:
                     return
                 fed, held = [*held, *source.read()], []
-            except crashes() as problem:
+            except crashes() as raised:
                 if source.failed:
                     raise
+                # What is tried where workers end, is raised in another process.
+                problem = raised if self.flight is None else as_elsewhere(raised)
                 if not pulled:
                     if self.exact or not crashed:  # it crashes whatever it is given
                         self.crashed(None, NO_RECORD, problem)

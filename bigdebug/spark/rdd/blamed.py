@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from bigdebug.agents.guards.crash import Crash, Raised
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.policy import Place
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Stage
+from bigdebug.shown import shown
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.run import Run
 from bigdebug.trace.watched import unpickled
 
@@ -37,6 +40,12 @@ class Blamed:
             yield CrashCulprit(_Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again)
             seen[operator, position] += not again
 
+    def early(self, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> CrashCulprit:
+        """The first one of a partition that is being looked at. Where it came from is known when that has come to its end: who asks, waits."""
+        culprit = next(self.culprits(stage, partition, crashes))
+        culprit.found_again(replace(culprit, told=_ToldEarly(self, stage, partition, crashes, culprit, culprits)))
+        return culprit
+
     def trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
         """The trace over what the record at ``position`` of those before a segment was made of."""
         if position is None:
@@ -51,25 +60,16 @@ class Blamed:
         return trace
 
 
-def unknown(found: Sequence[CrashCulprit], known: Sequence[CrashCulprit]) -> list[CrashCulprit]:
-    """Those of the culprits of a partition that are not ``known`` of it; these are told as they were found now."""
-    if not known:
-        return list(found)
-    before: defaultdict[object, deque[CrashCulprit]] = defaultdict(deque)
-    for culprit in known:
-        before[_key(culprit)].append(culprit)
+def again(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> list[CrashCulprit]:
+    """Those of the culprits that were not told ``early``; these are told as they were found now, with their sources."""
+    known = {culprit.place: culprit for culprit in early}
     fresh = []
     for culprit in found:
-        if same := before[_key(culprit)]:
-            same.popleft().found_again(culprit)
+        if known and not culprit.again and culprit.place in known:
+            known.pop(culprit.place).found_again(culprit)
         else:
             fresh.append(culprit)
     return fresh
-
-
-def _key(culprit: CrashCulprit) -> object:
-    assert isinstance(culprit.told, _Told)
-    return culprit.told.key
 
 
 class _Told(OfFunction):
@@ -94,12 +94,6 @@ class _Told(OfFunction):
         return self._crash.raised
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """What a crash has in common with itself when its partition is looked at again, where records may come in another order."""
-        crash = self._crash
-        return crash.operator, crash.raised.exception, crash.shown if crash.record is None else crash.record
-
-    @property
     def record(self) -> Any:
         crash = self._crash
         return None if crash.record is None and crash.shown is None else unpickled(crash.record, crash.shown or "")
@@ -117,3 +111,29 @@ class _Told(OfFunction):
     def names(self) -> Iterable[tuple[int, int]]:
         trace = self.trace()
         return () if trace is None else trace.source_ids()
+
+
+class _ToldEarly(_Told):
+    """What is told of a crash before its task has come to its end."""
+
+    __slots__ = ("_culprit", "_culprits")
+    settled = False
+
+    def __init__(self, blamed: Blamed, stage: Stage, partition: int, crashes: Noted, culprit: CrashCulprit, culprits: Culprits) -> None:
+        super().__init__(blamed, stage, partition, crashes, 0)
+        self._culprit = culprit
+        self._culprits = culprits
+
+    def trace(self) -> LineageRDD | None:
+        while self._culprit.told is self and self._culprits.more():
+            pass
+        if self._culprit.told is self:
+            raise IncompleteLineageError(
+                f"{shown(self.record)} did not crash once more when its partition was looked at to the end, so that it is not known where it came from",
+                remedy="Its function depends on something else than its input.",
+            )
+        found: LineageRDD | None = self._culprit.told.trace()
+        return found
+
+    def names(self) -> Iterable[tuple[int, int]]:
+        return ()

@@ -1,22 +1,24 @@
 """Diagnosis: which records the functions of a failed run crash on, by running what had not finished of it under guard.
 
 Nothing guards a run. PySpark stops at the first crash, so of the stage that failed those partitions are run once more that did not
-finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3). If the first ones take longer than
-a second, they are cut, so that what was found by then is known, and then run once more, to their ends.
+finish, first the one that Spark names, and every crash in them is noted (DESIGN 4.3). Of the first ones, the first
+crash is told as soon as it is noted, for partitions may take long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.cloudpickle import dumps
 from pyspark.errors import PySparkException
 
-from bigdebug.agents.guards.cut import Impatience
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
+from bigdebug.agents.guards.early import Early
 from bigdebug.agents.guards.flight import calls_ended
 from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Operator, Stage
@@ -24,8 +26,8 @@ from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
-from bigdebug.spark.jobs import running
-from bigdebug.spark.rdd.blamed import Blamed, unknown
+from bigdebug.spark.jobs import beside, running
+from bigdebug.spark.rdd.blamed import Blamed, again
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.run import Run
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 MOST = 10_000
 """Culprits of one partition that are kept in full."""
 
-SOON = 0.8
-"""Seconds in which a partition may end before it is cut for who waits for a first culprit: an exception waits for two, and a worker starts in one."""
+_LOOK = 0.05
+"""Seconds between two looks at whether a first culprit is known."""
 
 MOST_ENDED = 25
 """Records that may end their worker before no more are looked for: for each, the partition is run once more up to there."""
@@ -53,12 +55,12 @@ class Diagnosis:
         self._blamed = Blamed(recorder, run)
         self._at_once = max(1, recorder.sc.defaultParallelism)
         self._ending = ended(action.problem)
-        self._impatience: Impatience | None = None
-        """When the first partitions are cut, if they are to be."""
         self._todo = self._unfinished(action)
         self._found = False
-        self._early: dict[int, list[CrashCulprit]] = {}
-        """What was told of partitions that were cut, which are looked at once more."""
+        self._wave: Future[list[Diagnosed]] | None = None
+        """What the first partitions are about to tell."""
+        self._early: list[CrashCulprit] | None = None
+        """The culprits that were told before these partitions had come to their ends; None while there are none."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
 
@@ -70,38 +72,52 @@ class Diagnosis:
             return None
         stage, partitions = self._todo[0]
         try:
-            seen = self._diagnosed(stage, partitions[: self._at_once])
+            seen = self._first(stage, partitions[: self._at_once]) if self._early is None else self._seen(stage, partitions[: self._at_once])
         except (PySparkException, Py4JError) as problem:  # what is guarded raises nothing
             self._below = [] if self._recorder.crossing is None else self._recorder.crossing.crashed_below(self._run, problem)
             if not self._below:
                 raise
             return []
-        self._impatience = None
-        cut = [each.partition for each in seen if each.cut]
-        partitions[: self._at_once] = cut
-        self._at_once *= 1 if cut else 4
+        if seen is None:
+            return self._early or []
+        del partitions[: self._at_once]
+        self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
         if not partitions:
             # What reads of a stage that has culprits, has not run.
             self._todo = [] if self._found else self._todo[1:]
         self._run.culprits.unknown += [
             f"{each.total:,} records of partition {each.partition} crashed; {len(each.crashes):,} of them are told."
-            for each in seen if each.total > len(each.crashes) and not each.cut
+            for each in seen if each.total > len(each.crashes)
         ]
         self._run.culprits.unknown += [
             f"In partition {each.partition} a function had read more than {KEPT_BYTES >> 20} MB since it gave something, when it crashed: what it had read before was not looked at."
-            for each in seen if each.lost and not each.cut
+            for each in seen if each.lost
         ]
         with waiting():
-            return [culprit for each in seen for culprit in self._fresh(stage, each)]
+            found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
+            return again(found, self._early or [])
 
-    def _fresh(self, stage: Stage, seen: Diagnosed) -> list[CrashCulprit]:
-        """The culprits of a partition; of one that was cut before, those that were not told then."""
-        found = list(self._blamed.culprits(stage, seen.partition, seen.crashes))
-        if seen.cut:
-            self._early[seen.partition] = found
-            return found
-        return unknown(found, self._early.pop(seen.partition, []))
+    def _first(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed] | None:
+        """What the first partitions tell; None, if a culprit is known before they have come to their ends: then they go on beside."""
+        early = Early(str(self._recorder.store.root / self._run.id / "early" / stage.id))
+        self._wave = beside(partial(self._diagnosed, stage, partitions, early))
+        try:
+            while not wait([self._wave], _LOOK).done:
+                told = [(partition, crashes) for partition in partitions if (crashes := early.told(partition)) is not None]
+                if told:
+                    self._early = [self._blamed.early(stage, *each, self._run.culprits) for each in told]
+                    return None
+        except BaseException:
+            self._wave = None
+            raise
+        self._early = []
+        return self._seen(stage, partitions)
+
+    def _seen(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
+        """What partitions tell, when they have come to their ends."""
+        wave, self._wave = self._wave, None
+        return self._diagnosed(stage, partitions) if wave is None else wave.result()
 
     def _more_below(self) -> list[CrashCulprit]:
         """Culprits of a query below. The program above has not all that it reads, so that nothing is known of it."""
@@ -114,7 +130,7 @@ class Diagnosis:
         return culprits.known[known:]
 
     def _unfinished(self, action: Action) -> list[tuple[Stage, list[int]]]:
-        """The stages that may have failed, with the partitions that did not finish: those first that Spark names. The first ones may be cut, if it is known what failed."""
+        """The stages that may have failed, with the partitions that did not finish: those first that Spark names."""
         stages = [stage for stage in self._run.graph.stages if not stage.adopted or not action.ran]
         compiler = self._recorder.compiler
         rdd_of = compiler.rdd_id if action.ran else compiler.plain_id
@@ -122,8 +138,6 @@ class Diagnosis:
         failed = next((f for f in failed_stages(self._recorder.sc, action.began) if f.rdds.intersection(known.values())), NOTHING)
         # What Spark runs as a part of another stage has no RDD of its own there.
         certain = [stage for stage in stages if known[stage.id] in failed.rdds or known[stage.id] is None] if failed.rdds else []
-        if len(certain) == 1 and failed.soon is not None and not self._ending:
-            self._impatience = Impatience(SOON, failed.first, failed.soon)
         found = []
         for stage in certain or stages:
             wanted = action.asked.get(stage.id, range(self._run.graph[stage.ends].partitions))
@@ -131,9 +145,9 @@ class Diagnosis:
             found.append((stage, sorted(set(wanted) - done, key=lambda p: (p != failed.first, p))))
         return [(stage, left) for stage, left in found if left]
 
-    def _diagnosed(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
+    def _diagnosed(self, stage: Stage, partitions: Sequence[int], early: Early | None = None) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, impatience=self._impatience)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
             found = self._told(lambda function: answers(sc, again.base, function, partitions), diagnose)
@@ -145,7 +159,7 @@ class Diagnosis:
         folder = self._recorder.store.root / self._run.id / "flights"
         for number in range(MOST_ENDED + 1):
             if self._ending:
-                diagnose = replace(diagnose, flights=str(folder), impatience=None)
+                diagnose = replace(diagnose, flights=str(folder))
             try:
                 return ask(diagnose)
             except (PySparkException, Py4JError) as problem:

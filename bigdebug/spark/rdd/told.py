@@ -39,7 +39,7 @@ class Told:
         found = {}
         for partition in partitions:
             block = lineage.store.block(lineage.runs, stage.id, partition)
-            entered, left = (None, None) if block is None or block.cut else (block.levels[0], block.levels[last])
+            entered, left = (None, None) if block is None else (block.levels[0], block.levels[last])
             found[partition] = Known(entered, left, digests.get(partition))
         return found
 
@@ -48,7 +48,7 @@ class Told:
         lineage = self._run.lineage
         blocks = {p: lineage.store.block(lineage.runs, stage.id, p) for p in partitions}
         last = self._last(stage)
-        return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.finished and not b.cut}
+        return {p: b.levels[last] for p, b in blocks.items() if b is not None and not b.finished}
 
     def _last(self, stage: Stage) -> int:
         """The level of the stage up to which it is run again."""

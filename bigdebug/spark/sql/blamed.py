@@ -223,6 +223,7 @@ class _OfExpression:
 
     locals: Mapping[str, str] = MappingProxyType({})
     raised = None
+    settled = True
 
     def __init__(self, blamed: Blamed, trial: Trial, row: Any, thrown: Thrown) -> None:
         self._blamed = blamed

@@ -80,7 +80,7 @@ class Sizes:
         """Whether the values of an expression of a node are known to be small."""
         if is_small(expression) or self._was_small(step, expression):
             return True
-        makers = self._makers(step, expression) if self._seen else None
+        makers = self._makers(step, expression) if self._seen and self._steps else None
         return makers is not None and all(self._was_small(*place) for place in makers)
 
     def _was_small(self, step: int, expression: Expr) -> bool:
