@@ -45,11 +45,14 @@ def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: boo
     if not wait:
         problem.add_note(LATER)
         return
+    culprits.one_will_do = True
     try:
         with at_most(sc, PATIENCE) as over:
             while not over.is_set() and culprits.more():
                 pass
     except Exception as trouble:  # the exception is the user's, and passes whatever becomes of this
         log.debug("bigdebug has not found what crashed yet", exc_info=trouble)
+    finally:
+        culprits.one_will_do = False
     if culprits.known or not culprits.complete:
         problem.add_note(culprits.summary() or LATER)

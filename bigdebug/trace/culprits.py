@@ -196,6 +196,8 @@ class Culprits(Sequence[CrashCulprit]):
         self.known: list[CrashCulprit] = []
         self.unknown: list[str] = []
         """What was not looked at, and why: there may be more culprits in it."""
+        self.one_will_do = False
+        """Whether who asks would rather have one soon than all of them sooner."""
 
     def find_by(self, finding: Finding) -> None:
         """Look for culprits with ``finding`` when they are asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -88,6 +89,22 @@ def test_the_exception_tells_of_its_culprits(dbg: Any, spark: Any, flights: Any)
     with pytest.raises(Exception, match="CAST_INVALID_INPUT") as raised, dbg.capture():
         spark.sql("select cast(dep as int) from flights").collect()
     assert "2 records crashed with NumberFormatException" in raised.value.__notes__[0]
+
+
+def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows come in batches of a hundred, and what a worker gives in 64 kB: many rows that take a little, rather than few that take long."""
+    monkeypatch.setattr("bigdebug.spark.failing.Failed.soon", 60.0)
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 8.0)
+
+    def slowly(number: int) -> int:
+        time.sleep(0.00003)
+        return 1 // (number % 200_000)
+
+    with pytest.raises(Exception, match="ZeroDivisionError") as raised, dbg.capture() as run:
+        spark.range(0, 200_001, 1, 1).select(F.udf(slowly, "long", useArrow=False)("id")).collect()
+    (note,) = raised.value.__notes__
+    assert "1 record crashed so far with ZeroDivisionError" in note
+    assert [culprit.record["id"] for culprit in run.culprits] == [0, 200_000]
 
 
 def test_two_thousand_culprits(dbg: Any, spark: Any) -> None:

@@ -129,8 +129,8 @@ class _ToldEarly(_Told):
             pass
         if self._culprit.told is self:
             raise IncompleteLineageError(
-                f"{shown(self.record)} did not crash once more when its partition was looked at to the end, so that it is not known where it came from",
-                remedy="Its function depends on something else than its input.",
+                f"It is not known where {shown(self.record)} came from: its partition could not be looked at to the end, or there it did not crash once more",
+                remedy="See what run.culprits.unknown says, and whether its function depends on something else than its input.",
             )
         found: LineageRDD | None = self._culprit.told.trace()
         return found

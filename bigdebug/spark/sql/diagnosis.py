@@ -113,6 +113,17 @@ class FrameDiagnosis:
         return may_stop(self._run.action, self._steps)
 
     @property
+    def _may_glance(self) -> bool:
+        """Whether a first culprit is worth a job of its own: to start a worker for Python functions takes half a second, which matters less to whom a single one is enough."""
+        if self._culprits.known or self._looks or self._everywhere or self._stops or self._asking.numbered:
+            return False
+        return self._culprits.one_will_do or not self._calls
+
+    @cached_property
+    def _calls(self) -> bool:
+        return any(functions_of(self._catalyst, step.node) for step in self._steps)
+
+    @property
     def truncated(self) -> bool:
         """Whether more rows crash in an operator than are told."""
         return self._blamed.truncated
@@ -192,8 +203,7 @@ class FrameDiagnosis:
         """The node that comes next."""
         number, step = len(self._clean), self._steps[len(self._clean)]
         below = self._clean[step.inputs[0]] if len(step.inputs) == 1 else None
-        known = self._culprits.known or self._looks or self._everywhere
-        if self._glances and not (known or self._stops or self._asking.numbered) and self._unfinished.soon:
+        if self._glances and self._may_glance and self._unfinished.soon:
             self._glance, self._glances = Glance(self._asking, self._unfinished.of, number, len(self._culprits.unknown)), False
         scouted = below is not None and not self._besides and not self._asking.numbered and not self._looks and self._how == Guarding()
         self._waves = self._scouting.waves(number, below, self._asked_of) if scouted else self._asked_of([step.node])
@@ -257,7 +267,7 @@ class FrameDiagnosis:
             return []
         if culprits.known or culprits.unknown:
             return None
-        if self._looks == 2 or not any(functions_of(self._catalyst, step.node) for step in self._steps):
+        if self._looks == 2 or not self._calls:
             culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
