@@ -121,8 +121,6 @@ def time_to_culprits(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) 
 def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
     records = program.records(inputs)
     fine, spoilt = (_numbers(scratch, records, number) for number in (0, bad))
-    first: list[float] = []
-
     def plain() -> float:
         settle(sides)
         failing.stumbles(lambda sc, spark: program.run(sc, spark, spoilt))
@@ -133,13 +131,21 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
     def culprits() -> float:
         settle(sides)
         failed, run = failing.fails(lambda sc, spark: program.run(sc, spark, spoilt))
-        known = [time.perf_counter() - failed for _ in run.culprits]
+        known = len(run.culprits)
         everything = time.perf_counter() - failed
-        if len(known) != bad or run.culprits.unknown:
-            raise DifferentAnswersError(f"{program.name}: {len(known):,} of {bad:,} bad records were found. {run.culprits.unknown}")
+        if known != bad or run.culprits.unknown:
+            raise DifferentAnswersError(f"{program.name}: {known:,} of {bad:,} bad records were found. {run.culprits.unknown}")
         failing.forget(run)
-        first.append(known[0])
         return everything
+
+    def first() -> float:
+        settle(sides)
+        failed, run = failing.fails(lambda sc, spark: program.run(sc, spark, spoilt))
+        run.culprits.one_will_do = True  # as for an exception, which waits two seconds
+        next(iter(run.culprits))
+        seconds = time.perf_counter() - failed
+        failing.forget(run)
+        return seconds
 
     pairs = alternate(plain, culprits, repeats)
     subject = f"{program.name}, {bad:,} of {records:,} bad"
@@ -148,7 +154,7 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
     detail = {"plain_seconds": pairs.first.values, "culprits_seconds": pairs.second.values, "first_pair": pairs.warmup}
     yield of_sample("P10", f"{subject}: all", "x", pairs.ratios, inputs.scale, must=MOST_ALL, remark=remark, detail=detail)
     partitions, cores = failing.plain(lambda sc, spark: (program.partitions(spark, fine), sc.defaultParallelism))
-    yield _first(subject, Sample(tuple(first[1:])), pairs, inputs, cores / max(partitions, cores))
+    yield _first(subject, Sample(tuple(first() for _ in range(repeats))), pairs, inputs, cores / max(partitions, cores))
 
 
 def _first_stage(sc: SparkContext) -> float:
