@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyspark import InheritableThread
 from tqdm import tqdm
 
 from bigdebug.errors import IncompleteLineageError
@@ -86,6 +85,8 @@ def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
 
 def beside(work: Callable[[], _T]) -> Future[_T]:
     """Do some ``work`` in a thread of its own, whose jobs are this thread's as far as Spark can tell. Who waits for it may stop waiting."""
+    from pyspark import InheritableThread  # a kernel loads this module before its user asks for PySpark
+
     done: Future[_T] = Future()
 
     def run() -> None:
