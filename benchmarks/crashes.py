@@ -121,6 +121,7 @@ def time_to_culprits(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) 
 def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
     records = program.records(inputs)
     fine, spoilt = (_numbers(scratch, records, number) for number in (0, bad))
+
     def plain() -> float:
         settle(sides)
         failing.stumbles(lambda sc, spark: program.run(sc, spark, spoilt))

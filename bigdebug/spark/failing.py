@@ -18,8 +18,7 @@ _MOST_TASKS = 5_000
 _PATIENCE = 1_000
 """Milliseconds in which Spark's listeners are to come to what has happened."""
 
-
-BRIEF = 1.5
+_BRIEF = 1.5
 """Seconds that a task ran, and which matter little if they are spent once more: to start a worker takes most of that."""
 
 
@@ -40,7 +39,7 @@ class Failed(NamedTuple):
     @property
     def soon(self) -> float | None:
         """Seconds in which what crashed first crashes again, with a worker that has to start; None if it took too long to be looked for by itself."""
-        return 2 * self.ran + 2 if self.ran <= BRIEF else None
+        return 2 * self.ran + 2 if self.ran <= _BRIEF else None
 
 
 NOTHING = Failed(frozenset(), 0, math.inf, frozenset(), 0, False, "")

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tqdm import tqdm
@@ -61,9 +62,9 @@ def is_one_process(sc: SparkContext) -> bool:
 @contextmanager
 def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
     """Within: jobs of this thread are cancelled when so many seconds are over, which the event then tells; also those that begin later."""
-    tag, over, left = f"bigdebug-{uuid.uuid4()}", threading.Event(), threading.Event()
+    over = threading.Event()
 
-    def watch() -> None:
+    def cancel(tag: str, left: threading.Event) -> None:
         left.wait(seconds)
         while not left.is_set():
             over.set()
@@ -72,15 +73,23 @@ def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
 
     if seconds <= 0:
         over.set()
-    watcher = threading.Thread(target=watch, name="bigdebug patience", daemon=True)
-    sc.addJobTag(tag)
-    try:
-        watcher.start()
+    with _watched(sc, "bigdebug patience", cancel):
         yield over
+
+
+@contextmanager
+def _watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event], None]) -> Iterator[None]:
+    """Within: jobs of this thread have a tag, and ``watch`` is given it in a thread of its own, with an event for when this ends."""
+    tag, over = f"bigdebug-{uuid.uuid4()}", threading.Event()
+    sc.addJobTag(tag)
+    watcher = threading.Thread(target=watch, args=(tag, over), name=name, daemon=True)
+    watcher.start()
+    try:
+        yield
     finally:
-        left.set()
-        watcher.join()
+        over.set()
         sc.removeJobTag(tag)
+        watcher.join()
 
 
 def beside(work: Callable[[], _T]) -> Future[_T]:
@@ -138,25 +147,10 @@ def counted(sc: SparkContext, what: str, shown: bool = True) -> AbstractContextM
 
     Costs two calls of the JVM for the tag that tells these jobs from others.
     """
-    return _counted(sc, what) if shown and shows_bars() else nullcontext()
+    return _watched(sc, "bigdebug progress", partial(_watch, sc, what)) if shown and shows_bars() else nullcontext()
 
 
-@contextmanager
-def _counted(sc: SparkContext, what: str) -> Iterator[None]:
-    tag = f"bigdebug-{uuid.uuid4()}"
-    over = threading.Event()
-    sc.addJobTag(tag)
-    watcher = threading.Thread(target=_watch, args=(sc, tag, what, over), name="bigdebug progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        sc.removeJobTag(tag)
-        watcher.join()
-
-
-def _watch(sc: SparkContext, tag: str, what: str, over: threading.Event) -> None:
+def _watch(sc: SparkContext, what: str, tag: str, over: threading.Event) -> None:
     if over.wait(PATIENCE):
         return
     with _bars(f"bigdebug: {what}") as bar:

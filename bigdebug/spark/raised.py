@@ -28,7 +28,10 @@ class OfFunction(ABC):
     """What is told of a crash of a function of the user."""
 
     __slots__ = ()
-    settled = True
+
+    @property
+    def settled(self) -> bool:
+        return True
 
     @property
     @abstractmethod

@@ -128,18 +128,22 @@ def decode(data: bytes, where: str = "a block") -> Block:
 
 def write_block(root: str, run: str, block: Block) -> int:
     """Write a block under ``root`` so that readers see all of it or nothing; its size in bytes."""
-    folder = Path(root, run, block.stage)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     data = encode(block)
+    write_whole(Path(root, run, block.stage), block_name(block.partition, block.attempt), data)
+    return len(data)
+
+
+def write_whole(folder: Path, name: str, data: bytes) -> None:
+    """Write a file into a folder of a store so that readers see all of it or nothing."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, partial = tempfile.mkstemp(dir=folder, suffix=".partial")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.replace(partial, folder / block_name(block.partition, block.attempt))
+        os.replace(partial, folder / name)
     except BaseException:
         Path(partial).unlink(missing_ok=True)
         raise
-    return len(data)
 
 
 def block_name(partition: int, attempt: int) -> str:

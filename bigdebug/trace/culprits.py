@@ -144,11 +144,6 @@ class CrashCulprit(Sourced):
     def finding(self) -> Any:
         return self.told.trace()
 
-    def found_again(self, other: CrashCulprit) -> None:
-        """Be what is told of the same culprit by who looked at all that is around it."""
-        object.__setattr__(self, "told", other.told)
-        object.__setattr__(self, "place", other.place)
-
     @property
     def cause(self) -> tuple[str, int, str]:
         """What culprits of one cause have in common: exception, operator, and line."""
@@ -158,19 +153,19 @@ class CrashCulprit(Sourced):
         """As a traceback that ends with the record."""
         lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
         lines.append(f"  on {shown(self.record)}" + (", which came in the place of one that crashed" if self.again else "") + ("" if self.met is None else f", which met {self.met}"))
-        if not self.told.settled:
-            return self._with_traceback([*lines, "  from where is known when its partition has been looked at; its sources wait for that"])
-        try:
-            lines += [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
-            lines += [f"  and {counted(len(self.sources) - 3)} more"] if len(self.sources) > 3 else []
-        except BigdebugError as why:
-            lines.append(f"  from where is not known: {why}")
-        return self._with_traceback(lines)
-
-    def _with_traceback(self, lines: list[str]) -> str:
-        lines += ["", *self.traceback.splitlines()]
+        lines += [*self._whence(), "", *self.traceback.splitlines()]
         lines += [f"      {name} = {value}" for name, value in self.locals.items()]
         return "\n".join(map(plain, lines))
+
+    def _whence(self) -> list[str]:
+        """Where it came from, without waiting until that is known."""
+        if not self.told.settled:
+            return ["  from where is known when its partition has been looked at; its sources wait for that"]
+        try:
+            found = [f"  from {source.origin}: {shown(source.record)}" for source in self.sources[:3]]
+            return found + ([f"  and {counted(len(self.sources) - 3)} more"] if len(self.sources) > 3 else [])
+        except BigdebugError as why:
+            return [f"  from where is not known: {why}"]
 
     def __repr__(self) -> str:
         return f"<culprit of {self.operator}: {shown(self.record)}: {plain(self.exception_type)}: {plain(self.message)}>"

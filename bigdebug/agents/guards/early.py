@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from bigdebug.agents.guards.noted import Noted
+from bigdebug.store.blocks import write_whole
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,12 @@ class Early:
     def tell(self, split: int, crashes: Noted) -> None:
         """Tell what crashed first; if that cannot be written, it is told in the end."""
         with suppress(OSError):
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            handle, partial = tempfile.mkstemp(dir=self.folder)
-            with os.fdopen(handle, "wb") as file:
-                pickle.dump(crashes, file)
-            os.replace(partial, os.path.join(self.folder, str(split)))
+            write_whole(Path(self.folder), str(split), pickle.dumps(crashes))
 
     def told(self, split: int) -> Noted | None:
         """What a task has told, if it has."""
         try:
-            with open(os.path.join(self.folder, str(split)), "rb") as file:
-                crashes: Noted = pickle.load(file)
-                return crashes
+            crashes: Noted = pickle.loads(Path(self.folder, str(split)).read_bytes())
         except OSError:
             return None
+        return crashes

@@ -42,9 +42,7 @@ class Blamed:
 
     def early(self, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> CrashCulprit:
         """The first one of a partition that is being looked at. Where it came from is known when that has come to its end: who asks, waits."""
-        culprit = next(self.culprits(stage, partition, crashes))
-        culprit.found_again(replace(culprit, told=_ToldEarly(self, stage, partition, crashes, culprit, culprits)))
-        return culprit
+        return replace(next(self.culprits(stage, partition, crashes)), told=_ToldEarly(self, stage, partition, crashes, culprits))
 
     def trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
         """The trace over what the record at ``position`` of those before a segment was made of."""
@@ -60,13 +58,14 @@ class Blamed:
         return trace
 
 
-def again(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> list[CrashCulprit]:
-    """Those of the culprits that were not told ``early``; these are told as they were found now, with their sources."""
-    known = {culprit.place: culprit for culprit in early}
+def not_told(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> list[CrashCulprit]:
+    """Those of the culprits that were not told ``early``; of these it is known now where they came from."""
+    told = {culprit.place: culprit.told for culprit in early}
     fresh = []
     for culprit in found:
-        if known and not culprit.again and culprit.place in known:
-            known.pop(culprit.place).found_again(culprit)
+        before = None if culprit.again else told.get(culprit.place)
+        if isinstance(before, _ToldEarly) and isinstance(culprit.told, _Told):
+            before.found = culprit.told
         else:
             fresh.append(culprit)
     return fresh
@@ -114,26 +113,28 @@ class _Told(OfFunction):
 
 
 class _ToldEarly(_Told):
-    """What is told of a crash before its task has come to its end."""
+    """What is told of a crash before its task has come to its end; ``found`` is what the task told then."""
 
-    __slots__ = ("_culprit", "_culprits")
-    settled = False
+    __slots__ = ("_culprits", "found")
 
-    def __init__(self, blamed: Blamed, stage: Stage, partition: int, crashes: Noted, culprit: CrashCulprit, culprits: Culprits) -> None:
+    def __init__(self, blamed: Blamed, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> None:
         super().__init__(blamed, stage, partition, crashes, 0)
-        self._culprit = culprit
         self._culprits = culprits
+        self.found: _Told | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.found is not None
 
     def trace(self) -> LineageRDD | None:
-        while self._culprit.told is self and self._culprits.more():
+        while self.found is None and self._culprits.more():
             pass
-        if self._culprit.told is self:
+        if self.found is None:
             raise IncompleteLineageError(
                 f"It is not known where {shown(self.record)} came from: its partition could not be looked at to the end, or there it did not crash once more",
                 remedy="See what run.culprits.unknown says, and whether its function depends on something else than its input.",
             )
-        found: LineageRDD | None = self._culprit.told.trace()
-        return found
+        return self.found.trace()
 
     def names(self) -> Iterable[tuple[int, int]]:
-        return ()
+        return () if self.found is None else self.found.names()

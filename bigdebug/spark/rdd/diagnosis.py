@@ -27,7 +27,7 @@ from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import beside, running
-from bigdebug.spark.rdd.blamed import Blamed, again
+from bigdebug.spark.rdd.blamed import Blamed, not_told
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.run import Run
@@ -53,14 +53,14 @@ class Diagnosis:
         self._recorder = recorder
         self._run = run
         self._blamed = Blamed(recorder, run)
-        self._at_once = max(1, recorder.sc.defaultParallelism)
-        self._ending = ended(action.problem)
         self._todo = self._unfinished(action)
+        self._at_once = max(1, recorder.sc.defaultParallelism)
         self._found = False
         self._wave: Future[list[Diagnosed]] | None = None
         """What the first partitions are about to tell."""
-        self._early: list[CrashCulprit] | None = None
-        """The culprits that were told before these partitions had come to their ends; None while there are none."""
+        self._ending = ended(action.problem)
+        self._early: list[CrashCulprit] | None = [] if self._ending else None
+        """The culprits that were told before these partitions had come to their ends; None as long as some may be. Where workers end, they run more than once."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
 
@@ -96,7 +96,7 @@ class Diagnosis:
         ]
         with waiting():
             found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
-            return again(found, self._early or [])
+            return not_told(found, self._early or [])
 
     def _first(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed] | None:
         """What the first partitions tell; None, if a culprit is known before they have come to their ends: then they go on beside."""
