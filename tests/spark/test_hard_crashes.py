@@ -6,8 +6,10 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +94,61 @@ def test_more_than_are_looked_for(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert "ended on more than 2 records" in repr(found)
 
 
-def test_a_record_that_ends_its_worker_is_left_out(dbg: Any) -> None:
-    """By name, once it is known: a policy alone cannot catch what kills the process."""
-    numbers = dbg.context.parallelize(range(10), 2)
-    found = culprits_of(dbg, numbers.map(deadly).count)
-    bad = {c.record for c in found}
-    assert numbers.filter(lambda n: n not in bad).map(deadly).count() == 9
+def ends_on_seven(n: int) -> int:
+    if n == 7:
+        os._exit(3)
+    if n == 15:
+        raise ValueError("soft")
+    return n
+
+
+def unless_seven(one: int, other: int) -> int:
+    return one + ends_on_seven(other)
+
+
+@pytest.mark.parametrize(("define", "records"), [
+    (lambda rdd: rdd.map(ends_on_seven), range(20)),
+    (lambda rdd: rdd.filter(lambda n: ends_on_seven(n) < 100), range(20)),
+    (lambda rdd: rdd.flatMap(lambda n: [ends_on_seven(n), -n]), range(20)),
+    (lambda rdd: rdd.flatMap(lambda n: [2 * n, 2 * n + 1, 7]).map(ends_on_seven), range(10)),
+    (lambda rdd: rdd.mapPartitions(lambda numbers: map(ends_on_seven, numbers)), range(20)),
+    (lambda rdd: rdd.map(lambda n: (n % 2, n)).combineByKey(ends_on_seven, unless_seven, add), range(20)),
+    (lambda rdd: rdd.map(lambda n: (n % 2, n)).partitionBy(1).mapPartitions(list, True).reduceByKey(unless_seven), range(20)),
+    (lambda rdd: rdd.map(lambda n: (n, n)).partitionBy(3, ends_on_seven), range(20)),
+    (lambda rdd: rdd.map(lambda n: (n, n)).join(rdd.map(lambda n: (n, -n))).mapValues(lambda pair: ends_on_seven(pair[0])), range(20)),
+])
+def test_resume_without_records_that_end_their_workers(define: Callable[[Any], Any], records: range, dbg: Any, spark: Any) -> None:
+    with pytest.raises(Exception, match=r"Python worker exited|soft"), dbg.capture("crash") as run:
+        define(dbg.context.parallelize(records, 4)).collect()
+    resumed = run.resume(skip=True)
+    bad = [culprit for culprit in run.culprits if culprit.exception_type == "WorkerEnded"]
+    assert bad
+    assert sorted(map(repr, (c.record for c in run.culprits))) == sorted(map(repr, (c.record for c in resumed.run.culprits)))
+    clean = define(spark.sparkContext.parallelize([n for n in records if n not in (7, 15)], 4)) if len(records) == 20 else None
+    assert sorted(resumed.result) == (sorted(clean.collect()) if clean is not None else [n for n in range(20) if n not in (7, 15)])
+
+
+@pytest.mark.parametrize(("how", "instead"), [
+    ({"repair": lambda n: n + 1000}, [1007, 1015]), ({"fix": lambda n: -n}, [-7, -15]), ({"first": 21}, [21]),
+])
+def test_repair_of_records_that_end_their_workers(how: dict[str, Any], instead: list[int], dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(range(20), 1).map(ends_on_seven).collect)
+    first = found[0]
+    what = {"repair": {first: 21}, "skip": True} if "first" in how else {"fix": {first.operator: how["fix"]}} if "fix" in how else how
+    assert sorted(dbg.runs[-1].resume(**what).result) == sorted([*(n for n in range(20) if n not in (7, 15)), *instead])
+
+
+def test_resume_finds_first_what_would_end_workers(dbg: Any, untold: None) -> None:
+    """The action had failed of something that can be caught."""
+    def late(n: int) -> int:
+        time.sleep(0.5 if n == 10 else 0)
+        return ends_on_seven(17 - n)
+
+    with pytest.raises(Exception, match="soft"), dbg.capture("crash") as run:
+        dbg.context.parallelize([2, 3, 9, 11, 10], 1).map(late).collect()
+    assert run.culprits.known == []
+    assert run.resume(skip=True).result == [14, 8, 6]
+    assert [c.exception_type for c in run.culprits] == ["ValueError", "WorkerEnded"]
 
 
 def test_memory_that_runs_out_is_an_exception(dbg: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
+from bigdebug.agents.guards.leaving import NOTHING, Leaving
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Leaked, Tally
 
@@ -27,10 +28,19 @@ def _at(note: Note | None, base: Callable[[], int], none: Callable[[int], None] 
     return noted
 
 
-def _counting(note: Note | None, records: Iterable[Any], notes: Notes) -> tuple[Note, Iterator[Any]]:
-    """``note`` for the record that is taken next, and the records; those of which something is noted go nowhere."""
+Check = Callable[[Any], None]
+"""Raises what is known of the record that was taken last."""
+
+
+def _counting(note: Note | None, leaving: Leaving, records: Iterable[Any], notes: Notes) -> tuple[Note, Check | None, Iterator[Any]]:
+    """``note`` and a check for the record that was taken last, and the records; those of which something is noted go nowhere."""
     tally = Tally(records)
-    return _at(note, lambda: tally.count() - 1, notes.column("out.none").append), tally.records
+
+    def at() -> int:
+        return tally.count() - 1
+
+    check = (lambda record: leaving.check(at(), record)) if leaving else None
+    return _at(note, at, notes.column("out.none").append), check, tally.records
 
 
 def nowhere(note: Note) -> Note:
@@ -43,10 +53,12 @@ class GuardedShuffled(Shuffled):
     """Leaves out what is no pair, and keys that ``partition`` crashes on: the column ``out.none`` has their positions."""
 
     crashed: Note | None = None
+    leaving: Leaving = NOTHING
+    check: Check | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        crashed, passing = _counting(self.crashed, records, notes)
-        return super(GuardedShuffled, replace(self, crashed=crashed)).frames(split, passing, notes, emitted, leaked)
+        crashed, check, passing = _counting(self.crashed, self.leaving, records, notes)
+        return super(GuardedShuffled, replace(self, crashed=crashed, check=check)).frames(split, passing, notes, emitted, leaked)
 
     def _pairs(self, records: Iterable[Any]) -> Iterator[Any]:
         return iter(records)
@@ -58,6 +70,8 @@ class GuardedShuffled(Shuffled):
         for record in records:
             target = 0
             try:
+                if self.check is not None:
+                    self.check(record)
                 key, value = (record[0], record[1]) if self.pairs else record
                 target = partition(key) % targets
                 buckets[target].append((key, value))
@@ -72,10 +86,12 @@ class GuardedCombined(Combined):
     """Leaves out what is no pair, values that cannot be combined, and keys that have no partition: ``out.none`` has their positions."""
 
     crashed: Note | None = None
+    leaving: Leaving = NOTHING
+    check: Check | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        crashed, passing = _counting(self.crashed, records, notes)
-        return super(GuardedCombined, replace(self, crashed=crashed)).frames(split, passing, notes, emitted, leaked)
+        crashed, check, passing = _counting(self.crashed, self.leaving, records, notes)
+        return super(GuardedCombined, replace(self, crashed=crashed, check=check)).frames(split, passing, notes, emitted, leaked)
 
     def _combine(
         self, records: Iterable[Any], size: int, known: dict[Any, int], values: list[Any],
@@ -96,6 +112,8 @@ class GuardedCombined(Combined):
         assert self.crashed is not None
         met = NO_RECORD
         try:
+            if self.check is not None:
+                self.check(record)
             key, value = record
             code = known.setdefault(key, len(values))
             if code == len(values):

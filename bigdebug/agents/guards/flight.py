@@ -28,6 +28,10 @@ _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function
 _REASON = re.compile(r"^Fatal Python error: (?P<reason>.*)$", re.MULTILINE)
 
 
+ENDED = "WorkerEnded"
+"""The name under which it is told."""
+
+
 class WorkerEnded(Exception):
     """The process ended while it was in a call. ``told`` is what Python's fault handler wrote last."""
 
@@ -36,7 +40,7 @@ class WorkerEnded(Exception):
         how = reason["reason"] if reason else "it exited, was killed, or ran out of memory"
         super().__init__(f"the Python worker ended here: {how}")
         lines = [Line(found["file"], int(found["line"]), found["function"], "") for found in _FRAME.finditer(told)]
-        self.raised = raised_at("WorkerEnded", str(self), lines[::-1])
+        self.raised = raised_at(ENDED, str(self), lines[::-1])
 
 
 class OrderChangedError(Exception):

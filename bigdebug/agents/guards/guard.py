@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.flight import Flight
-from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Leaving, Note, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
+from bigdebug.agents.guards.leaving import NOTHING, Leaving
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
@@ -66,8 +67,8 @@ class Guard:
         self.lost = True
 
     def leaving(self, operator: int) -> Leaving:
-        """What a function over an iterator is not given, because it is known to crash on it."""
-        return {}
+        """What the function of an operator is not given, because it is known to crash on it, or to end the worker."""
+        return NOTHING
 
     def note(self, operator: int, segment: int) -> Note:
         """What notes the crashes of an operator in a segment."""
@@ -177,7 +178,7 @@ class GuardedFlatMap:
                 yield from given
 
 
-def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard) -> Any:
+def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, leaving: Leaving) -> Any:
     """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment."""
 
     def crashed(record: Any, problem: BaseException, again: bool = False) -> Instead:
@@ -185,13 +186,13 @@ def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard) -> Any:
 
     match step:
         case Map(function):
-            return GuardedMap(guard.flown(function), crashed)
+            return GuardedMap(guard.flown(leaving.before(function, at)), crashed)
         case Filter(function):
-            return GuardedFilter(guard.flown(function), crashed)
+            return GuardedFilter(guard.flown(leaving.before(function, at)), crashed)
         case FlatMap(function):
-            return GuardedFlatMap(guard.flown(function, list), crashed)
+            return GuardedFlatMap(guard.flown(leaving.before(function, at), list), crashed)
         case Around(inner, behind):
-            return Around(guarded(inner, note, at, guard), behind)
+            return Around(guarded(inner, note, at, guard, leaving), behind)
         case Partitionwise(function):
             def within(
                 position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
+from bigdebug.agents.guards.leaving import Leaving
 
 
 class Signal(BaseException):
@@ -37,17 +38,6 @@ NO_RECORD: Any = object()
 
 Instead = tuple[tuple[Callable[[Any], Any] | None, Any], ...]
 """What comes in the place of a record that crashed: nothing, or a record, and the function to call on it if not the same one."""
-
-
-class Left(NamedTuple):
-    """A record that is known to crash and is to be left out: its pickle, and what was raised."""
-
-    record: bytes
-    problem: BaseException
-
-
-Leaving = Mapping[int, Left]
-"""What a function over an iterator is not given, by position. So one that keeps something from record to record does not begin anew."""
 
 
 class Note(Protocol):
@@ -100,17 +90,17 @@ class InFlight:
         return [(self.position(place), record) for place, record in enumerate(self.pulled)]
 
     def leave(self, leaving: Leaving, crashed: Note) -> None:
-        """From here on some records do not come, and are noted."""
+        """From here on some records do not come, and are noted: so a function that keeps something from record to record does not begin anew."""
         self._source = self._without(self._source, leaving, crashed)
 
     def _without(self, records: Iterator[Any], leaving: Leaving, crashed: Note) -> Iterator[Any]:
         for position, record in enumerate(records):
-            left = leaving.get(position)
-            if left is None or self._pickled(record) != left.record:
+            problem = leaving.problem(position, record)
+            if problem is None:
                 yield record
             else:
                 self._gaps.append(position)
-                crashed(position, record, left.problem)
+                crashed(position, record, problem)
 
     def _counted(self, number: int) -> int:
         """The position of the record that has come as this one, counted from 0."""

@@ -16,7 +16,8 @@ from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Leaving, Note, Signal, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, Signal, crashes
+from bigdebug.agents.guards.leaving import NOTHING, Leaving
 
 
 class _AskedForMore(Signal):
@@ -71,7 +72,7 @@ class GuardedPartition:
     flight: Flight | None = None
     exact: bool = False
     """Whether what it gives is what the job is to give: then it fails rather than to leave out records that it has let go of."""
-    leaving: Leaving | None = None
+    leaving: Leaving = NOTHING
     lost: Callable[[], None] = lambda: None
     """Called where there may be culprits among records that were let go of."""
 

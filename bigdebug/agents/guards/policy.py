@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from bigdebug.agents.guards.cell import elsewhere
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.agents.guards.guard import Guard
-from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Leaving, Left, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes
+from bigdebug.agents.guards.leaving import Leaving
 from bigdebug.agents.letters import letter_of, post
 
 
@@ -50,8 +51,8 @@ class Policy:
     """What becomes of crashes. ``chosen`` has, for some, the pickle of the record to go on with, or None to leave the record out.
 
     Of the others, those of operators in ``by`` become what is said there, the rest what ``otherwise`` says. A task keeps ``most`` crashes
-    in full, and writes all of them into the directory ``letters``, if there is one. ``left`` has, for some of the chosen that a function
-    over an iterator is not given at all, the pickle of the record and what it raised.
+    in full, and writes all of them into the directory ``letters``, if there is one. ``left`` has, for some that functions are not given
+    again, the pickle of the record and what was raised of it.
     """
 
     otherwise: Choice = FAILS
@@ -60,6 +61,20 @@ class Policy:
     most: int = 1_000
     letters: str | None = None
     left: Mapping[Place, tuple[bytes, Raised]] = field(default_factory=dict)
+
+    def goes_on(self, place: Place) -> bool:
+        """Whether the job goes on from what crashes in a place."""
+        return place in self.chosen or self._choice(place).goes_on
+
+    def leaves_out(self, place: Place) -> bool:
+        """Whether it goes on with nothing instead."""
+        if place in self.chosen:
+            return self.chosen[place] is None
+        choice = self._choice(place)
+        return choice.skips and choice.repair is None and choice.fix is None
+
+    def _choice(self, place: Place) -> Choice:
+        return self.by.get(place.operator, self.otherwise)
 
     def packed(self) -> str:
         """As text, for a local property of a job."""
@@ -91,7 +106,7 @@ class Deciding(Guard):
 
     def leaving(self, operator: int) -> Leaving:
         own = [(place, told) for place, told in self._policy.left.items() if (place.operator, place.partition) == (operator, self._partition)]
-        return {place.position: Left(record, elsewhere(raised)) for place, (record, raised) in own if place.position is not None}
+        return Leaving(((place.position, record, elsewhere(raised)) for place, (record, raised) in own if place.position is not None), self.dumps)
 
     def _crashed(
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,

@@ -33,7 +33,7 @@ class GuardedSteps:
             return len(notes.known(f"{name}.offsets")) - 1
 
         steps = tuple(
-            guarded(step, self.guard.note(operator, self.number), position, self.guard)
+            guarded(step, self.guard.note(operator, self.number), position, self.guard, self.guard.leaving(operator))
             for operator, step in zip(self.operators, self.steps, strict=True)
         )
         return Offsets(steps).run(split, records, notes, name, leaked)
@@ -52,7 +52,7 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Whole(function):
             return Whole(_over_partition(function, note, guard, operators[-1]))
         case Combine(merge, memory, finish):
-            return GuardedCombine(guard.flown(merge), memory, finish, note)
+            return GuardedCombine(guard.flown(merge), memory, finish, note, guard.leaving(operators[-1]))
         case Sort(order):
             return GuardedSort(order, note)
         case _:
@@ -65,7 +65,7 @@ def _over_partition(function: Callable[[int, Iterable[Any]], Iterable[Any]], not
 
 def guarded_emission(emission: Emission, operator: int, number: int, guard: Guard) -> Emission:
     """What emits a stage's records, which are those before segment ``number``, for ``operator``, and leaves out where that crashes."""
-    note = guard.note(operator, number)
+    note, leaving = guard.note(operator, number), guard.leaving(operator)
 
     def sending(dumps: Dumps) -> Dumps:
         # Records are counted where they are read: what a job gives has no gaps.
@@ -75,9 +75,10 @@ def guarded_emission(emission: Emission, operator: int, number: int, guard: Guar
         case Records(dumps, batch, branch) if not guard.decides:
             return GuardedRecords(dumps, batch, branch, note)
         case Shuffled(dumps, partition, targets, branch, stays, pairs):
-            return GuardedShuffled(sending(dumps), _dealing(guard, partition), targets, branch, stays, pairs, note)
+            return GuardedShuffled(sending(dumps), _dealing(guard, partition), targets, branch, stays, pairs, note, leaving)
         case Combined(dumps, create, merge, partition, targets, memory, branch, stays):
-            return GuardedCombined(sending(dumps), guard.flown(create), guard.flown(merge), _dealing(guard, partition), targets, memory, branch, stays, note)
+            create, merge, partition = guard.flown(create), guard.flown(merge), _dealing(guard, partition)
+            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note, leaving)
         case _:
             return emission
 

@@ -6,18 +6,22 @@ The program is the same, compiled as it was: what Spark holds of stages that had
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.crash import Raised
+from bigdebug.agents.guards.flight import ENDED
 from bigdebug.agents.guards.policy import Choice, Place, Policy
 from bigdebug.agents.segments import Filter, FlatMap, Map, Step
 from bigdebug.errors import ReplayError
 from bigdebug.graph import Operator
 from bigdebug.shown import shown
+from bigdebug.spark.crashes import ended
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.policies import function_of_one
 from bigdebug.spark.rdd.definition import Narrow
@@ -69,6 +73,9 @@ class Resume:
                     raise ReplayError(
                         f"{self._run.action}() has left the directory behind that it wrote to when it crashed", remedy="Remove it, and resume once more.",
                     ) from problem
+                if ended(problem) and not self._run.culprits.complete:
+                    self._find_all()
+                    return self(skip, repair, fix)
                 if skip is not True:  # there are others, and they are told as before
                     raise
                 raise ReplayError("The program fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
@@ -83,6 +90,8 @@ class Resume:
                 "some culprits; repair={culprit: record} or repair=function puts others in their place; fix={operator: function} calls another function.",
             )
         culprits = self._run.culprits
+        if ended(self._action.problem):
+            self._find_all()
         for culprit in culprits.known:
             _check_here(culprit)
         chosen: dict[Place, bytes | None] = {_place(c): None for c in culprits.chosen(() if isinstance(skip, bool) else skip or ())}
@@ -98,19 +107,31 @@ class Resume:
             operator = operator_of(self._run, what)
             self._check_recordwise(operator, "fixed")
             fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
-        skipped = [c for c in culprits.known if (chosen[c.place] is None if c.place in chosen else skip is True and every is None)]
-        left = {culprit.place: told for culprit in skipped if (told := self._left(culprit))}
-        return Policy(Choice(skip is True, every), chosen, fixes, MOST, left=left)
+        policy = Policy(Choice(skip is True, every), chosen, fixes, MOST)
+        return replace(policy, left={culprit.place: told for culprit in culprits.known if (told := self._left(culprit, policy))})
 
-    def _left(self, culprit: CrashCulprit) -> tuple[bytes, Raised] | None:
-        """What a function over an iterator needs to know of a record that it is not to be given; None for other operators."""
-        step = self._step(culprit.operator)
-        if step is None or isinstance(step, Map | Filter | FlatMap) or culprit.again:
+    def _find_all(self) -> None:
+        """What ends a worker cannot be caught where it crashes: it has to be known before."""
+        deque(self._run.culprits, maxlen=0)
+
+    def _left(self, culprit: CrashCulprit, policy: Policy) -> tuple[bytes, Raised] | None:
+        """What is to be known of a record that a function is not given again, None of one that it is.
+
+        To find out by a call that it crashes is not possible where that ends the worker. A function over an iterator would have to be
+        called anew behind what is left out, and may have kept something.
+        """
+        raised = culprit.told.raised
+        if culprit.again or not policy.goes_on(culprit.place) or not (raised.exception == ENDED or self._leaves_out(culprit, policy)):
             return None
         try:
-            return pickle.dumps(culprit.record), culprit.told.raised
+            return pickle.dumps(culprit.record), raised
         except Exception:  # then it is left out where it crashes
             return None
+
+    def _leaves_out(self, culprit: CrashCulprit, policy: Policy) -> bool:
+        """Whether a function over an iterator gets nothing in the place of a record."""
+        step = self._step(culprit.operator)
+        return not (step is None or isinstance(step, Map | Filter | FlatMap)) and policy.leaves_out(culprit.place)
 
     def _step(self, operator: Operator) -> Step | None:
         """What an operator does with the records of a partition; None if it moves them to others."""

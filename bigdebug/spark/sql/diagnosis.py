@@ -114,10 +114,13 @@ class FrameDiagnosis:
 
     @property
     def _may_glance(self) -> bool:
-        """Whether a first culprit is worth a job of its own: to start a worker for Python functions takes half a second, which matters less to whom a single one is enough."""
+        """Whether a first culprit is worth a job of its own: to start a worker for Python functions takes half a second, which matters less to whom a single one is enough.
+
+        What may give something else, or have effects, when it is called again, is not called for this.
+        """
         if self._culprits.known or self._looks or self._everywhere or self._stops or self._asking.numbered:
             return False
-        return self._culprits.one_will_do or not self._calls
+        return (self._culprits.one_will_do or not self._calls) and all(step.node.deterministic() for step in self._steps)
 
     @cached_property
     def _calls(self) -> bool:
