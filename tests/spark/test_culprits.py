@@ -520,3 +520,19 @@ def test_a_run_that_succeeds_has_none(dbg: Any) -> None:
     assert not run.culprits
     assert run.culprits.complete
     assert repr(run.culprits) == "<no culprits>"
+
+
+@pytest.mark.parametrize("captured", [True, False])
+def test_what_does_not_crash_once_more_is_said(captured: bool, dbg: Any, tmp_path: Path) -> None:
+    def once(n: int) -> int:
+        if n == 5 and not (tmp_path / "once").exists():
+            (tmp_path / "once").touch()
+            raise ValueError("the first time")
+        return n
+
+    before = len(dbg.runs)
+    with pytest.raises(Exception, match="the first time"), dbg.capture("crash") if captured else contextlib.nullcontext():
+        dbg.context.parallelize(range(10), 2).map(once).count()
+    found = dbg.runs[before].culprits
+    assert list(found) == []
+    assert "No record crashed when what had not finished was run again" in repr(found)

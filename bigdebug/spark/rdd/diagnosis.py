@@ -42,6 +42,11 @@ MOST = 10_000
 _LOOK = 0.05
 """Seconds between two looks at whether a first culprit is known."""
 
+_NONE = (
+    "No record crashed when what had not finished was run again under guard: what it came to may depend on time or chance, on what other tasks did, "
+    "or on the kind of iterator that a function was given."
+)
+
 MOST_ENDED = 25
 """Records that may end their worker before no more are looked for: for each, the partition is run once more up to there."""
 
@@ -69,6 +74,8 @@ class Diagnosis:
         if self._below:
             return self._more_below()
         if not self._todo:
+            if not self._run.culprits.known and not self._run.culprits.unknown:
+                self._run.culprits.unknown.append(_NONE)
             return None
         stage, partitions = self._todo[0]
         try:
