@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -20,6 +21,8 @@ PATIENCE = 2.0
 """Seconds that an exception waits for its culprits."""
 
 
+_LOST = re.compile(r"Lost task [\d.]+ in stage [\d.]+ \(TID (?P<task>\d+)\)")
+
 LATER = "bigdebug: run.culprits, or dbg.runs[-1].culprits, runs what crashed again to find the records"
 
 
@@ -33,6 +36,12 @@ def crashed(problem: BaseException) -> bool:
 def ended(problem: BaseException | None) -> bool:
     """Whether an exception says that a Python worker has ended: it crashed hard, exited or was killed."""
     return problem is not None and "Python worker exited unexpectedly" in str(problem)
+
+
+def lost_task(problem: BaseException) -> int:
+    """The id of the task, unique in the application, that an exception says a job was given up for; -1 if it names none."""
+    found = _LOST.search(str(problem))
+    return int(found["task"]) if found else -1
 
 
 def tell(sc: SparkContext, culprits: Culprits, problem: BaseException, wait: bool = True) -> None:

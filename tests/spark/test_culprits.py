@@ -536,3 +536,20 @@ def test_what_does_not_crash_once_more_is_said(captured: bool, dbg: Any, tmp_pat
     found = dbg.runs[before].culprits
     assert list(found) == []
     assert "No record crashed when what had not finished was run again" in repr(found)
+
+
+def test_the_first_one_comes_early_also_if_the_exception_had_to_go_without(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 0.5)
+
+    def slow(n: int) -> float:
+        time.sleep(0.01)
+        return 1 / (n - 150)
+
+    with pytest.raises(Exception, match="division by zero"), dbg.capture("crash") as run:
+        dbg.context.parallelize(range(1_200), 1).map(slow).count()
+    assert run.culprits.known == []
+    began = time.monotonic()
+    first = next(iter(run.culprits))
+    assert (first.record, run.culprits.complete) == (150, False)
+    assert time.monotonic() - began < 8
+    assert [c.record for c in run.culprits] == [150]

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.spark.rdd import diagnosis
 from bigdebug.trace.culprits import Culprits
+from bigdebug.trace.trace import operator_of
 
 
 def deadly(n: int) -> int:
@@ -89,9 +90,49 @@ def test_what_a_function_over_an_iterator_raises_where_its_worker_ends_too(dbg: 
 
 def test_more_than_are_looked_for(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "MOST_ENDED", 2)
-    found = culprits_of(dbg, dbg.context.parallelize([7] * 6, 1).map(deadly).count)
-    assert len(found) == 0
-    assert "ended on more than 2 records" in repr(found)
+    found = culprits_of(dbg, dbg.context.parallelize([7, 15, 7, 2, 7, 15, *range(30, 36)], 2).map(deadly).count)
+    assert [(c.record, c.sources[0].origin.index) for c in found] == [(7, 0), (15, 1), (7, 2)]
+    assert found.unknown == ["Python workers ended on 2 records or more; in partition 0, what comes behind the last one that is told was not looked at."]
+
+
+def gives_first(numbers: Iterator[int]) -> Iterator[int]:
+    for n in numbers:
+        yield n
+        deadly(n)
+
+
+@pytest.mark.parametrize("behind", [
+    lambda rdd: rdd, lambda rdd: rdd.map(str), lambda rdd: rdd.mapPartitions(lambda texts: (str(t) for t in texts)),
+    lambda rdd: rdd.mapPartitions(list), lambda rdd: rdd.filter(lambda n: True).flatMap(lambda n: [n, n]),
+])
+def test_a_function_that_has_given_something_of_a_record_already(behind: Callable[[Any], Any], dbg: Any) -> None:
+    found = culprits_of(dbg, behind(dbg.context.parallelize(range(11), 2).mapPartitions(gives_first)).collect)
+    assert [c.record for c in found] == [7]
+
+
+@pytest.mark.parametrize("before", [lambda rdd: rdd.map(deadly), lambda rdd: rdd.mapPartitions(lambda numbers: map(deadly, numbers)), lambda rdd: rdd.mapPartitions(gives_first)])
+def test_what_reads_of_a_function_that_ends_its_worker_is_innocent(before: Callable[[Any], Any], dbg: Any) -> None:
+    ending = before(dbg.context.parallelize(range(11), 2))
+    (found,) = culprits_of(dbg, ending.mapPartitions(list).mapPartitions(lambda numbers: (str(n) for n in numbers)).collect)
+    assert (found.record, found.operator) == (7, operator_of(dbg.runs[-1], ending))
+
+
+def slowly(n: int) -> int:
+    time.sleep(0.05)
+    return deadly(n)
+
+
+def test_who_works_beside_a_worker_that_ends_is_innocent(dbg: Any) -> None:
+    """Spark kills the other workers of a job that it gives up, in whatever they do."""
+    found = culprits_of(dbg, dbg.context.parallelize([*range(8), *range(30, 80)], 2).map(slowly).count)
+    assert [c.record for c in found] == [7]
+
+
+def test_who_is_looked_at_when_the_exception_waits_no_longer_is_innocent(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.crashes.PATIENCE", 1.0)
+    found = culprits_of(dbg, dbg.context.parallelize([*range(30, 90), 7], 1).map(slowly).count)
+    assert found.known == []
+    assert [c.record for c in found] == [7]
 
 
 def ends_on_seven(n: int) -> int:

@@ -23,7 +23,8 @@ from typing import IO, Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Raised, raised_as
 from bigdebug.agents.guards.flight import WorkerEnded
-from bigdebug.agents.guards.inflight import Signal, crashes
+from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.signal import Signal
 
 _LOOKS = 0.5
 """Seconds between two looks of a cell for who made it."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.early import Early
-from bigdebug.agents.guards.flight import Flight
+from bigdebug.agents.guards.flight import FarEnough, Flight
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.stage import guarded_stage
@@ -47,18 +47,22 @@ class Diagnose:
     dumps: Dumps
     flights: str | None = None
     """A directory for what is to outlive a worker, where workers end."""
+    closed: frozenset[int] = frozenset()
+    """Partitions that are looked at as far as it is known that workers ended in them, and no further."""
     early: Early | None = None
     """Who is told of the first crash at once, if somebody waits for that."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
-        flight = None if self.flights is None else Flight(os.path.join(self.flights, f"{self.stage.stage}-{split}"))
+        task = self.stage.identify().attempt
+        flight = None if self.flights is None else Flight(self.flights, self.stage.stage, split, task, split in self.closed)
         guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
         arriving = iter(incoming)
-        for _ in stage.frames(split, arriving, notes, emitted):
-            pass
-        read_out(arriving)
+        with suppress(FarEnough):
+            for _ in stage.frames(split, arriving, notes, emitted):
+                pass
+            read_out(arriving)
         if flight is not None:
             flight.close()
         if guard.total:

@@ -1,7 +1,8 @@
 """Flight: which call of the user's code is in progress, in a small file that outlives the process that ends in it.
 
-A worker that segfaults, exits or is killed raises nothing. The next one that runs the partition finds the call in the file, and
-raises WorkerEnded in its place; as it must be the same call, the file also has a digest of what it was given.
+A worker that segfaults, exits or is killed raises nothing. Of a task of which Spark says that its worker has ended, the driver takes down
+the call from the file; the next task that runs the partition raises WorkerEnded in its place. As it must be the same call, the file also
+has a digest of what it was given. Files of other tasks tell nothing: Spark kills the workers of jobs that it gives up.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.agents.guards.crash import Line, raised_at
+from bigdebug.agents.guards.signal import Signal
 
-_CALL = struct.Struct("<qqqq")
-"""Whether a call is in progress, of which function, which one of its calls, and the digest of what it was given."""
+_SLOT = struct.Struct("<qqqq")
+"""Whether a function is in a call, when that began, which one of its calls it is, and the digest of what it was given."""
+
+_LANDED, _FLYING, _ASKING = range(3)
+"""Not in a call; in a call; in one, but waiting for a record that another function is to give."""
+
+_SLOTS = 1_024
+"""Functions of a stage, at most; a stage of more would not fit Python's stack."""
 
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
 _REASON = re.compile(r"^Fatal Python error: (?P<reason>.*)$", re.MULTILINE)
-
 
 ENDED = "WorkerEnded"
 """The name under which it is told."""
@@ -47,22 +54,45 @@ class OrderChangedError(Exception):
     """A partition gives its records in another order than when a worker ended in it."""
 
 
-class Flight:
-    """The calls of one task. ``path`` is of a file of this machine, or of one that it shares with the next worker's."""
+class FarEnough(Signal):
+    """A partition is not looked at any further."""
 
-    def __init__(self, path: str) -> None:
-        self._ended = Path(f"{path}.ended")
-        self._lines = Path(f"{path}.lines")
-        self._functions = 0
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "a+b") as file:
-            if os.fstat(file.fileno()).st_size < _CALL.size:
-                file.truncate(_CALL.size)
-            self._call = mmap.mmap(file.fileno(), _CALL.size)
-        self._note_ended()
-        known = [json.loads(line) for line in self._ended.read_text().splitlines()] if self._ended.exists() else []
+
+def landed(folder: Path, task: int) -> int | None:
+    """Take down in which call the worker of a task ended, of which Spark says that it did: gives its partition, None if it was in no call.
+
+    Of several calls the one that began last was in progress: it stands in what others yielded to.
+    """
+    for file in folder.glob(f"*.{task}.slots"):
+        slots = enumerate(_SLOT.iter_unpack(file.read_bytes()))
+        flying = [(began, function, call, digest) for function, (state, began, call, digest) in slots if state == _FLYING]
+        if flying:
+            name = file.name.split(".")[0]
+            lines = file.with_suffix(".lines")
+            told = lines.read_text(errors="replace") if lines.exists() else ""
+            with (folder / f"{name}.ended").open("a") as ended:
+                ended.write(json.dumps([*max(flying)[1:], told]) + "\n")
+            return int(name.rpartition("-")[2])
+    return None
+
+
+class Flight:
+    """The calls of a task that runs a partition of a stage. ``folder`` is one of this machine, or one that it shares with the driver.
+
+    One that is ``closed`` goes as far as the last call of which it is known that a worker ended in it.
+    """
+
+    def __init__(self, folder: str, stage: str, split: int, task: int, closed: bool = False) -> None:
+        os.makedirs(folder, exist_ok=True)
+        ended, file = Path(folder, f"{stage}-{split}.ended"), Path(folder, f"{stage}-{split}.{task}.slots")
+        known = [json.loads(line) for line in ended.read_text().splitlines()] if ended.exists() else []
         self._known = {(function, call): (digest, told) for function, call, digest, told in known}
-        self._told = self._lines.open("w")
+        self._closed = closed
+        file.write_bytes(bytes(_SLOT.size * _SLOTS))
+        with file.open("r+b") as opened:
+            self._slots = mmap.mmap(opened.fileno(), 0)
+        self._functions = self._begun = 0
+        self._told = file.with_suffix(".lines").open("w")
         faulthandler.enable(self._told, all_threads=False)
 
     def over(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
@@ -73,52 +103,50 @@ class Flight:
             nonlocal calls
             calls += 1
             self.begin(number, calls, given)
-            made = whole(function(*given))
-            self.end()
-            return made
+            try:
+                return whole(function(*given))
+            finally:
+                self.end(number)
 
         return flown
 
     def function(self) -> int:
         """A number for a function, the same in each task that runs the partition."""
         self._functions += 1
-        return self._functions
+        return min(self._functions, _SLOTS) - 1
 
     def begin(self, function: int, call: int, given: Any) -> None:
         """A call begins. Raises WorkerEnded if a worker ended in it."""
         digest = _digest(given)
-        _CALL.pack_into(self._call, 0, 1, function, call, digest)
+        if self._closed and not self._known:
+            raise FarEnough
         if (function, call) in self._known:
-            self.end()
+            self.end(function)
             then, told = self._known.pop((function, call))
             if then != digest:
                 raise OrderChangedError("records came in another order when the partition was run again")
             raise WorkerEnded(told)
+        self._begun += 1
+        _SLOT.pack_into(self._slots, function * _SLOT.size, _FLYING, self._begun, call, digest)
 
-    def end(self) -> None:
+    def asks(self, function: int) -> None:
+        """A function that is in a call waits for its next record."""
+        self._slots[function * _SLOT.size] = _ASKING
+
+    def goes_on(self, function: int) -> None:
+        """It has been told that there is none."""
+        self._slots[function * _SLOT.size] = _FLYING
+
+    def end(self, function: int) -> None:
         """The call has ended."""
-        _CALL.pack_into(self._call, 0, 0, 0, 0, 0)
+        self._slots[function * _SLOT.size] = _LANDED
 
     def close(self) -> None:
         """The partition has ended."""
-        self.end()
+        self._slots[:] = bytes(len(self._slots))
         faulthandler.disable()
         self._told.close()
-        self._call.close()
-
-    def _note_ended(self) -> None:
-        flying, *call = _CALL.unpack_from(self._call, 0)
-        if flying:
-            told = self._lines.read_text(errors="replace") if self._lines.exists() else ""
-            with self._ended.open("a") as file:
-                file.write(json.dumps([*call, told]) + "\n")
-            self.end()
-
-
-def calls_ended(folder: Path) -> int:
-    """In how many calls workers have ended whose files are in a directory."""
-    noted = sum(len(file.read_text().splitlines()) for file in folder.glob("*.ended"))
-    return noted + sum(int(_CALL.unpack_from(file.read_bytes(), 0)[0]) for file in folder.iterdir() if not file.suffix)
+        self._slots.close()
 
 
 def _digest(given: Any) -> int:

@@ -11,11 +11,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
 from bigdebug.agents.guards.leaving import Leaving
-
-
-class Signal(BaseException):
-    """What guards say to each other past the user's code, which may catch exceptions."""
-
+from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
 
@@ -108,6 +104,11 @@ class InFlight:
             number += gap <= number
         return number
 
+    def land(self) -> None:
+        """The call has ended, whether it gave all that it has to give or crashed."""
+        if self._flight is not None:
+            self._flight.end(self._function)
+
     def go_on(self, fed: Sequence[tuple[int, Any]]) -> bool:
         """Have the next call pull these records, with their positions, and then those behind; False if there are none."""
         self._fresh += self.let_go + len(self.pulled) - len(self._positions)
@@ -132,6 +133,8 @@ class InFlight:
                 if flight is not None:
                     flight.begin(self._function, position, record)
                 yield record
+                if flight is not None:
+                    flight.asks(self._function)
             more = True
             while more:
                 more = False
@@ -141,8 +144,12 @@ class InFlight:
                     if flight is not None:
                         flight.begin(self._function, self.position(len(pulled) - 1), record)
                     yield record
+                    if flight is not None:
+                        flight.asks(self._function)
                 self._look = min(2 * self._look, self._hold())
             self.ended = True
+            if flight is not None and pulled:
+                flight.goes_on(self._function)
         except (GeneratorExit, WorkerEnded):
             raise
         except BaseException:

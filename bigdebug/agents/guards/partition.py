@@ -16,8 +16,9 @@ from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, Signal, crashes
+from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
 from bigdebug.agents.guards.leaving import NOTHING, Leaving
+from bigdebug.agents.guards.signal import Signal
 
 
 class _AskedForMore(Signal):
@@ -97,12 +98,12 @@ class GuardedPartition:
                         break
                     answered = source.let_go + len(pulled)
                     yield output
-                if self.flight is not None:
-                    self.flight.end()
+                source.land()
                 if not looking:
                     return
                 fed, held = [*held, *source.read()], []
             except crashes() as raised:
+                source.land()
                 if source.failed:
                     raise
                 # What is tried where workers end, is raised in another process.

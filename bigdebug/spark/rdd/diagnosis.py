@@ -19,12 +19,12 @@ from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.agents.guards.early import Early
-from bigdebug.agents.guards.flight import calls_ended
+from bigdebug.agents.guards.flight import landed
 from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
-from bigdebug.spark.crashes import ended
+from bigdebug.spark.crashes import ended, lost_task
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import beside, running
 from bigdebug.spark.rdd.blamed import Blamed, not_told
@@ -48,7 +48,7 @@ _NONE = (
 )
 
 MOST_ENDED = 25
-"""Records that may end their worker before no more are looked for: for each, the partition is run once more up to there."""
+"""Records that may end their worker before no more are looked for: for each, partitions are run once more up to there."""
 
 
 class Diagnosis:
@@ -64,6 +64,10 @@ class Diagnosis:
         self._wave: Future[list[Diagnosed]] | None = None
         """What the first partitions are about to tell."""
         self._ending = ended(action.problem)
+        self._ended = 0
+        """In how many calls of the partitions that are being looked at workers have ended."""
+        self._closed: set[int] = set()
+        """Those of these partitions in which no more are looked for."""
         self._early: list[CrashCulprit] | None = [] if self._ending else None
         """The culprits that were told before these partitions had come to their ends; None as long as some may be. Where workers end, they run more than once."""
         self._below: list[tuple[Operator, Culprits]] = []
@@ -118,8 +122,9 @@ class Diagnosis:
         except BaseException:
             self._wave = None
             raise
+        seen = self._seen(stage, partitions)
         self._early = []
-        return self._seen(stage, partitions)
+        return seen
 
     def _seen(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
         """What partitions tell, when they have come to their ends."""
@@ -164,14 +169,25 @@ class Diagnosis:
     def _told(self, ask: Callable[[Diagnose], list[Diagnosed]], diagnose: Diagnose) -> list[Diagnosed]:
         """What tasks tell; where workers end, one after the other ends on a record, and the next one knows which that was."""
         folder = self._recorder.store.root / self._run.id / "flights"
-        for number in range(MOST_ENDED + 1):
+        while True:
             if self._ending:
-                diagnose = replace(diagnose, flights=str(folder))
+                diagnose = replace(diagnose, flights=str(folder), closed=frozenset(self._closed))
             try:
-                return ask(diagnose)
+                found = ask(diagnose)
             except (PySparkException, Py4JError) as problem:
-                if not ended(problem) or (self._ending and calls_ended(folder) <= number - 1):
+                if not ended(problem):
                     raise
+                if self._ending:
+                    partition = landed(folder, lost_task(problem))
+                    if partition is None or partition in self._closed:
+                        raise
+                    self._ended += 1
+                    self._closed |= {partition} if self._ended >= MOST_ENDED else set()
                 self._ending = True
-        self._run.culprits.unknown.append(f"Python workers ended on more than {MOST_ENDED} records; what comes behind them was not looked at.")
-        return []
+            else:
+                self._run.culprits.unknown += [
+                    f"Python workers ended on {MOST_ENDED} records or more; in partition {partition}, what comes behind the last one that is told was not looked at."
+                    for partition in sorted(self._closed)
+                ]
+                self._ended, self._closed = 0, set()
+                return found
