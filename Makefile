@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 export SPARK_LOCAL_IP ?= 127.0.0.1
 # The PySpark of .venv brings its own jars; with another installation's it fails in ways that name neither.
 unexport SPARK_HOME
+# IPython warns of an environment that is active and is not its own.
+unexport VIRTUAL_ENV
 
 .PHONY: demo test bench clean doctor
 

@@ -56,6 +56,8 @@ class Report:
     crashed: int = 0
     unposted: str | None = None
     """Why dead letters could not be written, if they could not."""
+    met: Any = ()
+    """The crashes that something was chosen for, and that came."""
     watched: Any = None
 
 
@@ -171,6 +173,7 @@ class StageFunction:
             size = write_block(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
-        crashes, crashed, unposted = ((), 0, None) if notes.guard is None else (notes.guard.crashes, notes.guard.total, notes.guard.unposted)
+        guard = notes.guard
+        crashes, crashed, unposted, met = ((), 0, None, ()) if guard is None else (guard.crashes, guard.total, guard.unposted, tuple(guard.met))
         watched = None if notes.watching is None else notes.watching.told()
-        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted, watched)])
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted, met, watched)])

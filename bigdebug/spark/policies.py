@@ -38,7 +38,7 @@ def policy_of(on_crash: Any, most: int, letters: str | os.PathLike[str] | None) 
         folder = Path(letters)
         folder.mkdir(parents=True, exist_ok=True)
         letters = str(folder.absolute())
-    policy = Policy(otherwise, by=by, most=most, letters=letters)
+    policy = Policy(otherwise, by=by, most=most, letters=letters, dumps=dumps)
     return policy if otherwise.goes_on or any(choice.goes_on for choice in by.values()) else None
 
 

@@ -553,3 +553,17 @@ def test_the_first_one_comes_early_also_if_the_exception_had_to_go_without(dbg: 
     assert (first.record, run.culprits.complete) == (150, False)
     assert time.monotonic() - began < 8
     assert [c.record for c in run.culprits] == [150]
+
+
+def test_what_was_cancelled_behind_an_early_culprit_is_looked_at_again(dbg: Any, untold: None) -> None:
+    def slow(n: int) -> float:
+        time.sleep(0.02)
+        return 1 / (n - 10)
+
+    with pytest.raises(Exception, match="division by zero"), dbg.capture("crash") as run:
+        dbg.context.parallelize(range(150), 1).map(slow).count()
+    with at_most(dbg.context, 1.5):
+        assert run.culprits.more()
+        time.sleep(2)
+    (culprit,) = run.culprits
+    assert [source.record for source in culprit.sources] == [10]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from operator import add
 from pathlib import Path
@@ -194,6 +196,154 @@ def test_a_run_without_a_crash_is_what_it_is_without_a_policy(dbg: Any, lines: A
     assert list(run.culprits) == []
 
 
+# ---- what a function keeps, has given, and in which order -----------------------------------------------------------
+
+
+def totals(numbers: Iterator[int]) -> Iterator[float]:
+    total = 0.0
+    for n in numbers:
+        total += 60 / n
+        yield total
+
+
+def ending(numbers: Iterator[int]) -> Iterator[float]:
+    for n in numbers:
+        if n == 0:
+            os._exit(3)
+        yield 60 / n
+
+
+@pytest.mark.parametrize(("function", "how", "good"), [
+    (totals, {"repair": lambda n: 1}, [5, 1, 10]), (totals, {"repair": lambda n: 0}, [5, 10]), (totals, {"skip": True}, [5, 10]),
+    (totals, {"first": 2}, [5, 2, 10]), (totals, {"first": 0, "skip": True}, [5, 10]),
+    (ending, {"repair": lambda n: 1}, [5, 1, 10]), (ending, {"repair": lambda n: 1, "skip": True}, [5, 1, 10]), (ending, {"first": 2}, [5, 2, 10]),
+])
+def test_a_function_over_an_iterator_does_not_begin_anew(
+    function: Callable[[Iterator[int]], Iterator[float]], how: dict[str, Any], good: list[int], dbg: Any,
+) -> None:
+    run = failed(dbg, dbg.context.parallelize([5, 0, 10], 1).mapPartitions(function).collect)
+    how = {"repair": {run.culprits[0]: how["first"]}, "skip": how.get("skip")} if "first" in how else how
+    before = len(dbg.runs)
+    resumed = run.resume(**how)
+    assert resumed.result == list(function(iter(good)))
+    assert resumed.run.culprits.unknown == []
+    assert len(dbg.runs) == before + 1
+
+
+def test_a_function_in_a_stage_behind_does_not_begin_anew_either(dbg: Any) -> None:
+    def numbered(pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, float]]:
+        for number, (_, n) in enumerate(pairs):
+            yield number, 6 / n
+
+    pairs = dbg.context.parallelize(["1", "x", "0", "2", "0", "3"], 1).map(lambda text: (1, int(text)))
+    resumed = failed(dbg, pairs.partitionBy(1).mapPartitions(numbered).collect).resume(skip=True)
+    assert resumed.result == [(0, 6), (1, 3), (2, 2)]
+    assert sorted(repr(c.record) for c in resumed.run.culprits) == ["'x'", "(1, 0)", "(1, 0)"]
+
+
+def test_an_action_with_effects_is_called_once_and_says_what_was_lost(dbg: Any) -> None:
+    seen = dbg.context.accumulator(0)
+    numbers = dbg.context.parallelize(["5", "x", "0", "10"], 1).map(lambda text: (1, int(text))).partitionBy(1).values().mapPartitions(totals)
+    run = failed(dbg, lambda: numbers.foreach(lambda total: seen.add(1)))
+    assert len(run.culprits) == 1
+    before = seen.value
+    resumed = run.resume(skip=True)
+    assert seen.value == before + 2
+    assert [said.split(" were called")[0] for said in resumed.run.culprits.unknown] == ["Functions over an iterator"]
+
+
+def positive(n: int) -> int:
+    if n <= 0:
+        raise ValueError(n)
+    return 60 // n
+
+
+@pytest.mark.parametrize("skip", [True, None])
+def test_what_is_chosen_for_a_record_is_not_taken_for_another(skip: bool | None, dbg: Any) -> None:
+    """A repair in an operator before moves the records behind it."""
+    numbers = dbg.context.parallelize(["x", "1", "0", "-1", "5"], 1).map(int).mapPartitions(lambda part: part).map(positive)
+    run = failed(dbg, numbers.collect)
+    x, zero, minus = run.culprits
+    assert run.resume(repair={x: "6", zero: 10, minus: 20}, skip=skip).result == [10, 60, 6, 3, 12]
+
+
+def test_equal_records_are_told_apart_by_their_order(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(["x", "0", "1", "0", "2"], 1).map(int).mapPartitions(lambda part: part).map(positive)
+    run = failed(dbg, numbers.collect)
+    x, _, second = run.culprits
+    assert run.resume(repair={x: "3", second: 6}, skip=True).result == [20, 60, 10, 30]
+
+
+def by_value(order: Any) -> int:
+    if order.id == 7:
+        os._exit(3)
+    return 10 // (order.id - 3)
+
+
+def length(words: frozenset[str]) -> int:
+    if "seven" in words:
+        os._exit(3)
+    return len(words)
+
+
+def test_records_of_a_class_of_the_notebook(dbg: Any) -> None:
+    kind = type("Order", (), {"__init__": lambda self, number: setattr(self, "id", number), "__module__": "__main__"})
+    run = failed(dbg, dbg.context.parallelize(range(10), 2).map(kind).map(by_value).collect)
+    assert run.resume(skip=True).result == [10 // (n - 3) for n in range(10) if n not in (3, 7)]
+    soft, _ = sorted(run.culprits, key=lambda culprit: str(culprit.exception_type), reverse=True)
+    assert sorted(run.resume(repair={soft: kind(4)}, skip=True).result) == sorted(10 // (n - 3) for n in (*range(3), 4, *range(4, 7), 8, 9))
+
+
+def test_sets_whose_order_is_each_processs_own(dbg: Any) -> None:
+    words = frozenset(map(str, range(50)))
+    run = failed(dbg, dbg.context.parallelize([words, words | {"seven"}, frozenset("a")], 1).map(length).collect)
+    assert run.resume(skip=True).result == [50, 1]
+
+
+def half(n: int) -> Iterator[int]:
+    return (1 // (15_000 - i) if n == 0 else i for i in range(20_000))
+
+
+def test_what_a_flat_map_had_given_of_a_record_is_not_in_the_result(dbg: Any) -> None:
+    run = failed(dbg, dbg.context.parallelize([0, 1], 1).flatMap(half).collect)
+    assert len(run.resume(skip=True).result) == 20_000
+    assert run.resume(repair={run.culprits[0]: 2}).result == [*range(20_000), *range(20_000)]
+    with pytest.raises(Exception, match="division"), dbg.capture(on_crash="skip"):
+        dbg.context.parallelize([0, 1], 1).flatMap(half).collect()
+
+
+def test_a_repair_that_raises_is_told_beside_what_it_was_to_repair(dbg: Any, lines: Any) -> None:
+    def worse(line: str) -> str:
+        raise KeyError("no idea")
+
+    resumed = failed(dbg, lines.map(int).sum).resume(repair=worse, skip=True)
+    assert resumed.result == GOOD
+    (first, *_) = resumed.run.culprits
+    assert (first.exception_type, first.again) == ("ValueError", False)
+    assert "its repair raised KeyError: 'no idea'" in first.message
+
+
+def test_what_came_in_the_place_of_another_is_not_resumed(dbg: Any, lines: Any) -> None:
+    resumed = failed(dbg, lines.map(int).sum).resume(repair=str.lower, skip=True)
+    again = next(c for c in resumed.run.culprits if c.again)
+    with pytest.raises(ReplayError, match="came in the place of a record that had crashed"):
+        resumed.run.resume(repair={again: "7"}, skip=True)
+
+
+def test_what_was_chosen_and_did_not_crash_once_more_is_said(dbg: Any, tmp_path: Path) -> None:
+    def unless_there(n: int) -> int:
+        if n == 3 and not (tmp_path / "fine").exists():
+            raise ValueError(n)
+        return n
+
+    run = failed(dbg, dbg.context.parallelize(range(5), 1).map(unless_there).collect)
+    assert len(run.culprits) == 1
+    (tmp_path / "fine").touch()
+    resumed = run.resume(skip=[run.culprits[0]])
+    assert resumed.result == list(range(5))
+    assert resumed.run.culprits.unknown == ["1 record that something was chosen for did not crash once more, so nothing came of that."]
+
+
 # ---- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -213,7 +363,7 @@ def test_what_cannot_be_resumed_says_why(dbg: Any, lines: Any) -> None:
     with pytest.raises(ReplayError, match="takes more than a record at a time"):
         whole.resume(fix={whole.culprits[0].operator: int})
     with pytest.raises(ReplayError, match="cannot be pickled"):
-        run.resume(repair={run.culprits[0]: lambda: 1})
+        run.resume(repair={run.culprits[0]: threading.Lock()})
     with dbg.capture() as fine:
         lines.count()
     with pytest.raises(ReplayError, match="did not crash"):

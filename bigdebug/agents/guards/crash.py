@@ -60,6 +60,15 @@ class Raised(NamedTuple):
         return _printed(self.lines)
 
 
+class Place(NamedTuple):
+    """Which crash of a run: the ``nth`` of an operator in a partition while the record at a position was on its way."""
+
+    operator: int
+    partition: int
+    position: int | None
+    nth: int
+
+
 class Crash(NamedTuple):
     """What ``operator`` raised in a task of its stage.
 

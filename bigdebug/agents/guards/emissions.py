@@ -8,8 +8,8 @@ from typing import Any
 
 from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
-from bigdebug.agents.guards.leaving import NOTHING, Leaving
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.segments import Leaked, Tally
 
@@ -32,14 +32,14 @@ Check = Callable[[Any], None]
 """Raises what is known of the record that was taken last."""
 
 
-def _counting(note: Note | None, leaving: Leaving, records: Iterable[Any], notes: Notes) -> tuple[Note, Check | None, Iterator[Any]]:
+def _counting(note: Note | None, expected: Expected, records: Iterable[Any], notes: Notes) -> tuple[Note, Check | None, Iterator[Any]]:
     """``note`` and a check for the record that was taken last, and the records; those of which something is noted go nowhere."""
     tally = Tally(records)
 
     def at() -> int:
         return tally.count() - 1
 
-    check = (lambda record: leaving.check(at(), record)) if leaving else None
+    check = (lambda record: expected.check(at(), record)) if expected.spares else None
     return _at(note, at, notes.column("out.none").append), check, tally.records
 
 
@@ -53,11 +53,11 @@ class GuardedShuffled(Shuffled):
     """Leaves out what is no pair, and keys that ``partition`` crashes on: the column ``out.none`` has their positions."""
 
     crashed: Note | None = None
-    leaving: Leaving = NOTHING
+    expected: Expected = NOTHING
     check: Check | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        crashed, check, passing = _counting(self.crashed, self.leaving, records, notes)
+        crashed, check, passing = _counting(self.crashed, self.expected, records, notes)
         return super(GuardedShuffled, replace(self, crashed=crashed, check=check)).frames(split, passing, notes, emitted, leaked)
 
     def _pairs(self, records: Iterable[Any]) -> Iterator[Any]:
@@ -86,11 +86,11 @@ class GuardedCombined(Combined):
     """Leaves out what is no pair, values that cannot be combined, and keys that have no partition: ``out.none`` has their positions."""
 
     crashed: Note | None = None
-    leaving: Leaving = NOTHING
+    expected: Expected = NOTHING
     check: Check | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
-        crashed, check, passing = _counting(self.crashed, self.leaving, records, notes)
+        crashed, check, passing = _counting(self.crashed, self.expected, records, notes)
         return super(GuardedCombined, replace(self, crashed=crashed, check=check)).frames(split, passing, notes, emitted, leaked)
 
     def _combine(

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
+from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
-from bigdebug.agents.guards.leaving import NOTHING, Leaving
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
@@ -66,8 +66,8 @@ class Guard:
         """A function had read more than is kept, when it crashed."""
         self.lost = True
 
-    def leaving(self, operator: int) -> Leaving:
-        """What the function of an operator is not given, because it is known to crash on it, or to end the worker."""
+    def expected(self, operator: int) -> Expected:
+        """What is known of the crashes of an operator before they come."""
         return NOTHING
 
     def note(self, operator: int, segment: int) -> Note:
@@ -154,10 +154,11 @@ class GuardedFilter:
 
 @dataclass(frozen=True)
 class GuardedFlatMap:
-    """A record that crashes half way gives nothing, unless it has given more than is held back."""
+    """A record that crashes half way gives nothing, unless it has given more than is held back: then what is ``exact`` fails."""
 
     function: Callable[[Any], Iterable[Any]]
     crashed: Crashed
+    exact: bool = False
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
         for record in records:
@@ -173,12 +174,14 @@ class GuardedFlatMap:
                 try:
                     given = list(islice(outputs, HELD))
                 except crashes() as problem:
+                    if self.exact:
+                        raise
                     self.crashed(record, problem)
                     break
                 yield from given
 
 
-def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, leaving: Leaving) -> Any:
+def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected) -> Any:
     """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment."""
 
     def crashed(record: Any, problem: BaseException, again: bool = False) -> Instead:
@@ -186,13 +189,13 @@ def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, leaving
 
     match step:
         case Map(function):
-            return GuardedMap(guard.flown(leaving.before(function, at)), crashed)
+            return GuardedMap(guard.flown(expected.before(function, at)), crashed)
         case Filter(function):
-            return GuardedFilter(guard.flown(leaving.before(function, at)), crashed)
+            return GuardedFilter(guard.flown(expected.before(function, at)), crashed)
         case FlatMap(function):
-            return GuardedFlatMap(guard.flown(leaving.before(function, at), list), crashed)
+            return GuardedFlatMap(guard.flown(expected.before(function, at), list), crashed, guard.decides)
         case Around(inner, behind):
-            return Around(guarded(inner, note, at, guard, leaving), behind)
+            return Around(guarded(inner, note, at, guard, expected), behind)
         case Partitionwise(function):
             def within(
                 position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False, replaces: bool = False,

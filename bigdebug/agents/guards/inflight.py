@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.leaving import Leaving
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -68,6 +68,8 @@ class InFlight:
         self._positions: list[int] = []
         self._fresh = 0
         self._gaps: list[int] = []
+        self.replaced: set[int] = set()
+        """Positions of records that came instead of others."""
         self.first: Any = NO_RECORD
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
@@ -85,18 +87,29 @@ class InFlight:
         """What the present call has pulled, with positions."""
         return [(self.position(place), record) for place, record in enumerate(self.pulled)]
 
-    def leave(self, leaving: Leaving, crashed: Note) -> None:
-        """From here on some records do not come, and are noted: so a function that keeps something from record to record does not begin anew."""
-        self._source = self._without(self._source, leaving, crashed)
+    def spare(self, expected: Expected, crashed: Note) -> None:
+        """From here on the function is not given what it is expected to crash on, which is noted, but what comes instead.
 
-    def _without(self, records: Iterator[Any], leaving: Leaving, crashed: Note) -> Iterator[Any]:
+        So a function that keeps something from record to record does not begin anew.
+        """
+        self._source = self._sparing(self._source, expected, crashed)
+
+    def _sparing(self, records: Iterator[Any], expected: Expected, crashed: Note) -> Iterator[Any]:
         for position, record in enumerate(records):
-            problem = leaving.problem(position, record)
+            problem = expected.problem(position, record)
             if problem is None:
                 yield record
-            else:
+                continue
+            others = [new for _, new in crashed(position, record, problem, replaces=True)]
+            for other in others:
+                worse = expected.problem(position, other)
+                if worse is None:
+                    self.replaced.add(position)
+                    yield other
+                else:
+                    crashed(position, other, worse, again=True)
+            if position not in self.replaced:
                 self._gaps.append(position)
-                crashed(position, record, problem)
 
     def _counted(self, number: int) -> int:
         """The position of the record that has come as this one, counted from 0."""

@@ -8,8 +8,8 @@ from operator import itemgetter
 from typing import Any
 
 from bigdebug.agents.groups import Sorted
+from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
-from bigdebug.agents.guards.leaving import NOTHING, Leaving
 from bigdebug.agents.merge import Combine, Sort
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.passes import NOBODY, Passes
@@ -30,7 +30,7 @@ class GuardedCombine(Combine):
     """Merges combiners and leaves out those that ``merge`` crashes on."""
 
     crashed: Note | None = None
-    leaving: Leaving = NOTHING
+    expected: Expected = NOTHING
 
     def _combined(self, passes: Passes, known: dict[Any, int], leaked: Leaked) -> Iterable[tuple[Any, Any]]:
         assert self.crashed is not None
@@ -45,8 +45,8 @@ class GuardedCombine(Combine):
                     fresh_code += 1
                 else:
                     try:
-                        if self.leaving:
-                            self.leaving.check(passes.position(number), (key, value))
+                        if self.expected.spares:
+                            self.expected.check(passes.position(number), (key, value))
                         values[code] = merge(values[code], value)
                     except crashes() as problem:
                         self.crashed(passes.position(number), (key, value), problem, values[code])

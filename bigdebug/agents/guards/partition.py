@@ -14,10 +14,10 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell, as_elsewhere
 from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
+from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
-from bigdebug.agents.guards.leaving import NOTHING, Leaving
 from bigdebug.agents.guards.signal import Signal
 
 
@@ -73,16 +73,15 @@ class GuardedPartition:
     flight: Flight | None = None
     exact: bool = False
     """Whether what it gives is what the job is to give: then it fails rather than to leave out records that it has let go of."""
-    leaving: Leaving = NOTHING
+    expected: Expected = NOTHING
     lost: Callable[[], None] = lambda: None
     """Called where there may be culprits among records that were let go of."""
 
     def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
         source = InFlight(records, self.dumps, self.flight)
-        if self.leaving:
-            source.leave(self.leaving, self.crashed)
+        if self.expected.spares:
+            source.spare(self.expected, self.crashed)
         pulled = source.pulled
-        replaced: set[int] = set()
         repeated: set[int] = set()
         held: Fed = []
         before = owed = looks = 0
@@ -132,7 +131,7 @@ class GuardedPartition:
                         raise
                     self.lost()
                 fine = fine or looking or answered > 0
-                held += source.read() if whatever else self._without(split, source, answered, problem, replaced, repeated, fine, alone)
+                held += source.read() if whatever else self._without(split, source, answered, problem, repeated, fine, alone)
                 context = [*source.context, *(record for position, record in held if position in repeated)]
                 before = self._gives_first(split, context) if context or not crashed else before
                 crashed, fed = True, []
@@ -174,7 +173,7 @@ class GuardedPartition:
         return 0
 
     def _without(
-        self, split: int, source: InFlight, answered: int, problem: BaseException, replaced: set[int], repeated: set[int], fine: bool,
+        self, split: int, source: InFlight, answered: int, problem: BaseException, repeated: set[int], fine: bool,
         alone: BaseException | None,
     ) -> Fed:
         """The records that the function had read since it gave something, without its culprits, which are noted.
@@ -194,9 +193,9 @@ class GuardedPartition:
                 self.crashed(None, NO_RECORD, own)
                 return []
             if together == 1:
-                again = position in replaced
+                again = position in source.replaced
                 instead[place] = [new for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
-                replaced.add(position)
+                source.replaced.add(position)
             else:
                 met = pulled[place + 1 - together:place]
                 self.crashed(position, record, own, met[0] if len(met) == 1 else met)

@@ -11,21 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import elsewhere
-from bigdebug.agents.guards.crash import Raised
+from bigdebug.agents.guards.crash import Place, Raised, raised_as
+from bigdebug.agents.guards.expected import Expected, Known
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, crashes
-from bigdebug.agents.guards.leaving import Leaving
 from bigdebug.agents.letters import letter_of, post
-
-
-class Place(NamedTuple):
-    """Which crash of a run: the ``nth`` of an operator in a partition while the record at a position was on its way."""
-
-    operator: int
-    partition: int
-    position: int | None
-    nth: int
 
 
 class Choice(NamedTuple):
@@ -46,47 +38,64 @@ class Choice(NamedTuple):
 FAILS = Choice()
 
 
+class Chosen(NamedTuple):
+    """A crash of the run that is resumed, by the pickle of its record, or the text if it could not be pickled.
+
+    With ``raised`` that is what the function is taken to raise, without being called. ``instead`` has the pickle of the record to go on with,
+    None to leave the record out; where there is none at all, what happens is what is said of the operator.
+    """
+
+    record: bytes | None
+    text: str | None
+    raised: Raised | None = None
+    instead: tuple[bytes | None, ...] = ()
+
+
 @dataclass(frozen=True)
 class Policy:
-    """What becomes of crashes. ``chosen`` has, for some, the pickle of the record to go on with, or None to leave the record out.
+    """What becomes of crashes: of some that are ``known`` what was chosen for each, of others what is said of their operators in ``by``, of the rest ``otherwise``.
 
-    Of the others, those of operators in ``by`` become what is said there, the rest what ``otherwise`` says. A task keeps ``most`` crashes
-    in full, and writes all of them into the directory ``letters``, if there is one. ``left`` has, for some that functions are not given
-    again, the pickle of the record and what was raised of it.
+    A task keeps ``most`` crashes in full, pickled by ``dumps``, and writes all of them into the directory ``letters``, if there is one.
     """
 
     otherwise: Choice = FAILS
-    chosen: Mapping[Place, bytes | None] = field(default_factory=dict)
+    known: Mapping[Place, Chosen] = field(default_factory=dict)
     by: Mapping[int, Choice] = field(default_factory=dict)
     most: int = 1_000
     letters: str | None = None
-    left: Mapping[Place, tuple[bytes, Raised]] = field(default_factory=dict)
+    dumps: Dumps = pickle.dumps
 
-    def goes_on(self, place: Place) -> bool:
-        """Whether the job goes on from what crashes in a place."""
-        return place in self.chosen or self._choice(place).goes_on
+    def goes_on(self, operator: int) -> bool:
+        """Whether the job goes on from crashes of an operator that nothing was chosen for."""
+        return self.by.get(operator, self.otherwise).goes_on
 
-    def leaves_out(self, place: Place) -> bool:
-        """Whether it goes on with nothing instead."""
-        if place in self.chosen:
-            return self.chosen[place] is None
-        choice = self._choice(place)
-        return choice.skips and choice.repair is None and choice.fix is None
-
-    def _choice(self, place: Place) -> Choice:
-        return self.by.get(place.operator, self.otherwise)
+    @property
+    def moves(self) -> bool:
+        """Whether records come in the place of others, so that those behind have other positions."""
+        choices = (self.otherwise, *self.by.values())
+        return any(choice.repair or choice.fix for choice in choices) or any(each.instead not in ((), (None,)) for each in self.known.values())
 
     def packed(self) -> str:
         """As text, for a local property of a job."""
-        chosen = {tuple(place): record for place, record in self.chosen.items()}
+        known = {tuple(place): tuple(each) for place, each in self.known.items()}
         by = {operator: tuple(choice) for operator, choice in self.by.items()}
-        return base64.b64encode(zlib.compress(pickle.dumps((tuple(self.otherwise), chosen, by, self.most, self.letters, dict(self.left))))).decode()
+        return base64.b64encode(zlib.compress(pickle.dumps((tuple(self.otherwise), known, by, self.most, self.letters, self.dumps)))).decode()
 
     @classmethod
     def unpacked(cls, packed: str) -> Policy:
-        otherwise, chosen, by, most, letters, left = pickle.loads(zlib.decompress(base64.b64decode(packed)))
-        places = {Place(*place): record for place, record in chosen.items()}
-        return cls(Choice(*otherwise), places, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, left)
+        otherwise, known, by, most, letters, dumps = pickle.loads(zlib.decompress(base64.b64decode(packed)))
+        places = {Place(*place): Chosen(*each) for place, each in known.items()}
+        return cls(Choice(*otherwise), places, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, dumps)
+
+
+class UnrepairedError(Exception):
+    """Stands for what a function raised, where the repair of the record raised something itself."""
+
+    def __init__(self, problem: BaseException, worse: BaseException) -> None:
+        own, other = raised_as(problem), raised_as(worse)
+        where = "" if other.line is None else f", {other.line.file}:{other.line.line}"
+        self.raised = own._replace(message=f"{own.message} (its repair raised {other.exception}: {other.message}{where})")
+        super().__init__(self.raised.message)
 
 
 class Deciding(Guard):
@@ -95,48 +104,60 @@ class Deciding(Guard):
     decides = True
 
     def __init__(self, policy: Policy, stage: str, partition: int, attempt: int) -> None:
-        super().__init__(pickle.dumps, policy.most)
+        super().__init__(policy.dumps, policy.most)
         self._policy = policy
         self._partition = partition
         self._seen: Counter[tuple[int, int | None]] = Counter()
         self._letters = None if policy.letters is None else Path(policy.letters) / f"{stage}-{partition}-{attempt}.jsonl"
         self._functions: dict[bytes, Callable[[Any], Any]] = {}
+        self._expected: dict[int, Expected] = {}
+        self.met: list[Place] = []
+        """The crashes that something was chosen for, and that came."""
         self.unposted: str | None = None
         """Why letters could not be written, if they could not: the job goes on without them."""
 
-    def leaving(self, operator: int) -> Leaving:
-        own = [(place, told) for place, told in self._policy.left.items() if (place.operator, place.partition) == (operator, self._partition)]
-        return Leaving(((place.position, record, elsewhere(raised)) for place, (record, raised) in own if place.position is not None), self.dumps)
+    def expected(self, operator: int) -> Expected:
+        if operator not in self._expected:
+            own = [(place, each) for place, each in self._policy.known.items() if place[:2] == (operator, self._partition)]
+            known = [Known(place, each.record, each.text, None if each.raised is None else elsewhere(each.raised)) for place, each in own]
+            self._expected[operator] = Expected(known, self.dumps, self._policy.moves)
+        return self._expected[operator]
 
     def _crashed(
         self, operator: int, segment: int, position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD,
         again: bool = False, replaces: bool = False,
     ) -> Instead:
-        known = Place(operator, self._partition, position, self._seen[operator, position])
+        nth = self._seen[operator, position]
         self._seen[operator, position] += not again
-        chosen = self._policy.chosen.get(known, NO_RECORD)
-        choice = self._policy.by.get(operator, self._policy.otherwise)
         if position is None or given is NO_RECORD:
             raise problem
         instead: Instead = ()
-        if again:
-            pass
-        elif chosen is not NO_RECORD and chosen is not None:
-            instead = ((None, pickle.loads(chosen)),)
-        elif chosen is NO_RECORD and choice.fix is not None:
-            instead = ((self._function(choice.fix), given),)
-        elif chosen is NO_RECORD and choice.repair is not None and replaces:
-            try:
-                instead = ((None, self._function(choice.repair)(given)),)
-            except crashes() as worse:
-                problem, again = worse, True
-        elif chosen is NO_RECORD and not choice.skips:
-            raise problem
+        if not again:
+            place = self.expected(operator).take(position, nth, given)
+            chosen = () if place is None else self._policy.known[place].instead
+            self.met += [place] if place is not None and chosen else []
+            problem, instead = self._decided(operator, chosen, given, problem, replaces)
         if instead and not replaces:
             raise problem
         super()._crashed(operator, segment, position, given, problem, met, again)
         self._tell(operator, position, given, problem)
         return instead
+
+    def _decided(self, operator: int, chosen: tuple[bytes | None, ...], given: Any, problem: BaseException, replaces: bool) -> tuple[BaseException, Instead]:
+        """What is noted of a crash, and what comes instead; raises it if the job is not to go on."""
+        if chosen:
+            return problem, () if chosen[0] is None else ((None, pickle.loads(chosen[0])),)
+        choice = self._policy.by.get(operator, self._policy.otherwise)
+        if choice.fix is not None:
+            return problem, ((self._function(choice.fix), given),)
+        if choice.repair is not None and replaces:
+            try:
+                return problem, ((None, self._function(choice.repair)(given)),)
+            except crashes() as worse:
+                return UnrepairedError(problem, worse), ()
+        if not choice.skips:
+            raise problem
+        return problem, ()
 
     def _function(self, pickled: bytes) -> Callable[[Any], Any]:
         if pickled not in self._functions:

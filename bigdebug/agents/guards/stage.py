@@ -33,7 +33,7 @@ class GuardedSteps:
             return len(notes.known(f"{name}.offsets")) - 1
 
         steps = tuple(
-            guarded(step, self.guard.note(operator, self.number), position, self.guard, self.guard.leaving(operator))
+            guarded(step, self.guard.note(operator, self.number), position, self.guard, self.guard.expected(operator))
             for operator, step in zip(self.operators, self.steps, strict=True)
         )
         return Offsets(steps).run(split, records, notes, name, leaked)
@@ -52,7 +52,7 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Whole(function):
             return Whole(_over_partition(function, note, guard, operators[-1]))
         case Combine(merge, memory, finish):
-            return GuardedCombine(guard.flown(merge), memory, finish, note, guard.leaving(operators[-1]))
+            return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]))
         case Sort(order):
             return GuardedSort(order, note)
         case _:
@@ -60,12 +60,12 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
 
 
 def _over_partition(function: Callable[[int, Iterable[Any]], Iterable[Any]], note: Note, guard: Guard, operator: int) -> GuardedPartition:
-    return GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.leaving(operator), guard.lose)
+    return GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.expected(operator), guard.lose)
 
 
 def guarded_emission(emission: Emission, operator: int, number: int, guard: Guard) -> Emission:
     """What emits a stage's records, which are those before segment ``number``, for ``operator``, and leaves out where that crashes."""
-    note, leaving = guard.note(operator, number), guard.leaving(operator)
+    note, expected = guard.note(operator, number), guard.expected(operator)
 
     def sending(dumps: Dumps) -> Dumps:
         # Records are counted where they are read: what a job gives has no gaps.
@@ -75,10 +75,10 @@ def guarded_emission(emission: Emission, operator: int, number: int, guard: Guar
         case Records(dumps, batch, branch) if not guard.decides:
             return GuardedRecords(dumps, batch, branch, note)
         case Shuffled(dumps, partition, targets, branch, stays, pairs):
-            return GuardedShuffled(sending(dumps), _dealing(guard, partition), targets, branch, stays, pairs, note, leaving)
+            return GuardedShuffled(sending(dumps), _dealing(guard, partition), targets, branch, stays, pairs, note, expected)
         case Combined(dumps, create, merge, partition, targets, memory, branch, stays):
             create, merge, partition = guard.flown(create), guard.flown(merge), _dealing(guard, partition)
-            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note, leaving)
+            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note, expected)
         case _:
             return emission
 

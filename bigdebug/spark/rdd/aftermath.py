@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bigdebug.agents.guards.policy import Choice, Policy
+from bigdebug.shown import counted
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.rdd.blamed import Blamed
 from bigdebug.spark.rdd.diagnosis import Diagnosis
@@ -25,7 +26,7 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
     recorder.watching.hearing.settle(run, action.watches, recorder.runs.watched_of(run))
     failed = action.problem is not None and crashed(action.problem)
     if action.capture.policy is not None:
-        _note(recorder, run, action)
+        _note(recorder, run, action, action.capture.policy)
     if failed or action.capture.policy is not None:
         run.resuming.append(Resume(recorder, run, action))
     if failed:
@@ -36,15 +37,19 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
         tell(recorder.sc, run.culprits, action.problem, wait=action.name not in _FOR_EFFECT)
 
 
-def _note(recorder: Recorder, run: Run, action: Action) -> None:
+def _note(recorder: Recorder, run: Run, action: Action, packed: str) -> None:
     """Note the crashes that tasks went on from, and let Spark hold nothing of what they gave: it is not all."""
     blamed, reports = Blamed(recorder, run), recorder.runs.crashes_of(run)
     stages = {stage.id: stage for stage in run.graph.stages}
-    recorder.policies[run.id] = action.capture.policy
+    recorder.policies[run.id] = packed
     run.culprits.known += [culprit for r in reports for culprit in blamed.culprits(stages[r.stage], r.partition, r.crashes)]
     hidden = sum(report.crashed - len(report.crashes) for report in reports)
     if hidden:
         run.culprits.unknown.append(f"{hidden:,} more crashed than are kept in full.")
+    chosen = {place for place, each in Policy.unpacked(packed).known.items() if each.instead}
+    came = {place for report in reports for place in report.met}
+    if chosen - came:
+        run.culprits.unknown.append(f"{counted(len(chosen - came))} that something was chosen for did not crash once more, so nothing came of that.")
     run.culprits.unknown += sorted({f"Dead letters could not be written: {report.unposted}" for report in reports if report.unposted})
     made_by = {number for report in reports if (number := recorder.compiler.rdd_id(report.stage)) is not None}
     if made_by:

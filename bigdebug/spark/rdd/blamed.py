@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bigdebug.agents.guards.crash import Crash, Raised
+from bigdebug.agents.guards.crash import Crash, Place, Raised
 from bigdebug.agents.guards.noted import Noted
-from bigdebug.agents.guards.policy import Place
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Stage
 from bigdebug.shown import shown
@@ -37,7 +36,7 @@ class Blamed:
         seen: Counter[tuple[int, int | None]] = Counter()
         for number, (operator, position, again) in enumerate(crashes.places()):
             place = Place(operator, partition, position, seen[operator, position])
-            yield CrashCulprit(_Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again)
+            yield CrashCulprit(Told(self, stage, partition, crashes, number), self._run.graph[operator], partition, place, again)
             seen[operator, position] += not again
 
     def early(self, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> CrashCulprit:
@@ -64,14 +63,14 @@ def not_told(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> li
     fresh = []
     for culprit in found:
         before = None if culprit.again else told.get(culprit.place)
-        if isinstance(before, _ToldEarly) and isinstance(culprit.told, _Told):
+        if isinstance(before, _ToldEarly) and isinstance(culprit.told, Told):
             before.found = culprit.told
         else:
             fresh.append(culprit)
     return fresh
 
 
-class _Told(OfFunction):
+class Told(OfFunction):
     """One of the crashes that a task noted, read when it is asked for: most of thousands never are."""
 
     __slots__ = ("_blamed", "_crashes", "_number", "_partition", "_stage", "_traced")
@@ -98,6 +97,11 @@ class _Told(OfFunction):
         return None if crash.record is None and crash.shown is None else unpickled(crash.record, crash.shown or "")
 
     @property
+    def as_given(self) -> tuple[bytes | None, str | None]:
+        """The record's pickle, as the task made it, or its text if it could not be pickled."""
+        return self._crash.record, self._crash.shown
+
+    @property
     def met(self) -> str | None:
         return self._crash.met
 
@@ -112,7 +116,7 @@ class _Told(OfFunction):
         return () if trace is None else trace.source_ids()
 
 
-class _ToldEarly(_Told):
+class _ToldEarly(Told):
     """What is told of a crash before its task has come to its end; ``found`` is what the task told then."""
 
     __slots__ = ("_culprits", "found")
@@ -120,7 +124,7 @@ class _ToldEarly(_Told):
     def __init__(self, blamed: Blamed, stage: Stage, partition: int, crashes: Noted, culprits: Culprits) -> None:
         super().__init__(blamed, stage, partition, crashes, 0)
         self._culprits = culprits
-        self.found: _Told | None = None
+        self.found: Told | None = None
 
     @property
     def settled(self) -> bool:

@@ -24,7 +24,7 @@ from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
-from bigdebug.spark.crashes import ended, lost_task
+from bigdebug.spark.crashes import cancelled, ended, lost_task
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import beside, running
 from bigdebug.spark.rdd.blamed import Blamed, not_told
@@ -83,7 +83,7 @@ class Diagnosis:
             return None
         stage, partitions = self._todo[0]
         try:
-            seen = self._first(stage, partitions[: self._at_once]) if self._early is None else self._seen(stage, partitions[: self._at_once])
+            seen = self._first(stage, partitions[: self._at_once]) if self._early is None else self._gone_on(stage, partitions[: self._at_once])
         except (PySparkException, Py4JError) as problem:  # what is guarded raises nothing
             self._below = [] if self._recorder.crossing is None else self._recorder.crossing.crashed_below(self._run, problem)
             if not self._below:
@@ -130,6 +130,15 @@ class Diagnosis:
         """What partitions tell, when they have come to their ends."""
         wave, self._wave = self._wave, None
         return self._diagnosed(stage, partitions) if wave is None else wave.result()
+
+    def _gone_on(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
+        """The same, where a culprit of theirs may have been told already. Whoever asked for that had little time, and may have had these jobs cancelled."""
+        try:
+            return self._seen(stage, partitions)
+        except (PySparkException, Py4JError) as problem:
+            if not (self._early and cancelled(problem)):
+                raise
+            return self._diagnosed(stage, partitions)
 
     def _more_below(self) -> list[CrashCulprit]:
         """Culprits of a query below. The program above has not all that it reads, so that nothing is known of it."""

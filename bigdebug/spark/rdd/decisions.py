@@ -1,0 +1,163 @@
+"""Decisions: what is to become of the culprits of a run that is resumed, as a policy that tasks know."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from bigdebug.agents.guards.crash import Place
+from bigdebug.agents.guards.flight import ENDED
+from bigdebug.agents.guards.policy import Choice, Chosen, Policy
+from bigdebug.agents.segments import Filter, FlatMap, Map, Step
+from bigdebug.errors import ReplayError
+from bigdebug.graph import Operator
+from bigdebug.shown import shown
+from bigdebug.spark.policies import function_of_one
+from bigdebug.spark.rdd.blamed import Told
+from bigdebug.spark.rdd.definition import Narrow
+from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.run import Run
+from bigdebug.trace.trace import operator_of
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.recorder import Recorder
+
+MOST = 10_000
+"""Culprits of a task that are kept in full, as many as are looked for."""
+
+Repair = Mapping[CrashCulprit, Any] | Callable[[Any], Any]
+
+
+class Decisions:
+    """What is decided of the culprits of one run."""
+
+    def __init__(self, recorder: Recorder, run: Run) -> None:
+        self._recorder = recorder
+        self._run = run
+
+    def policy(self, skip: Any, repair: Repair | None, fix: Mapping[Any, Callable[[Any], Any]]) -> Policy:
+        if not (skip or repair or fix):
+            raise ReplayError(
+                "There is nothing to go on with: the same records would crash", remedy="run.resume(skip=True) leaves out all that crash, skip=[...] "
+                "some culprits; repair={culprit: record} or repair=function puts others in their place; fix={operator: function} calls another function.",
+            )
+        culprits = self._run.culprits
+        # What ends a worker cannot be caught where it crashes, and a function over an iterator would begin anew there: all are known before.
+        deque(culprits, maxlen=0)
+        for culprit in culprits.known:
+            _check_here(culprit)
+        instead: dict[Place, bytes | None] = {_place(c): None for c in culprits.chosen(() if isinstance(skip, bool) else skip or ())}
+        every = None
+        if isinstance(repair, Mapping):
+            for culprit in culprits.chosen(repair):
+                if self._step(culprit.operator) is None:
+                    raise _of_several(culprit.operator, "repaired")
+                instead[_place(culprit)] = _pickled(repair[culprit], culprit)
+        elif repair is not None:
+            every = function_of_one(repair, "repair")
+        fixes: dict[int, Choice] = {}
+        for what, function in fix.items():
+            operator = operator_of(self._run, what)
+            if not isinstance(self._step(operator), Map | Filter | FlatMap):
+                raise _of_several(operator, "fixed")
+            fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
+        policy = Policy(Choice(skip is True, every), {}, fixes, MOST, dumps=cloudpickle.dumps)
+        policy = replace(policy, known={c.place: chosen for c in culprits.known if (chosen := self._chosen(c, policy, instead)) is not None})
+        return replace(policy, known={**policy.known, **self._equal_ones(policy)}) if policy.moves else policy
+
+    def _chosen(self, culprit: CrashCulprit, policy: Policy, instead: Mapping[Place, bytes | None]) -> Chosen | None:
+        """What a task has to know of a culprit, if it is to do anything else than what is said of all.
+
+        A function is not called again where that ends the worker, where it would have given something before it crashes, and where it would begin anew.
+        """
+        chosen = culprit.place in instead
+        if culprit.again or culprit.place.position is None or not (chosen or policy.goes_on(culprit.operator.id)):
+            return None
+        told = culprit.told
+        assert isinstance(told, Told)
+        raised = told.raised
+        spared = raised.exception == ENDED or isinstance(self._step(culprit.operator), FlatMap) or self._begins_anew(culprit.operator)
+        if not (chosen or spared):
+            return None
+        return Chosen(*told.as_given, raised if spared else None, (instead[culprit.place],) if chosen else ())
+
+    def _equal_ones(self, policy: Policy) -> dict[Place, Chosen]:
+        """The culprits whose records equal one of those that something was chosen for, which are told apart by their order alone."""
+        wanted = {(*place[:2], chosen.record, chosen.text) for place, chosen in policy.known.items()}
+        found = {}
+        for culprit in self._run.culprits.known:
+            told = culprit.told
+            if isinstance(told, Told) and not culprit.again and culprit.place not in policy.known and (*culprit.place[:2], *told.as_given) in wanted:
+                found[culprit.place] = Chosen(*told.as_given)
+        return found
+
+    def begun_anew(self, run: Run, policy: Policy) -> dict[Place, Chosen]:
+        """The crashes of a resumed run behind which a function over an iterator was called anew, for they were not known: what it keeps was lost there.
+
+        With these, they are known.
+        """
+        def name(place: Place, chosen: Chosen) -> Any:
+            return (*place[:2], chosen.record, chosen.text) if policy.moves else place
+
+        known = Counter(name(place, chosen) for place, chosen in policy.known.items())
+        found = {}
+        for number, culprit in enumerate(run.culprits.known):
+            told = culprit.told
+            if culprit.place.position is None or not isinstance(told, Told) or not self._begins_anew(culprit.operator):
+                continue
+            chosen = Chosen(*told.as_given, told.raised)
+            if not known[name(culprit.place, chosen)]:
+                found[culprit.place._replace(nth=MOST + number) if culprit.again else culprit.place] = chosen
+            known[name(culprit.place, chosen)] -= 1
+        return found
+
+    def _begins_anew(self, operator: Operator) -> bool:
+        """Whether an operator calls a function over an iterator."""
+        return not isinstance(self._step(operator), Map | Filter | FlatMap | None)
+
+    def _step(self, operator: Operator) -> Step | None:
+        """What an operator does with the records of a partition; None if it moves them to others."""
+        lowering = self._recorder.questions(self._run).definition(operator.id).lowering
+        return lowering.step if isinstance(lowering, Narrow) else None
+
+
+def _of_several(operator: Operator, done: str) -> ReplayError:
+    return ReplayError(
+        f"{operator} takes more than a record at a time, so a record in it cannot be {done}",
+        remedy="Leave it out with skip=, or repair it at an operator before: trace.replay(exclude=True, edit=...).",
+    )
+
+
+def _check_here(culprit: CrashCulprit) -> None:
+    if not isinstance(culprit.place, Place):
+        raise ReplayError(
+            f"{culprit.operator} crashed in the query of a DataFrame, below this program",
+            remedy="Filter the rows out of the DataFrame: culprit.sources tells where they come from.",
+        )
+
+
+def _place(culprit: CrashCulprit) -> Place:
+    place: Place = culprit.place
+    if culprit.again:
+        raise ReplayError(
+            f"{shown(culprit.record)} came in the place of a record that had crashed",
+            remedy="Resume the run that crashed first once more, with something else for that record.",
+        )
+    if place.position is None:
+        raise ReplayError(
+            f"{culprit.operator} crashed before it had read a record, or on no single one: there is none to leave out or to repair",
+            remedy="Change the program and run it.",
+        )
+    return place
+
+
+def _pickled(record: Any, culprit: CrashCulprit) -> bytes:
+    try:
+        found: bytes = cloudpickle.dumps(record)  # type: ignore[no-untyped-call]
+        return found
+    except Exception as problem:
+        raise ReplayError(f"What is to stand for {shown(culprit.record)} cannot be pickled: {problem}") from problem
