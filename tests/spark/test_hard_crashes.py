@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from operator import add
@@ -238,6 +239,21 @@ class Kept:
         yield (kept(text),)
 
 
+@F.udtf(returnType="y int")
+class Running:
+    def __init__(self) -> None:
+        self.total = 0
+
+    def eval(self, text: str) -> Iterator[tuple[int]]:
+        if text == "3":
+            os._exit(3)
+        self.total += int(text)
+        yield (self.total,)
+
+    def terminate(self) -> Iterator[tuple[int]]:
+        yield (-self.total,)
+
+
 ENDING: dict[str, Callable[[Any], Any]] = {
     "plain": lambda df: df.select(F.udf(kept, "string", useArrow=False)("s")),
     "pandas": lambda df: df.select(F.pandas_udf(kept_series, "string")("s")),
@@ -256,9 +272,19 @@ def test_every_row_that_a_worker_ends_on(way: str, dbg: Any, spark: Any) -> None
     told = sorted((c.record[0], c.exception_type, "Segmentation fault" in c.message) for c in found)
     assert told == [("3", "WorkerEnded", False), ("5", "WorkerEnded", True), ("6", "ValueError", False)]
     assert found.unknown == []
-    if way not in ("applyInPandas", "aggregate"):
-        fine = dbg.runs[-1].resume(skip=True).result
-        assert len(fine) == 5
+    resumed = dbg.runs[-1].resume(skip=True)
+    good = rows.where("s not in ('3', '5', '6')")
+    assert resumed.run.culprits.unknown == []
+    assert Counter(resumed.result) == Counter(ENDING[way](good).collect())
+
+
+def test_a_table_function_keeps_what_it_has_counted(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(str(n),) for n in range(1, 5)], "s string").coalesce(1)
+    found = culprits_of(dbg, rows.lateralJoin(Running(F.col("s").outer())).collect)
+    assert [c.record[0] for c in found] == ["3"]
+    good = rows.where("s <> '3'").lateralJoin(Running(F.col("s").outer())).collect()
+    assert Counter(dbg.runs[-1].resume(skip=True).result) == Counter(good)
+    assert ("4", -7) in good
 
 
 def test_the_line_of_a_dataframe_that_segfaults(dbg: Any, spark: Any) -> None:

@@ -23,7 +23,7 @@ from typing import IO, Any
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Raised, raised_as
 from bigdebug.agents.guards.flight import WorkerEnded
-from bigdebug.agents.guards.inflight import crashes
+from bigdebug.agents.guards.inflight import KEPT_BYTES, crashes
 from bigdebug.agents.guards.signal import Signal
 
 _LOOKS = 0.5
@@ -190,16 +190,39 @@ class ConfinedStream:
             yield from self.cell.call("__call__", _One(batch))
 
 
-@dataclass(frozen=True)
 class ConfinedTable:
-    """An instance of a class of table functions that lives in a cell."""
+    """An instance of a class of table functions that lives in a cell. One that comes after it is called on the rows that this one has been called on."""
 
-    kind: type
-    cell: Cell
+    def __init__(self, kind: type, cell: Cell, dumps: Dumps) -> None:
+        self._kind = kind
+        self._cell = cell
+        self._dumps = dumps
+        self._rows: list[bytes] = []
+        self._left = KEPT_BYTES
+        self._ended = False
 
     def __getattr__(self, name: str) -> Any:
-        getattr(self.kind, name)
-        return partial(self.cell.call, name)
+        getattr(self._kind, name)
+        return partial(self._call, name)
+
+    def _call(self, method: str, *given: Any, **named: Any) -> Any:
+        if self._ended and self._left < 0:
+            raise CellError(f"a process ended that had been given more than {KEPT_BYTES >> 20} MB of rows")
+        for row in self._rows if self._ended else ():
+            before, beforehand = pickle.loads(row)
+            self._cell.call("eval", *before, **beforehand)
+        self._ended = False
+        try:
+            made = self._cell.call(method, *given, **named)
+        except WorkerEnded:
+            self._ended = True
+            raise
+        if method == "eval" and self._left >= 0:
+            self._rows.append(self._dumps((given, named)))
+            self._left -= len(self._rows[-1])
+            if self._left < 0:
+                self._rows.clear()
+        return made
 
 
 class _One:

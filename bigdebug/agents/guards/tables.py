@@ -36,7 +36,7 @@ class TableCode:
         """A new instance; it is told what was analyzed if it asks for that."""
         asks = len(inspect.getfullargspec(self._kind).args) > 1
         make = partial(self._kind, *analyzed) if asks else self._kind
-        return make() if self.confined is None else ConfinedTable(self._kind, Cell(make, self.confined))
+        return make() if self.confined is None else ConfinedTable(self._kind, Cell(make, self.confined), self.confined)
 
 
 def guarded_table(code: TableCode, telling: bool, ends: bool) -> type:
