@@ -38,11 +38,6 @@ def ended(problem: BaseException | None) -> bool:
     return problem is not None and "Python worker exited unexpectedly" in str(problem)
 
 
-def cancelled(problem: BaseException) -> bool:
-    """Whether an exception says that somebody had a job cancelled."""
-    return "SPARK_JOB_CANCELLED" in str(problem)
-
-
 def lost_task(problem: BaseException) -> int:
     """The id of the task, unique in the application, that an exception says a job was given up for; -1 if it names none."""
     found = _LOST.search(str(problem))

@@ -59,6 +59,11 @@ def is_one_process(sc: SparkContext) -> bool:
     return str(sc.master).startswith("local") and not str(sc.master).startswith("local-cluster")
 
 
+def impatient(problem: BaseException) -> bool:
+    """Whether an exception says that a job was cancelled because ``at_most`` had it."""
+    return f"cancelled job tags {_OURS}" in str(problem)
+
+
 @contextmanager
 def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
     """Within: jobs of this thread are cancelled when so many seconds are over, which the event then tells; also those that begin later."""
@@ -77,10 +82,14 @@ def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
         yield over
 
 
+_OURS = "bigdebug-"
+"""What the tags of jobs begin with."""
+
+
 @contextmanager
 def _watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event], None]) -> Iterator[None]:
     """Within: jobs of this thread have a tag, and ``watch`` is given it in a thread of its own, with an event for when this ends."""
-    tag, over = f"bigdebug-{uuid.uuid4()}", threading.Event()
+    tag, over = f"{_OURS}{uuid.uuid4()}", threading.Event()
     sc.addJobTag(tag)
     watcher = threading.Thread(target=watch, args=(tag, over), name=name, daemon=True)
     watcher.start()

@@ -84,3 +84,54 @@ def test_resume_is_a_clean_run_of_the_repaired_program(dbg: Any, program: Progra
         records = resumed.result
     assert multiset(records) == multiset(expected)
     assert outcome(dbg, crashed, records) == outcome(dbg, clean, expected)
+
+
+def numbered(crashes: Callable[[int], bool]) -> Callable[[Any], Any]:
+    """A function over an iterator that keeps how many it has seen."""
+
+    def numbering(numbers: Any) -> Any:
+        for seen, x in enumerate(numbers):
+            if crashes(x):
+                raise IndexError(x)
+            yield 1_000 * seen + x
+
+    return numbering
+
+
+def keeping(bad: int, change: Callable[[Any, Callable[[int], bool]], Any], crashes: bool) -> Change:
+    """Three operators one behind the other, a function over an iterator between the others; ``change`` goes before each of them."""
+
+    def checked(x: int) -> int:
+        if crashes and x % 4 == bad:
+            raise ValueError(x)
+        return x
+
+    def late(x: int) -> int:
+        if crashes and x % 11 == bad + 1:
+            raise KeyError(x)
+        return x
+
+    def entering(source: Any) -> Any:
+        first = change(source, lambda x: x % 4 == bad).map(checked)
+        second = change(first, lambda x: x % 7 == bad + 1).mapPartitions(numbered(lambda x: crashes and x % 7 == bad + 1))
+        return change(second, lambda x: x % 11 == bad + 1).map(late)
+
+    return entering
+
+
+@settings(max_examples=MANY // 3, deadline=None)
+@given(programs(ops=GOING_ON), st.integers(1, 3), st.sampled_from(["skip", "repair"]))
+def test_what_a_function_keeps_from_record_to_record_is_kept(dbg: Any, program: Program, bad: int, how: str) -> None:
+    """Also where operators before it and behind it crash, too: what is repaired before moves what comes behind."""
+    if how == "skip":
+        clean = keeping(bad, lambda rdd, crashing: rdd.filter(lambda x: not crashing(x)), False)
+    else:
+        clean = keeping(bad, lambda rdd, crashing: rdd.map(lambda x: mended(x) if crashing(x) else x), False)
+    expected = build(program, dbg.context, entering=clean)[0].collect()
+    crashed = build(program, dbg.context, entering=keeping(bad, lambda rdd, crashing: rdd, True))
+    with dbg.capture("crash") as capture:
+        try:
+            records = crashed[0].collect()
+        except Exception:
+            records = capture.latest.resume(**{"skip": True} if how == "skip" else {"repair": mended}).result
+    assert multiset(records) == multiset(expected)

@@ -104,13 +104,26 @@ class Counting:
         yield (self.seen,)
 
 
-def test_an_instance_keeps_its_state_until_its_process_ends() -> None:
-    table = ConfinedTable(Counting, Cell(Counting, pickle.dumps))
+def test_an_instance_keeps_its_state_also_when_its_process_ends() -> None:
+    table = ConfinedTable(Counting, Cell(Counting, pickle.dumps), pickle.dumps)
     assert [table.eval(1), table.eval(2), table.terminate()] == [[(1,)], [(2,)], [(2,)]]
     with pytest.raises(WorkerEnded):
         table.eval(3)
-    assert table.terminate() == [(0,)]
+    assert table.terminate() == [(2,)]
+    with pytest.raises(WorkerEnded):
+        table.eval(3)
+    assert [table.eval(1), table.terminate()] == [[(1,)], [(3,)]]
     assert not hasattr(table, "cleanup")
+
+
+def test_rows_that_are_too_many_to_keep_are_not_forgotten_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.agents.guards.cell.KEPT_BYTES", 100)
+    table = ConfinedTable(Counting, Cell(Counting, pickle.dumps), pickle.dumps)
+    assert [table.eval(1) for _ in range(10)] == [[(1,)]] * 10
+    with pytest.raises(WorkerEnded):
+        table.eval(3)
+    with pytest.raises(CellError, match="more than 0 MB of rows"):
+        table.terminate()
 
 
 def test_a_closed_cell_leaves_no_process() -> None:

@@ -24,9 +24,9 @@ from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
-from bigdebug.spark.crashes import cancelled, ended, lost_task
+from bigdebug.spark.crashes import ended, lost_task
 from bigdebug.spark.failing import NOTHING, failed_stages
-from bigdebug.spark.jobs import beside, running
+from bigdebug.spark.jobs import beside, impatient, running
 from bigdebug.spark.rdd.blamed import Blamed, not_told
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Culprits
@@ -136,7 +136,7 @@ class Diagnosis:
         try:
             return self._seen(stage, partitions)
         except (PySparkException, Py4JError) as problem:
-            if not (self._early and cancelled(problem)):
+            if not (self._early and impatient(problem)):
                 raise
             return self._diagnosed(stage, partitions)
 
