@@ -74,7 +74,8 @@ class Run:
         ``skip`` are culprits that are left out, True for all that crash. ``repair`` has a record for each of some culprits, or is a function
         that gives one for each record that crashes: the function that crashed goes on with it. ``fix`` has functions for operators
         (an RDD, a DataFrame's UDF, or an operator of ``graph``): they are called on the records that crashed. Other records crash as before. Stages
-        that had finished, also in part, do not run again. Raises ReplayError for what cannot be resumed so, SourceChangedError if the
+        that had finished, also in part, do not run again. All culprits are found first. The action is called once, or up to four times, if it
+        has no effects, until no function over an iterator has to begin anew behind a crash. Raises ReplayError for what cannot be resumed so, SourceChangedError if the
         input is not what it was.
         """
         if not self.resuming:
