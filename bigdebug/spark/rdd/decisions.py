@@ -100,8 +100,10 @@ class Decisions:
 
         With these, they are known.
         """
+        moves = policy.moves
+
         def name(place: Place, chosen: Chosen) -> Any:
-            return (*place[:2], chosen.record, chosen.text) if policy.moves else place
+            return (*place[:2], chosen.record, chosen.text) if moves else place
 
         known = Counter(name(place, chosen) for place, chosen in policy.known.items())
         found = {}

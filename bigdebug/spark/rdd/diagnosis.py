@@ -63,6 +63,8 @@ class Diagnosis:
         self._found = False
         self._wave: Future[list[Diagnosed]] | None = None
         """What the first partitions are about to tell."""
+        self._failed = action.ran
+        """Whether something is known to crash; suspects may be innocent."""
         self._ending = ended(action.problem)
         self._ended = 0
         """In how many calls of the partitions that are being looked at workers have ended."""
@@ -78,7 +80,7 @@ class Diagnosis:
         if self._below:
             return self._more_below()
         if not self._todo:
-            if not self._run.culprits.known and not self._run.culprits.unknown:
+            if self._failed and not self._run.culprits.known and not self._run.culprits.unknown:
                 self._run.culprits.unknown.append(_NONE)
             return None
         stage, partitions = self._todo[0]
