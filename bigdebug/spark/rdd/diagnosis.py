@@ -63,7 +63,7 @@ class Diagnosis:
         self._found = False
         self._wave: Future[list[Diagnosed]] | None = None
         """What the first partitions are about to tell."""
-        self._failed = action.ran
+        self._failed = action.problem is not None
         """Whether something is known to crash; suspects may be innocent."""
         self._ending = ended(action.problem)
         self._ended = 0
