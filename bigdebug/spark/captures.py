@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from bigdebug.graph import Operator
 from bigdebug.trace.run import Run
 
 
@@ -20,6 +21,8 @@ class OpenCapture:
     alone: bool = False
     policy: str | None = None
     """What becomes of records that crash (``agents/guards/policy.py``); without one, the action fails."""
+    fitted: Callable[[Iterable[Operator]], str] | None = None
+    """The same for the operators of an action, if what is said in ``policy`` names those of another one."""
     thread: int = field(default_factory=threading.get_ident)
 
     def note(self, run: Run) -> None:
@@ -56,11 +59,14 @@ class Captures:
             self._open = ()
 
     @contextmanager
-    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None) -> Iterator[None]:
+    def opened(
+        self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None,
+        fitted: Callable[[Iterable[Operator]], str] | None = None,
+    ) -> Iterator[None]:
         """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread."""
         here = threading.get_ident()
         around = next((c.told for c in reversed(self._open) if c.thread == here), ())
-        with self._during(OpenCapture(name, strategy, (*around, tell), policy=policy)):
+        with self._during(OpenCapture(name, strategy, (*around, tell), policy=policy, fitted=fitted)):
             yield
 
     @contextmanager

@@ -117,6 +117,11 @@ class InFlight:
             number += gap <= number
         return number
 
+    def begin(self) -> None:
+        """The call begins, with no record yet."""
+        if self._flight is not None:
+            self._flight.begin(self._function, -1, None)
+
     def land(self) -> None:
         """The call has ended, whether it gave all that it has to give or crashed."""
         if self._flight is not None:

@@ -91,6 +91,7 @@ class GuardedPartition:
             made = passing = before if looking else max(before, owed)
             source.keeping = looking
             try:
+                source.begin()
                 outputs = iter(self.function(split, source.records()))
                 for made, output in enumerate(islice(outputs, passing, None) if passing else outputs, passing + 1):  # noqa: B007
                     if looking:

@@ -7,7 +7,7 @@ import pickle
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,6 +68,11 @@ class Policy:
     def goes_on(self, operator: int) -> bool:
         """Whether the job goes on from crashes of an operator that nothing was chosen for."""
         return self.by.get(operator, self.otherwise).goes_on
+
+    def renamed(self, names: Mapping[int, int]) -> Policy:
+        """The same with other ids of operators."""
+        known = {place._replace(operator=names.get(place.operator, place.operator)): each for place, each in self.known.items()}
+        return replace(self, known=known, by={names.get(operator, operator): choice for operator, choice in self.by.items()})
 
     @property
     def moves(self) -> bool:

@@ -177,7 +177,7 @@ class Acting:
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             return None
-        action = Action(self.next_run_id(), name, subject, capture, facts, again=again)
+        action = Action(self.next_run_id(), name, subject, capture, facts, again=again, policy=capture.policy)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
         self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
@@ -234,6 +234,9 @@ class Acting:
         with self.plain(), self.compiler.alone:
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
+                if action.capture.fitted is not None:
+                    action.policy = action.capture.fitted(each._definition.operator for each in definitions(rdd))
+                    self.sc.setLocalProperty(POLICY_PROPERTY, action.policy)
                 if action.watches:
                     self.watching.hearing.compiled(definitions(rdd))
                 if rdd not in action.targets:

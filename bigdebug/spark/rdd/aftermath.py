@@ -25,9 +25,9 @@ def settle(recorder: Recorder, run: Run, action: Action) -> None:
     """Tell watches what tasks reported. Let the culprits of a run be known or found, and the run be resumed if it has any."""
     recorder.watching.hearing.settle(run, action.watches, recorder.runs.watched_of(run))
     failed = action.problem is not None and crashed(action.problem)
-    if action.capture.policy is not None:
-        _note(recorder, run, action, action.capture.policy)
-    if failed or action.capture.policy is not None:
+    if action.policy is not None:
+        _note(recorder, run, action, action.policy)
+    if failed or action.policy is not None:
         run.resuming.append(Resume(recorder, run, action))
     if failed:
         assert action.problem is not None

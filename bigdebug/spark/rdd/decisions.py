@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,7 @@ class Decisions:
 
         With these, they are known.
         """
-        moves = policy.moves
+        moves, first = policy.moves, renamed(run.graph, self._run.graph)
 
         def name(place: Place, chosen: Chosen) -> Any:
             return (*place[:2], chosen.record, chosen.text) if moves else place
@@ -109,22 +109,30 @@ class Decisions:
         found = {}
         for number, culprit in enumerate(run.culprits.known):
             told = culprit.told
-            if culprit.place.position is None or not isinstance(told, Told) or not self._begins_anew(culprit.operator):
+            if culprit.place.position is None or not isinstance(told, Told) or not self._begins_anew(culprit.operator, run):
                 continue
             chosen = Chosen(*told.as_given, told.raised)
-            if not known[name(culprit.place, chosen)]:
-                found[culprit.place._replace(nth=MOST + number) if culprit.again else culprit.place] = chosen
-            known[name(culprit.place, chosen)] -= 1
+            place = culprit.place._replace(operator=first.get(culprit.operator.id, culprit.operator.id))
+            if not known[name(place, chosen)]:
+                found[place._replace(nth=MOST + number) if culprit.again else place] = chosen
+            known[name(place, chosen)] -= 1
         return found
 
-    def _begins_anew(self, operator: Operator) -> bool:
+    def _begins_anew(self, operator: Operator, run: Run | None = None) -> bool:
         """Whether an operator calls a function over an iterator."""
-        return not isinstance(self._step(operator), Map | Filter | FlatMap | None)
+        return not isinstance(self._step(operator, run), Map | Filter | FlatMap | None)
 
-    def _step(self, operator: Operator) -> Step | None:
+    def _step(self, operator: Operator, run: Run | None = None) -> Step | None:
         """What an operator does with the records of a partition; None if it moves them to others."""
-        lowering = self._recorder.questions(self._run).definition(operator.id).lowering
+        lowering = self._recorder.questions(run or self._run).definition(operator.id).lowering
         return lowering.step if isinstance(lowering, Narrow) else None
+
+
+def renamed(before: Iterable[Operator], now: Iterable[Operator]) -> dict[int, int]:
+    """The ids of operators that an action made for itself, when it was called once more, by those that it made the first time."""
+    then, here = ({operator.id: operator for operator in operators} for operators in (before, now))
+    gone, fresh = ([operators[i] for i in sorted(operators.keys() - others.keys())] for operators, others in ((then, here), (here, then)))
+    return {old.id: new.id for old, new in zip(gone, fresh, strict=False) if old.name == new.name}
 
 
 def _of_several(operator: Operator, done: str) -> ReplayError:

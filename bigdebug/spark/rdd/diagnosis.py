@@ -97,8 +97,8 @@ class Diagnosis:
         self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
         if not partitions:
-            # What reads of a stage that has culprits, has not run.
-            self._todo = [] if self._found else self._todo[1:]
+            self._todo = self._others(stage) if self._found else self._todo[1:]
+            self._found = False
         self._run.culprits.unknown += [
             f"{each.total:,} records of partition {each.partition} crashed; {len(each.crashes):,} of them are told."
             for each in seen if each.total > len(each.crashes)
@@ -110,6 +110,14 @@ class Diagnosis:
         with waiting():
             found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
             return not_told(found, self._early or [])
+
+    def _others(self, stage: Stage) -> list[tuple[Stage, list[int]]]:
+        """What is left to do without what reads of a stage that has culprits: it has not run, or not on all."""
+        graph = self._run.graph
+        reading = [other for other, _ in self._todo[1:] if stage.ends in graph.upstream(other.reads)]
+        if reading and self._certain:
+            self._run.culprits.unknown.append(f"What reads of {graph[stage.ends]} was not looked at, for some of that crashed.")
+        return [(other, left) for other, left in self._todo[1:] if other not in reading]
 
     def _first(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed] | None:
         """What the first partitions tell; None, if a culprit is known before they have come to their ends: then they go on beside."""
@@ -160,6 +168,7 @@ class Diagnosis:
         known = {stage.id: rdd_of(stage.id) for stage in stages}
         failed = next((f for f in failed_stages(self._recorder.sc, action.began) if f.rdds.intersection(known.values())), NOTHING)
         # What Spark runs as a part of another stage has no RDD of its own there.
+        self._certain = bool(failed.rdds)
         certain = [stage for stage in stages if known[stage.id] in failed.rdds or known[stage.id] is None] if failed.rdds else []
         found = []
         for stage in certain or stages:
@@ -191,7 +200,8 @@ class Diagnosis:
                 if self._ending:
                     partition = landed(folder, lost_task(problem))
                     if partition is None or partition in self._closed:
-                        raise
+                        self._run.culprits.unknown.append("Python workers ended in none of the calls that are looked at; what they were to find is not known.")
+                        return []
                     self._ended += 1
                     self._closed |= {partition} if self._ended >= MOST_ENDED else set()
                 self._ending = True

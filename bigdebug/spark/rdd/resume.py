@@ -16,7 +16,7 @@ from bigdebug.agents.guards.policy import Policy
 from bigdebug.errors import ReplayError
 from bigdebug.shown import counted
 from bigdebug.spark.jobs import answering
-from bigdebug.spark.rdd.decisions import Decisions, Repair
+from bigdebug.spark.rdd.decisions import Decisions, Repair, renamed
 from bigdebug.spark.rdd.outputs import check_letting_go
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorder import Recorder
     from bigdebug.spark.rdd.runs import Action
 
-_LEFT_BEHIND = "FileAlreadyExistsException"
+_LEFT_BEHIND, _CANCELLED = "FileAlreadyExistsException", "SPARK_JOB_CANCELLED"
 
 _PASSES = 4
 """How often the action is called, at most, until no function over an iterator has to begin anew."""
@@ -74,7 +74,8 @@ class Resume:
     def _passed(self, again: Callable[[], Any], policy: Policy, skip: Any) -> Resumed:
         """What the action gives under a policy."""
         runs: list[Run] = []
-        with self._recorder.captures.opened(f"{self._run.name}, resumed", self._action.capture.strategy, runs.append, policy.packed()):
+        captures, name, strategy = self._recorder.captures, f"{self._run.name}, resumed", self._action.capture.strategy
+        with captures.opened(name, strategy, runs.append, policy.packed(), lambda now: policy.renamed(renamed(self._run.graph, now)).packed()):
             try:
                 result = again()
             except (PySparkException, Py4JError) as problem:
@@ -82,7 +83,7 @@ class Resume:
                     raise ReplayError(
                         f"{self._run.action}() has left the directory behind that it wrote to when it crashed", remedy="Remove it, and resume once more.",
                     ) from problem
-                if skip is not True:  # there are others, and they are told as before
+                if skip is not True or _CANCELLED in str(problem):  # others crashed, and are told as before, or nothing did
                     raise
                 raise ReplayError("The program fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
         run = runs[-1]

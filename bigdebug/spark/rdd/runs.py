@@ -53,6 +53,8 @@ class Action:
     began: int = field(default_factory=time.time_ns)
     again: Callable[[], Any] | None = None
     """Calls the action once more, as the user did."""
+    policy: str | None = None
+    """What becomes of records that crash."""
     watches: frozenset[str] = frozenset()
     """Those that its tasks tell of records as they pass."""
     ran: bool = True
