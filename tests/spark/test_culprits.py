@@ -567,3 +567,46 @@ def test_what_was_cancelled_behind_an_early_culprit_is_looked_at_again(dbg: Any,
         time.sleep(2)
     (culprit,) = run.culprits
     assert [source.record for source in culprit.sources] == [10]
+
+
+def test_all_branches_of_a_union_are_looked_at(dbg: Any) -> None:
+    def slow(n: int) -> int:
+        time.sleep(0.1)
+        return 1 // (n - 9)
+
+    other = dbg.context.parallelize(range(100, 110), 1).map(lambda n: {104: None}.get(n, n) + 1)
+    found = culprits_of(dbg, dbg.context.parallelize(range(10), 1).map(slow).union(other).collect)
+    assert sorted(c.record for c in found) == [9, 104]
+    assert found.unknown == []
+
+
+def test_what_reads_of_what_crashed_is_said_not_to_be_known(dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(range(10), 1).map(lambda n: 1 // (n - 5)).cache().map(lambda n: 1 // n).collect)
+    assert [c.record for c in found] == [5]
+    assert len(found.unknown) == 1
+    assert found.unknown[0].startswith("What reads of map#")
+
+
+def popping(records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for record in records:
+        record["v"] = int(record.pop("raw"))
+        yield record
+
+
+def in_fours(records: Iterator[list[int]]) -> Iterator[list[int]]:
+    batch = []
+    for record in records:
+        record[0] += 1
+        batch.append(record)
+        if len(batch) == 4:
+            yield [10 // (one[0] - 8) for one in batch]
+            batch = []
+
+
+@pytest.mark.parametrize(("function", "records", "bad"), [
+    (popping, [{"raw": "x" if n == 7 else str(n)} for n in range(10)], {"raw": "x"}), (in_fours, [[n] for n in range(16)], [7]),
+    (lambda records: [record.append(1) or 1 // (record[0] - 3) for record in list(records)], [[n] for n in range(8)], [3]),
+])
+def test_functions_over_iterators_that_change_their_records(function: Any, records: list[Any], bad: Any, dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(records, 1).mapPartitions(function).collect)
+    assert [(c.record, [s.record for s in c.sources]) for c in found] == [(bad, [bad])]

@@ -118,6 +118,11 @@ def test_what_reads_of_a_function_that_ends_its_worker_is_innocent(before: Calla
     assert (found.record, found.operator) == (7, operator_of(dbg.runs[-1], ending))
 
 
+def test_a_worker_that_ends_before_it_has_read_anything(dbg: Any) -> None:
+    found = culprits_of(dbg, dbg.context.parallelize(range(10), 2).mapPartitions(lambda numbers: os._exit(3)).collect)
+    assert [(c.record, c.exception_type, c.partition) for c in found] == [(None, "WorkerEnded", 0), (None, "WorkerEnded", 1)]
+
+
 def slowly(n: int) -> int:
     time.sleep(0.05)
     return deadly(n)

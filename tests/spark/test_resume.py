@@ -344,6 +344,104 @@ def test_what_was_chosen_and_did_not_crash_once_more_is_said(dbg: Any, tmp_path:
     assert resumed.run.culprits.unknown == ["1 record that something was chosen for did not crash once more, so nothing came of that."]
 
 
+# ---- what a function changes ----------------------------------------------------------------------------------------
+
+TEXTS = [str(n) if n % 10 != 3 else "bad" for n in range(40)]
+
+
+def counting(total: list[int], text: str) -> list[int]:
+    total[0] += 1
+    total[1] += int(text)
+    return total
+
+
+def collecting(texts: list[str], text: str) -> list[str]:
+    texts.append(text)
+    texts.sort(key=int)
+    return texts
+
+
+def joining(texts: list[str], others: list[str]) -> list[str]:
+    texts += others
+    texts.sort(key=int)
+    return texts
+
+
+@pytest.mark.parametrize("define", [
+    lambda rdd: rdd.aggregateByKey([0, 0], counting, lambda one, other: [one[0] + other[0], one[1] + other[1]]),
+    lambda rdd: rdd.combineByKey(lambda text: [text], collecting, lambda one, other: sorted(one + other)).mapValues(sorted),
+    lambda rdd: rdd.mapValues(lambda text: [text]).partitionBy(2).mapPartitions(list, True).reduceByKey(joining).mapValues(sorted),
+])
+@pytest.mark.parametrize("how", ["resume", "in place"])
+def test_an_accumulator_that_a_crash_has_changed_is_as_it_was(define: Callable[[Any], Any], how: str, dbg: Any, spark: Any) -> None:
+    clean = define(spark.sparkContext.parallelize([text for text in TEXTS if text != "bad"], 2).map(lambda text: ("k", text))).collect()
+    rdd = define(dbg.context.parallelize(TEXTS, 2).map(lambda text: ("k", text)))
+    if how == "in place":
+        with dbg.capture(on_crash="skip"):
+            assert rdd.collect() == clean
+        return
+    run = failed(dbg, rdd.collect)
+    assert run.resume(skip=True).result == clean
+    assert len(run.culprits) == 4
+
+
+def unless_three(n: int) -> int:
+    if n % 10 == 3:
+        raise ValueError(n)
+    return n
+
+
+@pytest.mark.parametrize("act", [
+    lambda rdd: rdd.max(key=unless_three), lambda rdd: rdd.top(3, key=unless_three), lambda rdd: rdd.takeOrdered(7, key=unless_three),
+    lambda rdd: rdd.aggregate(0, lambda total, n: total + unless_three(n), add), lambda rdd: rdd.fold(0, lambda total, n: total + unless_three(n)),
+    lambda rdd: rdd.aggregate([], lambda all_, n: (all_.append(n), unless_three(n), all_)[-1], add),
+    lambda rdd: rdd.treeAggregate(0, lambda total, n: total + unless_three(n), add),
+    lambda rdd: rdd.map(lambda n: ("k", n)).foldByKey(0, lambda total, n: total + unless_three(n)).collect(),
+])
+@pytest.mark.parametrize("each", [True, False])
+def test_functions_of_the_action_itself(act: Callable[[Any], Any], each: bool, dbg: Any, spark: Any) -> None:
+    """Each call of such an action makes operators of its own."""
+    run = failed(dbg, lambda: act(dbg.context.parallelize(range(40), 2).map(lambda n: n)))
+    assert sorted(repr(c.record) for c in run.culprits)
+    resumed = run.resume(skip=list(run.culprits) if each else True)
+    assert resumed.result == act(spark.sparkContext.parallelize([n for n in range(40) if n % 10 != 3], 2))
+    assert len(resumed.run.culprits) == len(run.culprits)
+    assert resumed.run.culprits.unknown == []
+
+
+def marking(records: Iterator[dict[str, Any]]) -> Iterator[int]:
+    total = 0
+    for record in records:
+        record["seen"] = True
+        total += int(record["v"])
+        yield total
+
+
+class Locked:
+    """Cannot be pickled, and has a text of its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lock = threading.Lock()
+
+
+def total_of_locked(records: Iterator[Locked]) -> Iterator[int]:
+    total = 0
+    for record in records:
+        total += int(record.text)
+        yield total
+
+
+@pytest.mark.parametrize("make", [lambda rdd: rdd.map(lambda text: {"v": text}).mapPartitions(marking), lambda rdd: rdd.map(Locked).mapPartitions(total_of_locked)])
+def test_records_that_are_not_what_they_were(make: Callable[[Any], Any], dbg: Any) -> None:
+    run = failed(dbg, make(dbg.context.parallelize(["0", "1", "2", "3", "x", "5", "6", "7"], 1)).collect)
+    for skip in (True, list(run.culprits)):
+        assert run.resume(skip=skip).result == [0, 1, 3, 6, 11, 17, 24]
+    if isinstance(run.culprits[0].record, dict):
+        assert run.culprits[0].record == {"v": "x"}
+        assert run.resume(repair={run.culprits[0]: {"v": "4"}}).result == [0, 1, 3, 6, 10, 15, 21, 28]
+
+
 # ---- bad input ----------------------------------------------------------------------------------------------------
 
 

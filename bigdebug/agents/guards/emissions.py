@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bigdebug.agents.emit import SAMPLES, Combined, Emitted, Records, Shuffled
 from bigdebug.agents.frames import Dumps
+from bigdebug.agents.guards.accumulators import Accumulators
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
 from bigdebug.agents.notes import Notes
@@ -87,16 +89,21 @@ class GuardedCombined(Combined):
 
     crashed: Note | None = None
     expected: Expected = NOTHING
+    keeping: Dumps = pickle.dumps
     check: Check | None = None
+    accumulators: Accumulators | None = None
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         crashed, check, passing = _counting(self.crashed, self.expected, records, notes)
-        return super(GuardedCombined, replace(self, crashed=crashed, check=check)).frames(split, passing, notes, emitted, leaked)
+        return super(GuardedCombined, replace(self, crashed=crashed, check=check, accumulators=Accumulators(self.merge, self.keeping))).frames(split, passing, notes, emitted, leaked)
 
     def _combine(
         self, records: Iterable[Any], size: int, known: dict[Any, int], values: list[Any],
         note: Callable[[int], None], leaked: Leaked,
     ) -> Iterator[tuple[Any, Any]]:
+        assert self.accumulators is not None
+        if not known:
+            self.accumulators.clear()
         part, last = -(-size // SAMPLES), (None, None)
         for number, record in enumerate(records, 1):
             code = self._code(record, known, values)
@@ -110,6 +117,7 @@ class GuardedCombined(Combined):
     def _code(self, record: Any, known: dict[Any, int], values: list[Any]) -> int | None:
         """The number of the combiner that has taken a record; None if it cannot be combined."""
         assert self.crashed is not None
+        assert self.accumulators is not None
         met = NO_RECORD
         try:
             if self.check is not None:
@@ -121,10 +129,12 @@ class GuardedCombined(Combined):
                 values.append(self.create(value))
             else:
                 met = values[code]
-                values[code] = self.merge(met, value)
+                values[code] = self.accumulators.merged(code, met, value)
         except crashes() as problem:
             if len(known) > len(values):
                 known.popitem()
+            elif met is not NO_RECORD:
+                met = values[code] = self.accumulators.restored(code, met)
             self.crashed(None, record, problem, met)
             return None
         return code

@@ -38,10 +38,10 @@ class Expected:
             self._left.setdefault(self._same(each.record, each.text) if moves else each.place.position, []).append(each)
             self.spares = self.spares or each.problem is not None
 
-    def problem(self, position: int, record: Any) -> BaseException | None:
-        """What to raise of a record instead of calling the function; None if that is to be called."""
+    def problem(self, position: int, record: Any, alone: bool = False) -> BaseException | None:
+        """What to raise of a record instead of calling the function; None if that is to be called. ``alone``, if no other record has its position."""
         here = self._left.get(self._key(record) if self._moves else position, ())
-        return next((each.problem for each in here if each.problem is not None and (self._moves or self._is_of(each, record))), None)
+        return next((each.problem for each in here if each.problem is not None and (alone or self._moves or self._is_of(each, record))), None)
 
     def check(self, position: int, record: Any) -> None:
         """Raise it."""

@@ -6,7 +6,6 @@ finds every culprit in it (BigDebug 4.3). PySpark pulls records one at a time, s
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.crash import Crash, raised_as
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
+from bigdebug.agents.guards.held import Plainly
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.partition import GuardedPartition
@@ -25,21 +25,6 @@ from bigdebug.shown import shown
 
 HELD = 10_000
 """Outputs of one record that are held back until it is known that it does not crash on its way to the next."""
-
-
-_PLAIN = {str, bytes, int, float, bool, type(None)}
-
-
-@dataclass(frozen=True)
-class Plainly:
-    """Pickles a record; plain values, and tuples of these, in a fifth of the time that ``others`` takes, which can do more."""
-
-    others: Dumps
-
-    def __call__(self, record: Any) -> bytes:
-        kind = type(record)
-        plain = kind in _PLAIN or (kind is tuple and _PLAIN.issuperset(map(type, record)))
-        return pickle.dumps(record) if plain else self.others(record)
 
 
 class Guard:

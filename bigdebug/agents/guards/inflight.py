@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
+from bigdebug.agents.guards.held import PLAIN, Held, given, held
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -54,7 +55,7 @@ _LOOK = 1024
 class InFlight:
     """Records as calls of a function over an iterator pull them, each call from an iterator of its own; the one pulled last is in flight.
 
-    ``pulled`` are those that the present call has pulled, the last ones, as many as ``KEPT_BYTES`` hold; it has ``let_go`` of so many
+    ``pulled`` are those that the present call has pulled, held as they were then, the last ones, as many as ``KEPT_BYTES`` hold; it has ``let_go`` of so many
     others. Each call is given ``context`` first.
     """
 
@@ -96,7 +97,7 @@ class InFlight:
 
     def _sparing(self, records: Iterator[Any], expected: Expected, crashed: Note) -> Iterator[Any]:
         for position, record in enumerate(records):
-            problem = expected.problem(position, record)
+            problem = expected.problem(position, record, alone=True)
             if problem is None:
                 yield record
                 continue
@@ -141,33 +142,38 @@ class InFlight:
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
-        pulled, flight = self.pulled, self._flight
+        pulled, flight, function, append = self.pulled, self._flight, self._function, self.pulled.append
         try:
-            yield from self.context
+            yield from map(given, self.context)
             while self._fed:
                 position, record = self._fed.popleft()
                 self._positions.append(position)
-                pulled.append(record)
-                if flight is not None:
-                    flight.begin(self._function, position, record)
-                yield record
-                if flight is not None:
-                    flight.asks(self._function)
-            more = True
-            while more:
-                more = False
-                for record in islice(self._source, self._look):
-                    more = True
-                    pulled.append(record)
-                    if flight is not None:
-                        flight.begin(self._function, self.position(len(pulled) - 1), record)
-                    yield record
-                    if flight is not None:
-                        flight.asks(self._function)
+                append(held(record, self._dumps))
+                again = given(pulled[-1])
+                if flight is None:
+                    yield again
+                else:
+                    flight.begin(function, position, again)
+                    yield again
+                    flight.asks(function)
+            before = -1
+            while before != len(pulled) + self.let_go:
+                before = len(pulled) + self.let_go
+                fresh = islice(self._source, self._look)
+                if flight is None:
+                    for record in fresh:
+                        append(record if type(record) in PLAIN else held(record, self._dumps))
+                        yield record
+                else:
+                    for record in fresh:
+                        append(held(record, self._dumps))
+                        flight.begin(function, self.position(len(pulled) - 1), record)
+                        yield record
+                        flight.asks(function)
                 self._look = min(2 * self._look, self._hold())
             self.ended = True
             if flight is not None and pulled:
-                flight.goes_on(self._function)
+                flight.goes_on(function)
         except (GeneratorExit, WorkerEnded):
             raise
         except BaseException:
@@ -187,7 +193,7 @@ class InFlight:
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
     def _weight(self, record: Any) -> int:
-        pickled = self._pickled(record)
+        pickled = record.pickled if type(record) is Held else self._pickled(record)
         return 1024 if pickled is None else len(pickled)
 
     def _pickled(self, record: Any) -> bytes | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+from bigdebug.agents.frames import Dumps
 from bigdebug.agents.groups import Sorted
+from bigdebug.agents.guards.accumulators import Accumulators
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.inflight import NO_RECORD, Note, crashes
 from bigdebug.agents.merge import Combine, Sort
@@ -31,11 +34,12 @@ class GuardedCombine(Combine):
 
     crashed: Note | None = None
     expected: Expected = NOTHING
+    keeping: Dumps = pickle.dumps
 
     def _combined(self, passes: Passes, known: dict[Any, int], leaked: Leaked) -> Iterable[tuple[Any, Any]]:
         assert self.crashed is not None
         values: list[Any] = []
-        merge, code_of = self.merge, known.setdefault
+        accumulators, code_of = Accumulators(self.merge, self.keeping), known.setdefault
         fresh_code = 0
         for _, records, note in passes.batches(known):
             for number, (key, value) in enumerate(records):
@@ -47,8 +51,9 @@ class GuardedCombine(Combine):
                     try:
                         if self.expected.spares:
                             self.expected.check(passes.position(number), (key, value))
-                        values[code] = merge(values[code], value)
+                        values[code] = accumulators.merged(code, values[code], value)
                     except crashes() as problem:
+                        values[code] = accumulators.restored(code, values[code])
                         self.crashed(passes.position(number), (key, value), problem, values[code])
                         code = NOBODY
                 note(code)

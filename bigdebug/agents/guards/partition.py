@@ -17,6 +17,7 @@ from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
+from bigdebug.agents.guards.held import given
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
 from bigdebug.agents.guards.signal import Signal
 
@@ -29,7 +30,7 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
     """The context, and then a stop. A function that reads in another thread than ``reader`` (``pipe``) would wait for that one for ever: there
     the records end.
     """
-    yield from context
+    yield from map(given, context)
     if get_ident() == reader:
         raise _AskedForMore
 
@@ -187,9 +188,9 @@ class GuardedPartition:
         found = sorted(self._found(split, source, pulled, suspects, problem, alone), key=lambda each: each.place)
         instead: dict[int, list[Any]] = {}
         left = [place for place in suspects if not (source.context and pulled[place] is source.context[0])]
-        first = NO_RECORD if fine or not source.context or len(left) > len(found) else source.context[0]
+        first = NO_RECORD if fine or not source.context or len(left) > len(found) else given(source.context[0])
         for place, own, together in found:
-            position, record = source.position(place), pulled[place]
+            position, record = source.position(place), given(pulled[place])
             if not together:
                 self.crashed(None, NO_RECORD, own)
                 return []
@@ -198,7 +199,7 @@ class GuardedPartition:
                 instead[place] = [new for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
                 source.replaced.add(position)
             else:
-                met = pulled[place + 1 - together:place]
+                met = [given(each) for each in pulled[place + 1 - together:place]]
                 self.crashed(position, record, own, met[0] if len(met) == 1 else met)
                 instead[place] = []
                 if together <= _REPEATED:
@@ -239,7 +240,7 @@ class GuardedPartition:
     def _raised(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
         """What the function raises on some records; where workers end in it, in a process of its own."""
         def call() -> None:
-            deque(self.function(split, iter([*context, *(pulled[place] for place in places)])), maxlen=0)
+            deque(self.function(split, map(given, [*context, *(pulled[place] for place in places)])), maxlen=0)
 
         cell = None if self.flight is None else Cell(lambda: call, self.dumps)
         try:

@@ -52,7 +52,7 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Whole(function):
             return Whole(_over_partition(function, note, guard, operators[-1]))
         case Combine(merge, memory, finish):
-            return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]))
+            return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]), guard.dumps)
         case Sort(order):
             return GuardedSort(order, note)
         case _:
@@ -78,7 +78,7 @@ def guarded_emission(emission: Emission, operator: int, number: int, guard: Guar
             return GuardedShuffled(sending(dumps), _dealing(guard, partition), targets, branch, stays, pairs, note, expected)
         case Combined(dumps, create, merge, partition, targets, memory, branch, stays):
             create, merge, partition = guard.flown(create), guard.flown(merge), _dealing(guard, partition)
-            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note, expected)
+            return GuardedCombined(sending(dumps), create, merge, partition, targets, memory, branch, stays, note, expected, guard.dumps)
         case _:
             return emission
 
