@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from bigdebug.agents.frames import Dumps
 
@@ -15,7 +15,9 @@ PLAIN = frozenset((str, bytes, int, float, bool, type(None)))
 def is_plain(record: Any) -> bool:
     """Whether nothing of a record can change: a plain value, or a tuple of such."""
     kind = type(record)
-    return kind in PLAIN or (kind is tuple and PLAIN.issuperset(map(type, record)))
+    if kind is tuple:
+        return type(record[0]) in PLAIN and type(record[1]) in PLAIN if len(record) == 2 else PLAIN.issuperset(map(type, record))
+    return kind in PLAIN
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,8 @@ class Plainly:
             return self.others(record)
 
 
-class Held(NamedTuple):
+class Held(bytes):
     """A record that may change, as its pickle."""
-
-    pickled: bytes
 
 
 def held(record: Any, dumps: Dumps) -> Any:
@@ -49,4 +49,4 @@ def held(record: Any, dumps: Dumps) -> Any:
 
 def given(record: Any) -> Any:
     """A record that was held, as a function is given it."""
-    return pickle.loads(record.pickled) if type(record) is Held else record
+    return pickle.loads(record) if type(record) is Held else record

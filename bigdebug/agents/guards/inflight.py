@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.held import PLAIN, Held, given, held
+from bigdebug.agents.guards.held import PLAIN, Held, given, held, is_plain
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -162,7 +162,7 @@ class InFlight:
                 fresh = islice(self._source, self._look)
                 if flight is None:
                     for record in fresh:
-                        append(record if type(record) in PLAIN else held(record, self._dumps))
+                        append(record if type(record) in PLAIN or is_plain(record) else held(record, self._dumps))
                         yield record
                 else:
                     for record in fresh:
@@ -193,7 +193,7 @@ class InFlight:
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
     def _weight(self, record: Any) -> int:
-        pickled = record.pickled if type(record) is Held else self._pickled(record)
+        pickled = record if type(record) is Held else self._pickled(record)
         return 1024 if pickled is None else len(pickled)
 
     def _pickled(self, record: Any) -> bytes | None:
