@@ -137,7 +137,7 @@ class StageFunction:
         from bigdebug.agents.guards.policy import Deciding, Policy
         from bigdebug.agents.guards.stage import guarded_stage
 
-        notes.guard = Deciding(Policy.unpacked(task.policy), self.stage, split, task.attempt)
+        notes.guard = Deciding(Policy.unpacked(task.policy, split), self.stage, split, task.attempt)
         return guarded_stage(self, notes.guard)._frames(split, incoming, notes, emitted, watch)
 
     def _frames(self, split: int, incoming: Iterable[Any], notes: Notes, emitted: Emitted, watch: Watch | None) -> Iterator[bytes]:

@@ -59,15 +59,23 @@ class Captures:
             self._open = ()
 
     @contextmanager
-    def opened(
-        self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None,
-        fitted: Callable[[Iterable[Operator]], str] | None = None,
-    ) -> Iterator[None]:
+    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None) -> Iterator[None]:
         """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread."""
-        here = threading.get_ident()
-        around = next((c.told for c in reversed(self._open) if c.thread == here), ())
-        with self._during(OpenCapture(name, strategy, (*around, tell), policy=policy, fitted=fitted)):
+        with self._during(OpenCapture(name, strategy, (*self.around(), tell), policy=policy)):
             yield
+
+    @contextmanager
+    def resuming(
+        self, name: str, strategy: str, tell: Callable[[Run], None], policy: str, fitted: Callable[[Iterable[Operator]], str],
+    ) -> Iterator[None]:
+        """Within: actions are captured, which may be called once more: nobody else hears of their runs."""
+        with self._during(OpenCapture(name, strategy, (tell,), policy=policy, fitted=fitted)):
+            yield
+
+    def around(self) -> tuple[Callable[[Run], None], ...]:
+        """Who is told of the runs of a capture that is opened now in this thread, besides who opens it."""
+        here = threading.get_ident()
+        return next((c.told for c in reversed(self._open) if c.thread == here), ())
 
     @contextmanager
     def alone(self, name: str, strategy: str, tell: Callable[[Run], None]) -> Iterator[None]:

@@ -87,13 +87,13 @@ def test_resume_is_a_clean_run_of_the_repaired_program(dbg: Any, program: Progra
 
 
 def numbered(crashes: Callable[[int], bool]) -> Callable[[Any], Any]:
-    """A function over an iterator that keeps how many it has seen."""
+    """A function over an iterator that keeps how many it has seen, and gives more of what is even."""
 
     def numbering(numbers: Any) -> Any:
         for seen, x in enumerate(numbers):
             if crashes(x):
                 raise IndexError(x)
-            yield 1_000 * seen + x
+            yield from [1_000 * seen + x] * (1 if x % 2 else 2 if seen else 0)
 
     return numbering
 

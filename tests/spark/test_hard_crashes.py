@@ -123,6 +123,19 @@ def test_a_worker_that_ends_before_it_has_read_anything(dbg: Any) -> None:
     assert [(c.record, c.exception_type, c.partition) for c in found] == [(None, "WorkerEnded", 0), (None, "WorkerEnded", 1)]
 
 
+def test_a_worker_that_ends_on_many_records_at_once(dbg: Any) -> None:
+    def at_most_two(numbers: Iterator[int]) -> list[int]:
+        rows = list(numbers)
+        if len(rows) > 2:
+            os._exit(3)
+        return rows
+
+    found = culprits_of(dbg, dbg.context.parallelize(range(9), 2).mapPartitions(at_most_two).collect)
+    assert [c.record for c in found] == [2, 3, 6, 7, 8]
+    assert found.unknown == []
+    assert dbg.runs[-1].resume(skip=True).result == [0, 1, 4, 5]
+
+
 def slowly(n: int) -> int:
     time.sleep(0.05)
     return deadly(n)

@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -342,6 +343,62 @@ def test_what_was_chosen_and_did_not_crash_once_more_is_said(dbg: Any, tmp_path:
     resumed = run.resume(skip=[run.culprits[0]])
     assert resumed.result == list(range(5))
     assert resumed.run.culprits.unknown == ["1 record that something was chosen for did not crash once more, so nothing came of that."]
+
+
+def in_pairs(texts: Iterator[str]) -> Iterator[tuple[int, int]]:
+    before = None
+    for text in texts:
+        n = int(text)
+        if before is not None:
+            yield before, n
+        before = n
+
+
+@pytest.mark.parametrize("each", [True, False])
+def test_what_goes_on_where_it_began_anew_moves_what_comes_behind(each: bool, dbg: Any) -> None:
+    """A diagnosis loses the pair around what crashed, a clean run has it."""
+    texts = ["1", "2", "x", "3", "4", "5", "6", "7", "8", "9"]
+    pairs = dbg.context.parallelize(texts, 1).mapPartitions(in_pairs).mapPartitions(lambda pairs: (100 // (n - 6) for _, n in pairs))
+    run = failed(dbg, pairs.collect)
+    assert [c.record for c in run.culprits] == ["x", (5, 6)]
+    assert run.resume(skip=list(run.culprits) if each else True).result == [100 // (n - 6) for n in (2, 3, 4, 5, 7, 8, 9)]
+
+
+class ParseError(Exception):
+    """Its pickle cannot be read."""
+
+    def __init__(self, line: str, why: str) -> None:
+        super().__init__(f"{line}: {why}")
+
+
+def parsed(text: str) -> Any:
+    return int(text) if text.isdigit() else ("bad", ParseError(text, "no number"))
+
+
+def inverse(numbers: Iterator[Any]) -> Iterator[str]:
+    return (str(n) if isinstance(n, tuple) else str(60 // n) for n in numbers)
+
+
+def test_records_whose_pickles_cannot_be_read(dbg: Any) -> None:
+    run = failed(dbg, dbg.context.parallelize(["1", "x", "0", "5", "2"], 1).map(parsed).mapPartitions(inverse).collect)
+    assert [c.record for c in run.culprits] == [0]
+    for how, middle in (({"skip": True}, []), ({"repair": lambda n: 3}, ["20"])):
+        assert run.resume(**how).result == ["60", repr(("bad", ParseError("x", "no number"))), *middle, "12", "30"]
+    with dbg.capture(on_crash="skip"):
+        assert len(dbg.context.parallelize(["1", "x", "0", "5", "2"], 1).map(parsed).mapPartitions(inverse).collect()) == 4
+
+
+def test_an_action_with_several_jobs_of_its_own(dbg: Any, spark: Any) -> None:
+    run = failed(dbg, lambda: dbg.context.parallelize([Decimal(1), 2.5, Decimal(3)], 1).histogram(2))
+    assert [c.record for c in run.culprits] == [2.5]
+    assert run.resume(skip=list(run.culprits)).result == spark.sparkContext.parallelize([Decimal(1), Decimal(3)], 1).histogram(2)
+
+
+def test_who_captures_around_a_resume_hears_of_its_last_pass_alone(dbg: Any) -> None:
+    run = failed(dbg, dbg.context.parallelize([5, 0, 10], 1).mapPartitions(totals).collect)
+    with dbg.capture("around") as around:
+        resumed = run.resume(repair=lambda n: 0)
+    assert around.runs == [resumed.run]
 
 
 # ---- what a function changes ----------------------------------------------------------------------------------------

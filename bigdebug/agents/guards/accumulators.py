@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.held import given, held, is_plain
+from bigdebug.agents.guards.held import PLAIN, Held, Holding, given, is_plain
 from bigdebug.agents.guards.inflight import crashes
 
 _FEWEST = 16
@@ -15,24 +15,39 @@ _FEWEST = 16
 
 
 class _Picture:
-    """An accumulator as it was, what has been merged into it since, and how much of that is kept at most."""
+    """An accumulator as it was, and what has been merged into it since."""
 
-    def __init__(self, pickled: bytes, most: int) -> None:
+    def __init__(self, pickled: bytes) -> None:
         self.pickled = pickled
-        self.most = most
         self.since: list[Any] = []
+        self.weight = 0
+
+    def add(self, value: Any) -> None:
+        self.since.append(value)
+        self.weight += len(value.pickled) if type(value) is Held else getattr(value, "__len__", _no_size)()
+
+    @property
+    def is_old(self) -> bool:
+        """Whether what came since weighs as much as itself."""
+        return len(self.since) >= _FEWEST and self.weight + len(self.since) >= len(self.pickled)
+
+
+def _no_size() -> int:
+    return 8
 
 
 class Accumulators:
     """Merges values into accumulators, each of which has a number.
 
-    Of those that may change a picture is taken each time that as many values as before have been merged: so it costs a small part of
-    what it takes to make them, and a crash costs to merge at most half of the values again.
+    Of those that may change a picture is taken each time that values of its size have been merged, and these are kept: that costs a part
+    of what it takes to make them, and about as much memory as themselves. A crash costs to read the picture, to merge what came since, and
+    to take another one: as much as the accumulator is large.
     """
 
     def __init__(self, merge: Callable[[Any, Any], Any], dumps: Dumps) -> None:
         self._merge = merge
         self._dumps = dumps
+        self._held = Holding()
         self._pictures: dict[int, _Picture] = {}
 
     def clear(self) -> None:
@@ -41,17 +56,17 @@ class Accumulators:
 
     def merged(self, number: int, accumulator: Any, value: Any) -> Any:
         """The accumulator with a value in it."""
-        if is_plain(accumulator):
+        if type(accumulator) in PLAIN or is_plain(accumulator):
             if self._pictures:
                 self._pictures.pop(number, None)
             return self._merge(accumulator, value)
         picture = self._pictures.get(number)
-        if picture is None or len(picture.since) >= picture.most:
-            picture = self._taken(number, accumulator, _FEWEST if picture is None else 2 * picture.most)
-        kept = held(value, self._dumps)
+        if picture is None or picture.is_old:
+            picture = self._taken(number, accumulator)
+        kept = self._held(value)
         made = self._merge(accumulator, value)
         if picture is not None:
-            picture.since.append(kept)
+            picture.add(kept)
         return made
 
     def restored(self, number: int, accumulator: Any) -> Any:
@@ -63,14 +78,14 @@ class Accumulators:
             again = pickle.loads(picture.pickled)
             for value in picture.since:
                 again = self._merge(again, given(value))
-        except crashes():  # it does not crash on the same values each time
+        except crashes():  # it does not crash on the same values each time, or its pickle cannot be read
             return accumulator
-        self._taken(number, again, picture.most)
+        self._taken(number, again)
         return again
 
-    def _taken(self, number: int, accumulator: Any, most: int) -> _Picture | None:
+    def _taken(self, number: int, accumulator: Any) -> _Picture | None:
         try:
-            picture = self._pictures[number] = _Picture(self._dumps(accumulator), most)
+            picture = self._pictures[number] = _Picture(self._dumps(accumulator))
         except Exception:  # it need not be picklable
             self._pictures.pop(number, None)
             return None

@@ -133,7 +133,7 @@ class GuardedCombined(Combined):
         except crashes() as problem:
             if len(known) > len(values):
                 known.popitem()
-            elif met is not NO_RECORD:
+            elif met is not NO_RECORD:  # else nothing was merged
                 met = values[code] = self.accumulators.restored(code, met)
             self.crashed(None, record, problem, met)
             return None

@@ -88,7 +88,10 @@ class Expected:
             return None, shown(record)
 
     def _again(self, record: bytes | None, text: str | None) -> tuple[bytes | None, str | None]:
-        return (None, text) if record is None else self._key(pickle.loads(record))
+        try:
+            return (None, text) if record is None else self._key(pickle.loads(record))
+        except Exception:  # what can be pickled need not be readable
+            return record, None
 
 
 NOTHING = Expected()

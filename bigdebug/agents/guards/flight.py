@@ -15,6 +15,7 @@ import pickle
 import re
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -58,21 +59,21 @@ class FarEnough(Signal):
     """A partition is not looked at any further."""
 
 
-def landed(folder: Path, task: int) -> int | None:
-    """Take down in which call the worker of a task ended, of which Spark says that it did: gives its partition, None if it was in no call.
+def landed(folder: Path, task: int) -> tuple[int, bool] | None:
+    """Take down in which call the worker of a task ended, of which Spark says that it did: gives its partition, and whether it was in a call.
 
-    Of several calls the one that began last was in progress: it stands in what others yielded to.
+    Of several calls the one that began last was in progress: it stands in what others yielded to. None, if nothing is known of the task.
     """
     for file in folder.glob(f"*.{task}.slots"):
         slots = enumerate(_SLOT.iter_unpack(file.read_bytes()))
         flying = [(began, function, call, digest) for function, (state, began, call, digest) in slots if state == _FLYING]
+        name = file.name.split(".")[0]
         if flying:
-            name = file.name.split(".")[0]
             lines = file.with_suffix(".lines")
             told = lines.read_text(errors="replace") if lines.exists() else ""
             with (folder / f"{name}.ended").open("a") as ended:
                 ended.write(json.dumps([*max(flying)[1:], told]) + "\n")
-            return int(name.rpartition("-")[2])
+        return int(name.rpartition("-")[2]), bool(flying)
     return None
 
 
@@ -92,17 +93,16 @@ class Flight:
         with file.open("r+b") as opened:
             self._slots = mmap.mmap(opened.fileno(), 0)
         self._functions = self._begun = 0
+        self._calls: Counter[int] = Counter()
         self._told = file.with_suffix(".lines").open("w")
         faulthandler.enable(self._told, all_threads=False)
 
     def over(self, function: Callable[..., Any], whole: Callable[[Any], Any] = lambda given: given) -> Callable[..., Any]:
         """The function, each call of which is noted until the ``whole`` of what it gives is there."""
-        number, calls = self.function(), 0
+        number = self.function()
 
         def flown(*given: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            self.begin(number, calls, given)
+            self.begin(number, given)
             try:
                 return whole(function(*given))
             finally:
@@ -115,9 +115,10 @@ class Flight:
         self._functions += 1
         return min(self._functions, _SLOTS) - 1
 
-    def begin(self, function: int, call: int, given: Any) -> None:
-        """A call begins. Raises WorkerEnded if a worker ended in it."""
+    def begin(self, function: int, given: Any) -> None:
+        """A call begins, or goes on with another record. Raises WorkerEnded if a worker ended in it."""
         digest = _digest(given)
+        call = self._calls[function] = self._calls[function] + 1
         if self._closed and not self._known:
             raise FarEnough
         if (function, call) in self._known:

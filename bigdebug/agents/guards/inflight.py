@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.held import PLAIN, Held, given, held, is_plain
+from bigdebug.agents.guards.held import PLAIN, Held, Holding, given, is_plain
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -64,11 +65,13 @@ class InFlight:
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
+        self._held = Holding()
         self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
         self._fresh = 0
         self._gaps: list[int] = []
+        """How many records come before each of those that do not."""
         self.replaced: set[int] = set()
         """Positions of records that came instead of others."""
         self.first: Any = NO_RECORD
@@ -110,18 +113,16 @@ class InFlight:
                 else:
                     crashed(position, other, worse, again=True)
             if position not in self.replaced:
-                self._gaps.append(position)
+                self._gaps.append(position - len(self._gaps))
 
     def _counted(self, number: int) -> int:
         """The position of the record that has come as this one, counted from 0."""
-        for gap in self._gaps:
-            number += gap <= number
-        return number
+        return number + bisect_right(self._gaps, number)
 
     def begin(self) -> None:
         """The call begins, with no record yet."""
         if self._flight is not None:
-            self._flight.begin(self._function, -1, None)
+            self._flight.begin(self._function, None)
 
     def land(self) -> None:
         """The call has ended, whether it gave all that it has to give or crashed."""
@@ -142,18 +143,18 @@ class InFlight:
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
-        pulled, flight, function, append = self.pulled, self._flight, self._function, self.pulled.append
+        pulled, flight, function, append, held = self.pulled, self._flight, self._function, self.pulled.append, self._held
         try:
             yield from map(given, self.context)
             while self._fed:
                 position, record = self._fed.popleft()
                 self._positions.append(position)
-                append(held(record, self._dumps))
+                append(held(record))
                 again = given(pulled[-1])
                 if flight is None:
                     yield again
                 else:
-                    flight.begin(function, position, again)
+                    flight.begin(function, again)
                     yield again
                     flight.asks(function)
             before = -1
@@ -162,12 +163,12 @@ class InFlight:
                 fresh = islice(self._source, self._look)
                 if flight is None:
                     for record in fresh:
-                        append(record if type(record) in PLAIN or is_plain(record) else held(record, self._dumps))
+                        append(record if type(record) in PLAIN or is_plain(record) else held(record))
                         yield record
                 else:
                     for record in fresh:
-                        append(held(record, self._dumps))
-                        flight.begin(function, self.position(len(pulled) - 1), record)
+                        append(held(record))
+                        flight.begin(function, record)
                         yield record
                         flight.asks(function)
                 self._look = min(2 * self._look, self._hold())
@@ -193,7 +194,7 @@ class InFlight:
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
     def _weight(self, record: Any) -> int:
-        pickled = record if type(record) is Held else self._pickled(record)
+        pickled = record.pickled if type(record) is Held else self._pickled(record)
         return 1024 if pickled is None else len(pickled)
 
     def _pickled(self, record: Any) -> bytes | None:

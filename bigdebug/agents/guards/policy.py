@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,23 +75,44 @@ class Policy:
         known = {place._replace(operator=names.get(place.operator, place.operator)): each for place, each in self.known.items()}
         return replace(self, known=known, by={names.get(operator, operator): choice for operator, choice in self.by.items()})
 
-    @property
-    def moves(self) -> bool:
-        """Whether records come in the place of others, so that those behind have other positions."""
-        choices = (self.otherwise, *self.by.values())
-        return any(choice.repair or choice.fix for choice in choices) or any(each.instead not in ((), (None,)) for each in self.known.values())
+    def moves(self, operator: int, partition: int) -> bool:
+        """Whether records of an operator have other positions than they had in the run that is resumed.
+
+        So it is where records come in the place of others, and behind functions that go on now where they had begun anew.
+        """
+        return self._replaces or partition in self._moved or self._spared.get(partition, operator) < operator
+
+    @cached_property
+    def _replaces(self) -> bool:
+        return any(choice.repair or choice.fix for choice in (self.otherwise, *self.by.values()))
+
+    @cached_property
+    def _moved(self) -> set[int]:
+        """Partitions with records that come in the place of others."""
+        return {place.partition for place, each in self.known.items() if each.instead not in ((), (None,))}
+
+    @cached_property
+    def _spared(self) -> dict[int, int]:
+        """Of partitions, the first operator that is not called on all of its records."""
+        places = sorted((place for place, each in self.known.items() if each.raised is not None), reverse=True)
+        return {place.partition: place.operator for place in places}
 
     def packed(self) -> str:
         """As text, for a local property of a job."""
-        known = {tuple(place): tuple(each) for place, each in self.known.items()}
+        known: dict[int, list[Any]] = {}
+        for place, each in self.known.items():
+            known.setdefault(place.partition, []).append((tuple(place), tuple(each)))
+        parts = {partition: zlib.compress(pickle.dumps(own)) for partition, own in known.items()}
         by = {operator: tuple(choice) for operator, choice in self.by.items()}
-        return base64.b64encode(zlib.compress(pickle.dumps((tuple(self.otherwise), known, by, self.most, self.letters, self.dumps)))).decode()
+        return base64.b64encode(pickle.dumps((tuple(self.otherwise), parts, by, self.most, self.letters, self.dumps))).decode()
 
     @classmethod
-    def unpacked(cls, packed: str) -> Policy:
-        otherwise, known, by, most, letters, dumps = pickle.loads(zlib.decompress(base64.b64decode(packed)))
-        places = {Place(*place): Chosen(*each) for place, each in known.items()}
-        return cls(Choice(*otherwise), places, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, dumps)
+    def unpacked(cls, packed: str, partition: int | None = None) -> Policy:
+        """The policy; with what is known of a ``partition`` alone, if one is given."""
+        otherwise, parts, by, most, letters, dumps = pickle.loads(base64.b64decode(packed))
+        wanted = parts.values() if partition is None else [parts[partition]] if partition in parts else []
+        known = {Place(*place): Chosen(*each) for own in wanted for place, each in pickle.loads(zlib.decompress(own))}
+        return cls(Choice(*otherwise), known, {operator: Choice(*choice) for operator, choice in by.items()}, most, letters, dumps)
 
 
 class UnrepairedError(Exception):
@@ -125,7 +147,7 @@ class Deciding(Guard):
         if operator not in self._expected:
             own = [(place, each) for place, each in self._policy.known.items() if place[:2] == (operator, self._partition)]
             known = [Known(place, each.record, each.text, None if each.raised is None else elsewhere(each.raised)) for place, each in own]
-            self._expected[operator] = Expected(known, self.dumps, self._policy.moves)
+            self._expected[operator] = Expected(known, self.dumps, self._policy.moves(operator, self._partition))
         return self._expected[operator]
 
     def _crashed(

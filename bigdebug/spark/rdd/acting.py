@@ -235,7 +235,7 @@ class Acting:
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
                 if action.capture.fitted is not None:
-                    action.policy = action.capture.fitted(each._definition.operator for each in definitions(rdd))
+                    action.policy = action.capture.fitted(each._definition.operator for each in definitions(*action.targets, rdd))
                     self.sc.setLocalProperty(POLICY_PROPERTY, action.policy)
                 if action.watches:
                     self.watching.hearing.compiled(definitions(rdd))

@@ -67,7 +67,7 @@ class Decisions:
             fixes[operator.id] = Choice(fix=function_of_one(function, f"the fix of {operator}"))
         policy = Policy(Choice(skip is True, every), {}, fixes, MOST, dumps=cloudpickle.dumps)
         policy = replace(policy, known={c.place: chosen for c in culprits.known if (chosen := self._chosen(c, policy, instead)) is not None})
-        return replace(policy, known={**policy.known, **self._equal_ones(policy)}) if policy.moves else policy
+        return replace(policy, known={**policy.known, **self._equal_ones(policy)})
 
     def _chosen(self, culprit: CrashCulprit, policy: Policy, instead: Mapping[Place, bytes | None]) -> Chosen | None:
         """What a task has to know of a culprit, if it is to do anything else than what is said of all.
@@ -91,7 +91,9 @@ class Decisions:
         found = {}
         for culprit in self._run.culprits.known:
             told = culprit.told
-            if isinstance(told, Told) and not culprit.again and culprit.place not in policy.known and (*culprit.place[:2], *told.as_given) in wanted:
+            if not isinstance(told, Told) or culprit.again or culprit.place in policy.known or not policy.moves(*culprit.place[:2]):
+                continue
+            if (*culprit.place[:2], *told.as_given) in wanted:
                 found[culprit.place] = Chosen(*told.as_given)
         return found
 
@@ -100,10 +102,10 @@ class Decisions:
 
         With these, they are known.
         """
-        moves, first = policy.moves, renamed(run.graph, self._run.graph)
+        first = renamed(run.graph, self._run.graph)
 
         def name(place: Place, chosen: Chosen) -> Any:
-            return (*place[:2], chosen.record, chosen.text) if moves else place
+            return (*place[:2], chosen.record, chosen.text) if policy.moves(*place[:2]) else place
 
         known = Counter(name(place, chosen) for place, chosen in policy.known.items())
         found = {}

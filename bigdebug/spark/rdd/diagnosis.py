@@ -70,6 +70,8 @@ class Diagnosis:
         """In how many calls of the partitions that are being looked at workers have ended."""
         self._closed: set[int] = set()
         """Those of these partitions in which no more are looked for."""
+        self._blind: set[int] = set()
+        """Those that cannot be looked at."""
         self._early: list[CrashCulprit] | None = [] if self._ending else None
         """The culprits that were told before these partitions had come to their ends; None as long as some may be. Where workers end, they run more than once."""
         self._below: list[tuple[Operator, Culprits]] = []
@@ -182,33 +184,37 @@ class Diagnosis:
         diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
-            found = self._told(lambda function: answers(sc, again.base, function, partitions), diagnose)
+            found = self._told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)
         self._recorder.runs.hear(self._run)
         return found
 
-    def _told(self, ask: Callable[[Diagnose], list[Diagnosed]], diagnose: Diagnose) -> list[Diagnosed]:
+    def _told(self, ask: Callable[[Diagnose, Sequence[int]], list[Diagnosed]], diagnose: Diagnose, partitions: Sequence[int]) -> list[Diagnosed]:
         """What tasks tell; where workers end, one after the other ends on a record, and the next one knows which that was."""
-        folder = self._recorder.store.root / self._run.id / "flights"
+        folder, unknown = self._recorder.store.root / self._run.id / "flights", self._run.culprits.unknown
+        asked = [partition for partition in partitions if partition not in self._blind]
         while True:
             if self._ending:
                 diagnose = replace(diagnose, flights=str(folder), closed=frozenset(self._closed))
             try:
-                found = ask(diagnose)
+                found = ask(diagnose, asked) if asked else []
             except (PySparkException, Py4JError) as problem:
                 if not ended(problem):
                     raise
                 if self._ending:
-                    partition = landed(folder, lost_task(problem))
-                    if partition is None or partition in self._closed:
-                        self._run.culprits.unknown.append("Python workers ended in none of the calls that are looked at; what they were to find is not known.")
-                        return []
+                    partition, flying = landed(folder, lost_task(problem)) or (None, False)
+                    if partition is None:
+                        raise
+                    if not flying or partition in self._closed:
+                        self._blind.add(partition)
+                        asked.remove(partition)
+                        unknown.append(f"Partition {partition} was not looked at: its Python worker ended in none of the calls that are, or in another one each time.")
                     self._ended += 1
                     self._closed |= {partition} if self._ended >= MOST_ENDED else set()
                 self._ending = True
             else:
-                self._run.culprits.unknown += [
+                unknown += [
                     f"Python workers ended on {MOST_ENDED} records or more; in partition {partition}, what comes behind the last one that is told was not looked at."
-                    for partition in sorted(self._closed)
+                    for partition in sorted(self._closed - self._blind)
                 ]
-                self._ended, self._closed = 0, set()
+                self._ended, self._closed, self._blind = 0, set(), set()
                 return found

@@ -52,6 +52,13 @@ class Resume:
         self._recorder.questions(self._run).check_sources(self._run.subject)
         decisions = Decisions(self._recorder, self._run)
         policy = decisions.policy(skip, repair, fix or {})
+        resumed = self._last(again, decisions, policy, skip)
+        for tell in self._recorder.captures.around():
+            tell(resumed.run)
+        return resumed
+
+    def _last(self, again: Callable[[], Any], decisions: Decisions, policy: Policy, skip: Any) -> Resumed:
+        """What the action gives when no function over an iterator has to begin anew, or may not."""
         resumed = self._passed(again, policy, skip)
         for left in range(0 if self._has_effects else _PASSES - 1, -1, -1):
             anew = decisions.begun_anew(resumed.run, policy)
@@ -75,10 +82,12 @@ class Resume:
         """What the action gives under a policy."""
         runs: list[Run] = []
         captures, name, strategy = self._recorder.captures, f"{self._run.name}, resumed", self._action.capture.strategy
-        with captures.opened(name, strategy, runs.append, policy.packed(), lambda now: policy.renamed(renamed(self._run.graph, now)).packed()):
+        with captures.resuming(name, strategy, runs.append, policy.packed(), lambda now: policy.renamed(renamed(self._run.graph, now)).packed()):
             try:
                 result = again()
             except (PySparkException, Py4JError) as problem:
+                for tell in captures.around():
+                    tell(runs[-1])
                 if _LEFT_BEHIND in str(problem):
                     raise ReplayError(
                         f"{self._run.action}() has left the directory behind that it wrote to when it crashed", remedy="Remove it, and resume once more.",
