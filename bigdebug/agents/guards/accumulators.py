@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.held import PLAIN, Held, Holding, given, is_plain
+from bigdebug.agents.guards.held import Held, Holding, given, is_plain
 from bigdebug.agents.guards.inflight import crashes
 
 _FEWEST = 16
@@ -54,9 +54,16 @@ class Accumulators:
         """The numbers are given to others."""
         self._pictures.clear()
 
-    def merged(self, number: int, accumulator: Any, value: Any) -> Any:
-        """The accumulator with a value in it."""
-        if type(accumulator) in PLAIN or is_plain(accumulator):
+    def merge(self, into: list[Any], number: int, value: Any) -> None:
+        """Merge a value into the accumulator of a list that has a number. Raises what the merge raises: then it is as it was before."""
+        try:
+            into[number] = self._merged(number, into[number], value)
+        except crashes():
+            into[number] = self._restored(number, into[number])
+            raise
+
+    def _merged(self, number: int, accumulator: Any, value: Any) -> Any:
+        if is_plain(accumulator):
             if self._pictures:
                 self._pictures.pop(number, None)
             return self._merge(accumulator, value)
@@ -69,7 +76,7 @@ class Accumulators:
             picture.add(kept)
         return made
 
-    def restored(self, number: int, accumulator: Any) -> Any:
+    def _restored(self, number: int, accumulator: Any) -> Any:
         """An accumulator as it was before the last merge, which has crashed."""
         picture = self._pictures.get(number)
         if picture is None:

@@ -95,7 +95,9 @@ class GuardedCombined(Combined):
 
     def frames(self, split: int, records: Iterable[Any], notes: Notes, emitted: Emitted, leaked: Leaked) -> Iterator[bytes]:
         crashed, check, passing = _counting(self.crashed, self.expected, records, notes)
-        return super(GuardedCombined, replace(self, crashed=crashed, check=check, accumulators=Accumulators(self.merge, self.keeping))).frames(split, passing, notes, emitted, leaked)
+        accumulators = Accumulators(self.merge, self.keeping)
+        own = replace(self, crashed=crashed, check=check, accumulators=accumulators)
+        return super(GuardedCombined, own).frames(split, passing, notes, emitted, leaked)
 
     def _combine(
         self, records: Iterable[Any], size: int, known: dict[Any, int], values: list[Any],
@@ -129,12 +131,12 @@ class GuardedCombined(Combined):
                 values.append(self.create(value))
             else:
                 met = values[code]
-                values[code] = self.accumulators.merged(code, met, value)
+                self.accumulators.merge(values, code, value)
         except crashes() as problem:
             if len(known) > len(values):
                 known.popitem()
-            elif met is not NO_RECORD:  # else nothing was merged
-                met = values[code] = self.accumulators.restored(code, met)
+            elif met is not NO_RECORD:
+                met = values[code]
             self.crashed(None, record, problem, met)
             return None
         return code

@@ -16,8 +16,10 @@ PLAIN = frozenset((str, bytes, int, float, bool, complex, type(None), date, date
 
 def is_plain(record: Any) -> bool:
     """Whether nothing of a record can change: a plain value, or a tuple of such, as rows are."""
+    if type(record) in PLAIN:
+        return True
     if not isinstance(record, tuple):
-        return type(record) in PLAIN
+        return False
     if len(record) == 2 and type(record[0]) in PLAIN and type(record[1]) in PLAIN:
         return True
     for each in record:  # noqa: SIM110 (a generator takes twice the time)
@@ -68,7 +70,7 @@ class Holding:
             return record
         try:
             return Held(record, pickle.dumps(record))
-        except Exception:  # see above
+        except Exception:  # it may have to be pickled with its class
             self._never.add(type(record))
             return record
 

@@ -48,14 +48,11 @@ class GuardedCombine(Combine):
                     values.append(value)
                     fresh_code += 1
                 else:
-                    merging = False
                     try:
                         if self.expected.spares:
                             self.expected.check(passes.position(number), (key, value))
-                        merging = True
-                        values[code] = accumulators.merged(code, values[code], value)
+                        accumulators.merge(values, code, value)
                     except crashes() as problem:
-                        values[code] = accumulators.restored(code, values[code]) if merging else values[code]
                         self.crashed(passes.position(number), (key, value), problem, values[code])
                         code = NOBODY
                 note(code)

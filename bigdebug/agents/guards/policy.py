@@ -68,7 +68,11 @@ class Policy:
 
     def goes_on(self, operator: int) -> bool:
         """Whether the job goes on from crashes of an operator that nothing was chosen for."""
-        return self.by.get(operator, self.otherwise).goes_on
+        return self.choice(operator).goes_on
+
+    def choice(self, operator: int) -> Choice:
+        """What becomes of crashes of an operator that nothing was chosen for."""
+        return self.by.get(operator, self.otherwise)
 
     def renamed(self, names: Mapping[int, int]) -> Policy:
         """The same with other ids of operators."""
@@ -174,7 +178,7 @@ class Deciding(Guard):
         """What is noted of a crash, and what comes instead; raises it if the job is not to go on."""
         if chosen:
             return problem, () if chosen[0] is None else ((None, pickle.loads(chosen[0])),)
-        choice = self._policy.by.get(operator, self._policy.otherwise)
+        choice = self._policy.choice(operator)
         if choice.fix is not None:
             return problem, ((self._function(choice.fix), given),)
         if choice.repair is not None and replaces:

@@ -87,14 +87,15 @@ class Decisions:
 
     def _equal_ones(self, policy: Policy) -> dict[Place, Chosen]:
         """The culprits whose records equal one of those that something was chosen for, which are told apart by their order alone."""
-        wanted = {(*place[:2], chosen.record, chosen.text) for place, chosen in policy.known.items()}
+        wanted = {_by_record(place, chosen) for place, chosen in policy.known.items()}
         found = {}
         for culprit in self._run.culprits.known:
             told = culprit.told
             if not isinstance(told, Told) or culprit.again or culprit.place in policy.known or not policy.moves(*culprit.place[:2]):
                 continue
-            if (*culprit.place[:2], *told.as_given) in wanted:
-                found[culprit.place] = Chosen(*told.as_given)
+            chosen = Chosen(*told.as_given)
+            if _by_record(culprit.place, chosen) in wanted:
+                found[culprit.place] = chosen
         return found
 
     def begun_anew(self, run: Run, policy: Policy) -> dict[Place, Chosen]:
@@ -105,7 +106,7 @@ class Decisions:
         first = renamed(run.graph, self._run.graph)
 
         def name(place: Place, chosen: Chosen) -> Any:
-            return (*place[:2], chosen.record, chosen.text) if policy.moves(*place[:2]) else place
+            return _by_record(place, chosen) if policy.moves(*place[:2]) else place
 
         known = Counter(name(place, chosen) for place, chosen in policy.known.items())
         found = {}
@@ -128,6 +129,11 @@ class Decisions:
         """What an operator does with the records of a partition; None if it moves them to others."""
         lowering = self._recorder.questions(run or self._run).definition(operator.id).lowering
         return lowering.step if isinstance(lowering, Narrow) else None
+
+
+def _by_record(place: Place, chosen: Chosen) -> tuple[Any, ...]:
+    """What tells a crash from others where positions do not."""
+    return place.operator, place.partition, chosen.record, chosen.text
 
 
 def renamed(before: Iterable[Operator], now: Iterable[Operator]) -> dict[int, int]:

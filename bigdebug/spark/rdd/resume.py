@@ -60,17 +60,18 @@ class Resume:
     def _last(self, again: Callable[[], Any], decisions: Decisions, policy: Policy, skip: Any) -> Resumed:
         """What the action gives when no function over an iterator has to begin anew, or may not."""
         resumed = self._passed(again, policy, skip)
-        for left in range(0 if self._has_effects else _PASSES - 1, -1, -1):
-            anew = decisions.begun_anew(resumed.run, policy)
+        anew = decisions.begun_anew(resumed.run, policy)
+        for _ in range(0 if self._has_effects else _PASSES - 1):
             if not anew:
-                return resumed
-            if left:
-                self._recorder.forget(resumed.run)
-                policy = replace(policy, known={**policy.known, **anew})
-                resumed = self._passed(again, policy, skip)
-        resumed.run.culprits.unknown.append(
-            f"Functions over an iterator were called anew behind {counted(len(anew))} that crashed: what they keep from record to record was lost there."
-        )
+                break
+            self._recorder.forget(resumed.run)
+            policy = replace(policy, known={**policy.known, **anew})
+            resumed = self._passed(again, policy, skip)
+            anew = decisions.begun_anew(resumed.run, policy)
+        if anew:
+            resumed.run.culprits.unknown.append(
+                f"Functions over an iterator were called anew behind {counted(len(anew))} that crashed: what they keep from record to record was lost there."
+            )
         return resumed
 
     @property
