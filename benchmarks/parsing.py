@@ -19,6 +19,15 @@ def keyed(number: int) -> tuple[int, int]:
     return number % KEYS, 1
 
 
+def cells(line: str) -> list[str]:
+    return line.split(",")
+
+
+def parsed_cells(rows: Iterable[list[str]]) -> Iterator[int]:
+    for row in rows:
+        yield int(row[0])
+
+
 def parsed(lines: Iterable[str]) -> Iterator[int]:
     for line in lines:
         yield int(line)

@@ -298,6 +298,8 @@ class Culprits(Sequence[CrashCulprit]):
         ]
         notes = [] if self.complete else ["These are the first ones; len(run.culprits) finds all of them."]
         notes += self.unknown
+        met = Counter(culprit.met for culprit in self.known[:LOOKED_AT] if culprit.met is not None)
+        notes += [f"{count:,} of them met the same, which may be what is wrong: {what}" for what, count in met.most_common(1) if count > 1]
         try:
             notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self._common(3, asked=False)]
         except BigdebugError as why:

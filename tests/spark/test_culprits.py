@@ -228,6 +228,7 @@ def test_a_pair_of_which_none_crashes_alone(dbg: Any) -> None:
     assert [(c.record, c.met) for c in found] == [(3, "'x'"), (4, "'x'")]
     found = culprits_of(dbg, lambda: numbers.map(lambda n: (1, n)).reduceByKey(operator.add, 1).collect())
     assert [(c.record, c.met) for c in found] == [((1, 3), "'x'"), ((1, 4), "'x'")]
+    assert "2 of them met the same, which may be what is wrong: 'x'" in repr(found)
 
 
 def test_a_record_behind_several_culprits_is_told(dbg: Any) -> None:

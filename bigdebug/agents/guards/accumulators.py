@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bigdebug.agents.frames import Dumps
-from bigdebug.agents.guards.held import Held, Holding, given, is_plain
+from bigdebug.agents.guards.held import Holding, given, is_plain, weight
 from bigdebug.agents.guards.inflight import crashes
 
 _FEWEST = 16
@@ -24,7 +24,8 @@ class _Picture:
 
     def add(self, value: Any) -> None:
         self.since.append(value)
-        self.weight += len(value.pickled) if type(value) is Held else getattr(value, "__len__", _no_size)()
+        known = weight(value)
+        self.weight += known if known is not None else getattr(value, "__len__", _no_size)()
 
     @property
     def is_old(self) -> bool:

@@ -13,6 +13,14 @@ from bigdebug.agents.frames import Dumps
 PLAIN = frozenset((str, bytes, int, float, bool, complex, type(None), date, datetime, time, timedelta, Decimal))
 """Types of which nothing changes."""
 
+PICKLED = frozenset((bytes, list, dict))
+"""Types of records that are held as their pickles: most of those that may change, and bytes, which would be taken for a pickle."""
+
+AS_THEY_ARE = PLAIN - PICKLED
+
+_CLASS = pickle.STACK_GLOBAL[0]
+"""In each pickle that names a class, and may need it to be read. Others may have it, too."""
+
 
 def is_plain(record: Any) -> bool:
     """Whether nothing of a record can change: a plain value, or a tuple of such, as rows are."""
@@ -41,40 +49,48 @@ class Plainly:
             return self.others(record)
 
 
-class Held:
-    """A record that may change, and its pickle."""
+class Held(tuple[Any, bytes]):
+    """A record whose pickle names classes, and that pickle."""
 
-    __slots__ = ("_record", "pickled")
-
-    def __init__(self, record: Any, pickled: bytes) -> None:
-        self._record = record
-        self.pickled = pickled
+    __slots__ = ()
 
     def given(self) -> Any:
         """The record as it was; as it is now, if its pickle cannot be read."""
         try:
-            return pickle.loads(self.pickled)
+            return pickle.loads(self[1])
         except Exception:  # what an exception class is made of need not be what it is called with
-            return self._record
+            return self[0]
 
 
 class Holding:
-    """Holds records of a task. Those of kinds that cannot be pickled, or only with their classes, it gives as they are: it would take too long."""
+    """Holds records of a task. What may change is held as its pickle, in a third of the time that an object about it takes, and of what the garbage collector looks at.
+
+    Those of kinds that cannot be pickled, or only with their classes, it gives as they are: it would take too long.
+    """
 
     def __init__(self) -> None:
         self._never: set[type] = set()
 
     def __call__(self, record: Any) -> Any:
-        """A record, to be given later as it is now."""
-        if type(record) is Held or is_plain(record) or type(record) in self._never:
+        """A record, to be ``given`` later as it is now."""
+        kind = type(record)
+        if kind in self._never or (kind not in PICKLED and is_plain(record)):
             return record
         try:
-            return Held(record, pickle.dumps(record))
+            pickled = pickle.dumps(record)
         except Exception:  # it may have to be pickled with its class
-            self._never.add(type(record))
+            self._never.add(kind)
             return record
+        return Held((record, pickled)) if _CLASS in pickled else pickled
 
 
-def given(record: Any) -> Any:
+def given(held: Any) -> Any:
     """A record that was held, as a function is given it."""
-    return record.given() if type(record) is Held else record
+    kind = type(held)
+    return pickle.loads(held) if kind is bytes else held.given() if kind is Held else held
+
+
+def weight(held: Any) -> int | None:
+    """The bytes of a held record's pickle; None if it has none."""
+    kind = type(held)
+    return len(held) if kind is bytes else len(held[1]) if kind is Held else None

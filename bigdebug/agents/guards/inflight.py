@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.held import PLAIN, Held, Holding, given, is_plain
+from bigdebug.agents.guards.held import AS_THEY_ARE, PICKLED, Holding, given, is_plain, weight
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -65,7 +65,7 @@ class InFlight:
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self._held = Holding()
+        self.held = Holding()
         self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
@@ -137,20 +137,20 @@ class InFlight:
         self._fed.extendleft(reversed(fed))
         if not self._fed:
             for record in islice(self._source, 1):
-                self._fed.append((self._counted(self._fresh), record))
+                self._fed.append((self._counted(self._fresh), self.held(record)))
                 self._fresh += 1
         return bool(self._fed)
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
-        pulled, flight, function, append, held = self.pulled, self._flight, self._function, self.pulled.append, self._held
+        pulled, flight, function, append, held = self.pulled, self._flight, self._function, self.pulled.append, self.held
         try:
             yield from map(given, self.context)
             while self._fed:
                 position, record = self._fed.popleft()
                 self._positions.append(position)
-                append(held(record))
-                again = given(pulled[-1])
+                append(record)
+                again = given(record)
                 if flight is None:
                     yield again
                 else:
@@ -163,7 +163,8 @@ class InFlight:
                 fresh = islice(self._source, self._look)
                 if flight is None:
                     for record in fresh:
-                        append(record if type(record) in PLAIN or is_plain(record) else held(record))
+                        kind = type(record)
+                        append(record if kind in AS_THEY_ARE or (kind not in PICKLED and is_plain(record)) else held(record))
                         yield record
                 else:
                     for record in fresh:
@@ -194,11 +195,10 @@ class InFlight:
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
     def _weight(self, record: Any) -> int:
-        pickled = record.pickled if type(record) is Held else self._pickled(record)
-        return 1024 if pickled is None else len(pickled)
-
-    def _pickled(self, record: Any) -> bytes | None:
+        known = weight(record)
+        if known is not None:
+            return known
         try:
-            return self._dumps(record)
+            return len(self._dumps(record))
         except Exception:  # it need not be picklable
-            return None
+            return 1024

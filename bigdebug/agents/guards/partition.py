@@ -196,7 +196,7 @@ class GuardedPartition:
                 return []
             if together == 1:
                 again = position in source.replaced
-                instead[place] = [new for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
+                instead[place] = [source.held(new) for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
                 source.replaced.add(position)
             else:
                 met = [given(each) for each in pulled[place + 1 - together:place]]
