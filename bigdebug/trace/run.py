@@ -11,7 +11,7 @@ from typing import Any
 from bigdebug.errors import ReplayError
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Statistics
-from bigdebug.shown import counted
+from bigdebug.shown import counted, shown
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.lineage import Lineage
@@ -80,6 +80,10 @@ class Run:
         """
         if not self.resuming:
             raise ReplayError("This run did not crash in this session, so there is nothing to resume", value=self.name, remedy="Run the job again.")
+        if callable(skip) or isinstance(skip, str):
+            raise TypeError(f"skip takes culprits of this run, or True for all that crash, not {shown(skip)}")
+        if repair is not None and not callable(repair) and not isinstance(repair, Mapping):
+            raise TypeError(f"repair takes a function of a record, or a dictionary of culprits and records, not {shown(repair)}")
         resumed: Resumed = self.resuming[0](skip, repair, fix)
         return resumed
 

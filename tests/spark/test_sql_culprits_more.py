@@ -699,3 +699,32 @@ def test_of_equal_rows_each_has_a_source_of_its_own(dbg: Any, spark: Any, kind: 
     culprits = culprits_of(dbg, lines.select(_numbered(kind)(F.col("value"))))
     found = [(culprit.record.value, [source.origin.line for source in culprit.sources]) for culprit in culprits]
     assert sorted(found) == [("x", [2]), ("x", [4]), ("x", [7]), ("y", [5])]
+
+
+def test_bad_rows_on_both_sides_of_a_cogroup(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(i, 0 if i in (3, 14) else 7) for i in range(20)], "id int, n int")
+
+    def both(left: Any, right: Any) -> Any:
+        for frame in (left, right):
+            [10 // n for n in frame["n"]]
+        return left
+
+    left, right = (rows.where(some).groupBy(F.col("id") % 1) for some in ("id < 10", "id >= 10"))
+    found = culprits_of(dbg, left.cogroup(right).applyInPandas(both, rows.schema))
+    assert sorted(culprit.record.id for culprit in found) == [3, 14]
+    assert [source.record.id for culprit in found for source in culprit.sources] == [3, 14]
+    assert len(dbg.runs[-1].resume(skip=True).result) == 9
+
+
+@pytest.mark.parametrize("bad", [(0, 8, 12), (1, 2, 3, 4, 5, 19)])
+def test_groups_of_a_function_that_needs_two_rows(bad: tuple[int, ...], dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(i, 0 if i in bad else 7) for i in range(20)], "id int, n int")
+
+    def pairwise(frame: Any) -> Any:
+        frame.iloc[1]
+        [10 // n for n in frame["n"]]
+        return frame
+
+    found = culprits_of(dbg, rows.groupBy(F.col("id") % 1).applyInPandas(pairwise, rows.schema))
+    assert sorted(culprit.record.id for culprit in found) == list(bad)
+    assert len(dbg.runs[-1].resume(skip=True).result) == 20 - len(bad)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import pandas as pd
 import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
@@ -240,3 +242,57 @@ def test_one_row_is_repaired_below_a_sum_that_could_overflow(dbg: Any, spark: An
     first = run.culprits[0]
     (row,) = run.resume(repair={first: spark.range(1).collect()[0]}, skip=True).result
     assert row[0] == sum(1000 // (n % 370 - 5) for n in range(800) if n % 370 != 5) + 1000 // -5
+
+
+def test_names_of_a_repaired_row_count(dbg: Any, spark: Any) -> None:
+    texts = spark.createDataFrame([("1", "4"), ("2", "NA")], "id string, v string").coalesce(1)
+    run = failed(dbg, texts.select("id", plain("v").alias("n")))
+    for given in (lambda row: Row(v="10", id=row.id), lambda row: {"v": "10", "id": row.id}, lambda row: (row.id, "10"), lambda row: [row.id, "10"]):
+        assert [tuple(row) for row in run.resume(repair=given).result] == [("1", 4), ("2", 10)]
+    for given, message in ((lambda row: {"v": "10"}, "has not the columns id, v"), (lambda row: Row(v="1", x="2"), "has not the columns"), (lambda row: None, "None is no row")):
+        with pytest.raises(ReplayError, match=message):
+            run.resume(repair=given)
+    with pytest.raises(TypeError, match="repair takes a function"):
+        run.resume(repair="10")
+    with pytest.raises(TypeError, match="skip takes culprits"):
+        run.resume(skip=lambda culprit: True)
+
+
+def test_an_aggregate_that_changes_its_columns_is_given_them_as_they_were(dbg: Any, spark: Any) -> None:
+    @F.pandas_udf("double")
+    def less(s: pd.Series) -> float:
+        s -= 1
+        if (s == -1).any():
+            raise ValueError("zero")
+        return float(s.sum())
+
+    rows = spark.createDataFrame([("a", 0), ("a", 1), ("b", 1), ("b", 7)], "k string, n long")
+    run = failed(dbg, rows.groupBy("k").agg(less("n").alias("s")))
+    assert [culprit.record.n for culprit in run.culprits] == [0]
+    assert sorted(map(tuple, run.resume(skip=True).result)) == [("a", 0.0), ("b", 6.0)]
+
+
+@pytest.mark.parametrize("captured", [True, False])
+def test_rows_that_are_taken_one_by_one(captured: bool, dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([(1, "1"), (2, "NA"), (3, "3")], "id int, v string").coalesce(1).selectExpr("int(v) n")
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT") as raised, dbg.capture() if captured else nullcontext():
+        list(rows.toLocalIterator())
+    assert "1 record crashed" in raised.value.__notes__[0]
+    run = dbg.runs[-1]
+    assert (run.action, run.status) == ("toLocalIterator", "failed")
+    assert [culprit.record.v for culprit in run.culprits] == ["NA"]
+    assert [row.n for row in run.resume(skip=True).result] == [1, 3]
+
+
+def test_a_run_of_rows_that_are_taken_ends_with_them(dbg: Any, spark: Any) -> None:
+    with dbg.capture():
+        rows = spark.range(3).toLocalIterator()
+        before = len(dbg.runs)
+        first = next(rows)
+        assert len(dbg.runs) == before
+        assert [first, *rows] == [Row(id=n) for n in range(3)]
+        assert (len(dbg.runs), dbg.runs[-1].status) == (before + 1, "succeeded")
+        rows = spark.range(3).toLocalIterator()
+        next(rows)
+        rows.close()
+        assert dbg.runs[-1].status == "partial"

@@ -62,7 +62,7 @@ def part(column: Column, places: Sequence[int]) -> Column:
     together = not count or places[-1] - start == count - 1  # a slice takes half as long as to take each
     if not hasattr(column, "iloc"):
         return column.slice(start, count) if together else column.take(places)
-    some = column.iloc[start:start + count].copy() if together else column.iloc[places]
+    some = column.iloc[start:start + count].copy() if together else column.take(places)  # iloc would remember whose part it is, and warn
     some.index = range(count)  # to reset the index copies once more
     return some
 

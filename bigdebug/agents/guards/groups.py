@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from bigdebug.agents.guards.batches import Column, copied, part, rows_of
@@ -49,10 +50,28 @@ class GuardedGroup:
 
             if type(crash(range(0))) is not type(problem) or len(groups) == 1:
                 tellings += named(side, _names_of(group), dict(found(crash, rows_of(group), problem)))
+        if not tellings and len(groups) > 1:
+            tellings = self._of_both(call, groups, bare, problem)
         if not tellings:
             side, names = next((side, names) for side, group in enumerate(groups) if (names := _names_of(group)))
             tellings = named(side, names, {len(names) - 1: told(problem, len(names))})
         return tellings
+
+    def _of_both(self, call: Callable[..., Any], groups: Sequence[Any], bare: Sequence[Any], problem: BaseException) -> Telling:
+        """What is told where without all rows of one side the function crashes on those of the other: rows of both, if each crashes by itself."""
+        starts = [0, rows_of(bare[0]), rows_of(bare[0]) + rows_of(bare[1])]
+
+        def crash(places: Sequence[int]) -> BaseException | None:
+            sides = zip(bare, starts, starts[1:])
+            return crash_of(call, *[part(each, [place - start for place in places if start <= place < end]) for each, start, end in sides])
+
+        known = dict(found(crash, starts[-1], problem))
+        if any(_together(packed) > 1 for packed in known.values()):
+            return []
+        return [
+            telling for side, (start, end) in enumerate(pairwise(starts))
+            for telling in named(side, _names_of(groups[side]), {place - start: packed for place, packed in known.items() if start <= place < end})
+        ]
 
 
 @dataclass(frozen=True)
@@ -116,13 +135,13 @@ class LenientGroup:
 
 @dataclass(frozen=True)
 class LenientAggregate:
-    """A function of columns that gives None where the user's crashes."""
+    """A function of columns that gives None where the user's crashes. The user's may change them, and others are given the same ones."""
 
     code: Code
 
     def __call__(self, *given: Column, **columns: Column) -> Any:
         try:
-            return self.code.function(*given, **columns)
+            return self.code.function(*map(copied, given), **{name: copied(column) for name, column in columns.items()})
         except crashes():
             return None
 

@@ -42,7 +42,8 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
 
     A record is looked for alone, with the exception that all of them raise: on few records a function may raise another one. That takes as
     many calls as their number has digits in base 2, so the first is looked for by itself, where others may be ``alike``. Where the exception
-    names it, one call shows that, and the next one goes on behind it. The last call is on all that are fine.
+    names it, one call shows that, and the next one goes on behind it. Where none is alone, for the function needs several, it is looked for in
+    a company that is fine. The last call is on all that are fine.
     """
     left, within, raised, behind = places, places, problem, -1
     most = None if alike is None else 1
@@ -62,13 +63,16 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
             alone = dict(_alone(crash, within, type(raised)))
         if not alone:
             first = _first(crash, within, type(raised))
-            yield Found(int(first[-1]), raised, _fewest(crash, first, type(raised)))
-            return
+            together = _fewest(crash, first, type(raised))
+            alone, behind = _in_company(crash, left, together, type(raised)) if 1 < together <= _FEW else {}, -1
+            if not alone:
+                yield Found(int(first[-1]), raised, together)
+                return
         if unknown and alike is not None:
             alone = {**alone, **alike(alone)}
         for place, own in alone.items():
             yield Found(int(place), own, 1)
-        left = _without(left, alone)
+        left = _without(left, sorted(alone))
         within = left[int(np.searchsorted(left, behind, side="right")):]
         others = crash(within) if len(within) else None
         if others is None and len(within) < len(left):
@@ -77,6 +81,39 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
         if others is None:
             return
         raised, alone = others, {}
+
+
+_FEW = 16
+"""Rows that a function may need before it does what it crashes in."""
+
+_STARTS = 16
+"""Where rows on which it does not crash are looked for."""
+
+
+def _company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> list[int]:
+    """The fewest rows in a row on which a function does not raise, where it raises something else on one alone; none if it needs no others, or more than ``most``."""
+    for start in sorted({len(places) * part // _STARTS for part in range(_STARTS)}):
+        for size in range(1, min(most, len(places) - start) + 1):
+            some = [int(place) for place in places[start:start + size]]
+            own = crash(some)
+            if own is None:
+                return some if size > 1 else []
+            if type(own) is kind:
+                break
+    return []
+
+
+def _in_company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> dict[int, BaseException]:
+    """The records that a function crashes on where it is given some besides, on which it does not, and needs them."""
+    company = _company(crash, places, most, kind)
+    others = [int(place) for place in places if place not in {*company}]
+    if not company or not others:
+        return {}
+
+    def together(some: Sequence[int]) -> BaseException | None:
+        return crash(sorted({*map(int, some), *company}))
+
+    return dict(_alone(together, others, kind)) if type(together(others)) is kind else {}
 
 
 def _without(places: Sequence[int], gone: Iterable[int]) -> Sequence[int]:

@@ -79,7 +79,7 @@ def _told(name: str, method: Any, of_frame: bool) -> Any:
         try:
             with called_by_user(recorder.spark.sparkContext, name), recorder.acting(action, of_frame):
                 action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)
-                return action.result
+            return action.followed(action.result) if action.lazy else action.result
         except Exception:
             if action.instead is None:
                 raise

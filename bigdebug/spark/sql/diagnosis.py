@@ -22,6 +22,7 @@ from bigdebug.spark.sql.code import Guarding
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
 from bigdebug.spark.sql.finished import Finished
+from bigdebug.spark.sql.fitting import fitting
 from bigdebug.spark.sql.folding import planned
 from bigdebug.spark.sql.glance import Glance
 from bigdebug.spark.sql.grouped import of_values
@@ -256,7 +257,7 @@ class FrameDiagnosis:
         if node is None or not rows:
             return node
         schema = self._catalyst.frame(node).schema
-        return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame(list(rows), schema))])
+        return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame([fitting(row, schema.names) for row in rows], schema))])
 
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -21,6 +21,7 @@ from bigdebug.model import Statistics
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.jobs import answering
+from bigdebug.spark.sql.action import Action
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
@@ -39,7 +40,6 @@ from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
 from bigdebug.spark.sql.unfinished import Failure
 from bigdebug.spark.sql.workloads import Workload
-from bigdebug.trace.resumed import Resumed
 
 log = logging.getLogger("bigdebug")
 
@@ -60,30 +60,6 @@ class Program(Protocol):
     armed: bool
 
     def next_run_id(self) -> str: ...
-
-
-@dataclass
-class Action:
-    """An action in progress: what it is called on, and what it runs on instead where rows are kept."""
-
-    name: str
-    frame: Any
-    executed: PlanOperator | None = None
-    frame_to_run: Any = None
-    status: str = "failed"
-    began: int = field(default_factory=time.time_ns)
-    ended: int = 0
-    """When it failed, as when it began in nanoseconds of this machine's clock."""
-    seconds: float = 0.0
-    result: Any = None
-    problem: Exception | None = None
-    again: Callable[[Any], Any] | None = None
-    """Calls it, as the user did, on another DataFrame."""
-    instead: Resumed | None = None
-    """What it gives though it failed, where that is what the user wants."""
-
-    def __post_init__(self) -> None:
-        self.frame_to_run = self.frame
 
 
 class _ThreadState(threading.local):
@@ -146,10 +122,17 @@ class FrameRecorder:
                 action.seconds = time.perf_counter() - began
         finally:
             self._state.acting = False
-            try:
-                self._note(action, conditions, capture)
-            except Exception as trouble:
-                log.warning("bigdebug could not record the run of %s: %s", name, trouble)
+
+            def note() -> None:
+                try:
+                    self._note(action, conditions, capture)
+                except Exception as trouble:
+                    log.warning("bigdebug could not record the run of %s: %s", name, trouble)
+
+            if action.lazy and action.problem is None:
+                action.noting = note
+            else:
+                note()
 
     @contextmanager
     def _uncaptured(self, action: Action) -> Iterator[None]:
@@ -158,20 +141,26 @@ class FrameRecorder:
             yield
             return
         self._state.acting = True
+        action.noting = partial(self._note_crash, action) if action.lazy else None
         try:
             yield
         except Exception as problem:
             action.problem, action.ended = problem, time.time_ns()
-            if crashed(problem):
-                try:
-                    conditions: Future[Conditions] = Future()
-                    conditions.set_result(self._conditions(action.frame))
-                    self._note(action, conditions, OpenCapture())
-                except Exception as trouble:  # the user's exception comes first
-                    log.debug("bigdebug could not find out what %s crashed on", action.name, exc_info=trouble)
+            self._note_crash(action)
             raise
         finally:
             self._state.acting = False
+
+    def _note_crash(self, action: Action) -> None:
+        """Make a run of an action that nobody captured, if it crashed."""
+        if action.problem is None or not crashed(action.problem):
+            return
+        try:
+            conditions: Future[Conditions] = Future()
+            conditions.set_result(self._conditions(action.frame))
+            self._note(action, conditions, OpenCapture())
+        except Exception as trouble:  # the user's exception comes first
+            log.debug("bigdebug could not find out what %s crashed on", action.name, exc_info=trouble)
 
     def asked(self, frame: Any) -> FrameRun:
         """The latest run of a DataFrame; a new one, of no action, if there is none."""
@@ -271,7 +260,7 @@ class FrameRecorder:
             run.culprits.find_by(FrameDiagnosis(self, run, failure).more)
             resume = FrameResume(self, run, action, failure)
             run.resuming.append(resume)
-            action.instead = None if capture.policy is None else going_on(self.users, run, resume, Policy.unpacked(capture.policy), action.problem)
+            action.instead = None if capture.policy is None or action.lazy else going_on(self.users, run, resume, Policy.unpacked(capture.policy), action.problem)
             if action.instead is None:
                 tell(self.spark.sparkContext, run.culprits, action.problem)
         if action.status == "succeeded" and capture.strategy == "inject" and action.frame_to_run is action.frame:

@@ -23,7 +23,8 @@ from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import Action, FrameRecorder
+    from bigdebug.spark.sql.action import Action
+    from bigdebug.spark.sql.recorder import FrameRecorder
 
 ROUNDS = 10
 """How often rows that were repaired may crash further up, and be repaired there."""
@@ -64,6 +65,8 @@ class FrameResume:
         with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append):
             try:
                 result = again(frame)
+                if self._action.lazy:  # it ends with the last of its rows
+                    result = iter(list(result))
             except (PySparkException, Py4JError) as problem:
                 raise ReplayError("The query fails without them, too, and Spark says above why", remedy="See what run.culprits.unknown says.") from problem
         runs[-1].culprits.known += left

@@ -22,7 +22,7 @@ from bigdebug.spark.sql.walk import through
 from bigdebug.spark.sql.waves import Partitions, every
 
 if TYPE_CHECKING:
-    from bigdebug.spark.sql.recorder import Action
+    from bigdebug.spark.sql.action import Action
 
 _NARROW = {"Project", "Filter", "Generate", "Expand", "MapInPandas", "MapInArrow", "PythonMapInArrow"}
 """Nodes that run where their input is read, a partition of it in a partition of theirs."""

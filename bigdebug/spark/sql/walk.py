@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import NamedTuple
 
+from bigdebug.spark.sql import grouped, pushed
 from bigdebug.spark.sql.calls import as_written, functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
-from bigdebug.spark.sql.grouped import apart
 from bigdebug.spark.sql.scalars import subqueries
 
 
@@ -35,9 +35,10 @@ def steps_of(catalyst: Catalyst, plan: Node) -> list[Step]:
     asks = catalyst.asks_plan(plan)
 
     def add(node: Node) -> int:
-        node = written = as_written(catalyst, node)
+        node = written = as_written(catalyst, pushed.without_pruning(catalyst, node))
         if node.nodeName() == "Aggregate" and functions_of(catalyst, node):
-            node = apart(catalyst, node) or node
+            node = grouped.apart(catalyst, node) or node
+        node = pushed.apart(catalyst, node) or node
         inputs = tuple(add(child) for child in catalyst.children(node))
         found.append(Step(node, inputs, written, tuple(map(add, subqueries(catalyst, node))) if asks else ()))
         return len(found) - 1

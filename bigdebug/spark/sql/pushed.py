@@ -1,0 +1,61 @@
+"""Pushed: the conditions of a filter that decide before its others, for it is by them that Spark reads files, or lines of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.formats import format_of, reader_of
+
+_ASKING = {"CSVFileFormat": "spark.sql.csv.filterPushdown.enabled", "JsonFileFormat": "spark.sql.json.filterPushdown.enabled"}
+"""Formats whose readers leave out each record that does not do, and what turns that off. (Those of columns leave out parts of files: which, nobody says.)"""
+
+_PRUNING = "org.apache.spark.sql.catalyst.expressions.DynamicPruning"
+
+
+def apart(catalyst: Catalyst, node: Node) -> Node | None:
+    """A filter of what a reader gives, as one over another that has what the reader asks; None for other nodes, and where it asks nothing.
+
+    On rows of partitions, and lines, that are not read, the other conditions do not throw, in whichever order the user wrote them.
+    """
+    c = catalyst
+    if node.nodeName() != "Filter" or (reader := reader_of(node.child())) is None:
+        return None
+    names = set(reader.partitionSchema().fieldNames())
+    partitioning = {column.exprId().id() for column in c.items(node.child().output()) if column.name() in names}
+    conditions = c.conjuncts(node.condition())
+    first = [each for each in conditions if _of_partitions(c, each, partitioning) or _asked_of_lines(c, each, reader, partitioning)]
+    rest = [each for each in conditions if not any(each is other for other in first)]
+    if not first or not rest:
+        return None
+    return c.filter(c.all_hold(rest), c.filter(c.all_hold(first), node.child()))
+
+
+def without_pruning(catalyst: Catalyst, node: Node) -> Node:
+    """A node without the conditions by which Spark may leave out partitions that a join has no use for: they are for its planner alone."""
+    if node.nodeName() != "Filter":
+        return node
+    conditions = catalyst.conjuncts(node.condition())
+    kept = [each for each in conditions if not catalyst.is_a(each, _PRUNING)]
+    if len(kept) == len(conditions):
+        return node
+    return catalyst.filter(catalyst.all_hold(kept), node.child()) if kept else node.child()
+
+
+def _reads(catalyst: Catalyst, condition: Expr) -> set[int]:
+    """The ids of the columns that a condition reads."""
+    return {column.exprId().id() for column in catalyst.items(condition.references().toSeq())}
+
+
+def _of_partitions(catalyst: Catalyst, condition: Expr, partitioning: set[int]) -> bool:
+    read = _reads(catalyst, condition)
+    return bool(read) and read <= partitioning and bool(condition.deterministic()) and not catalyst.asks_plan(condition)
+
+
+def _asked_of_lines(catalyst: Catalyst, condition: Expr, reader: Any, partitioning: set[int]) -> bool:
+    setting = _ASKING.get(format_of(reader))
+    if setting is None or str(catalyst.jsession.conf().get(setting)).lower() != "true" or not condition.deterministic():
+        return False
+    strategy = getattr(getattr(catalyst.jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$"), "MODULE$")
+    return partitioning.isdisjoint(_reads(catalyst, condition)) and bool(strategy.translateFilter(condition, False).isDefined())
