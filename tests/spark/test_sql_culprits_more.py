@@ -728,3 +728,34 @@ def test_groups_of_a_function_that_needs_two_rows(bad: tuple[int, ...], dbg: Any
     found = culprits_of(dbg, rows.groupBy(F.col("id") % 1).applyInPandas(pairwise, rows.schema))
     assert sorted(culprit.record.id for culprit in found) == list(bad)
     assert len(dbg.runs[-1].resume(skip=True).result) == 20 - len(bad)
+
+
+@pytest.mark.parametrize("ranks", ["row_number() over (partition by i % 2 order by i desc) <= 2", "rank() over (partition by i % 2 order by i desc) < 3"])
+def test_the_first_of_each_group_lead_to_their_sources(ranks: str, dbg: Any, spark: Any) -> None:
+    """Spark limits the rows in groups below the window, which the query does not say."""
+    rows = spark.createDataFrame([(i, "NA" if i == 5 else str(i)) for i in range(8)], "i int, v string")
+    function, _, most = ranks.rpartition(")")
+    frame = rows.selectExpr("i", "v", f"{function}) r").where(f"r {most}").selectExpr("i", "int(v) n")
+    (culprit,) = culprits_of(dbg, frame)
+    assert [source.record.i for source in culprit.sources] == [5, 7]  # the rank of the one hangs on the other
+
+
+def test_rows_of_a_full_cache_lead_to_what_it_was_filled_from(dbg: Any, spark: Any, flights: Any) -> None:
+    cached = flights.where("id < 5").cache()
+    try:
+        cached.count()
+        for frame in (cached.selectExpr("int(dep)"), cached.select(F.udf(int, "int", useArrow=False)("dep")), cached.alias("a").join(cached.alias("b"), "id").selectExpr("int(a.dep)")):
+            found = culprits_of(dbg, frame)
+            assert sorted((source.record.id, source.origin.row) for culprit in found for source in culprit.sources) == [("2", 1), ("4", 3)]
+    finally:
+        cached.unpersist()
+
+
+@pytest.mark.parametrize(("filters", "known"), [(("id not in (2, 3)", "id = 1"), [4]), (("v <> 'NA'", "v <> 'NA'"), []), (("id <> 2", "true"), [2, 3, 4])])
+def test_what_aggregates_share_may_be_computed_before_their_filters(filters: tuple[str, str], known: list[int], dbg: Any, spark: Any) -> None:
+    """Which rows that are is Spark's to know: it is said."""
+    rows = spark.createDataFrame([(1, "1"), (2, "NA"), (3, "NA"), *([(4, "x")] if known else [])], "id int, v string").coalesce(1)
+    first, second = filters
+    found = culprits_of(dbg, rows.selectExpr(f"sum(int(v)) filter (where {first}) a", f"max(int(v)) filter (where {second}) b"))
+    assert sorted(culprit.record.id for culprit in found) == known
+    assert "share what may throw" in found.unknown[-1]

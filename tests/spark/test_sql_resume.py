@@ -296,3 +296,17 @@ def test_a_run_of_rows_that_are_taken_ends_with_them(dbg: Any, spark: Any) -> No
         next(rows)
         rows.close()
         assert dbg.runs[-1].status == "partial"
+
+
+def test_what_repair_makes_crash_again_is_skipped_if_that_is_asked(dbg: Any, spark: Any) -> None:
+    texts = spark.createDataFrame([("1", "4"), ("2", "NA"), ("3", "x")], "id string, v string").coalesce(1)
+    run = failed(dbg, texts.select("id", plain("v").alias("n")))
+
+    def repair(row: Any) -> Any:
+        return (row.id, "10" if row.v == "NA" else "x")
+
+    with pytest.raises(ReplayError, match="crashes as that did"):
+        run.resume(repair=repair)
+    resumed = run.resume(repair=repair, skip=True)
+    assert sorted(map(tuple, resumed.result)) == [("1", 4), ("2", 10)]
+    assert [culprit.record.v for culprit in resumed.run.culprits][-1] == "x"

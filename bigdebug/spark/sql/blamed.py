@@ -27,6 +27,7 @@ from bigdebug.spark.sql.sizes import Sizes
 from bigdebug.spark.sql.telling import Key, Telling, key_of
 from bigdebug.spark.sql.thrown import UNREPEATED, Exceptions, Thrown
 from bigdebug.spark.sql.trials import Trial, culpable, throwing_or_large
+from bigdebug.spark.sql.unoptimized import unoptimized
 from bigdebug.spark.sql.walk import through
 from bigdebug.spark.sql.waves import MOST, Waves
 from bigdebug.trace.culprits import CrashCulprit, Culprits
@@ -89,7 +90,7 @@ class Blamed:
         """The culprits of a trial, as they are found."""
         c = self.catalyst
         behind = None if trial.finding is not None else self._behind.setdefault(
-            (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(self._original(culpable(c, trial))), apart=True)),
+            (at.step, trial.input), Behind(lambda: self._recorder.aside(c.frame(self._sourced(culpable(c, trial))), apart=True)),
         )
         if trial.sized:
             rows = 0
@@ -147,7 +148,7 @@ class Blamed:
 
         Of equal rows, each of which was made of a single record, each has one of these: ``of`` is what is told of the culprit.
         """
-        rows = self._original(rows)
+        rows = self._sourced(rows)
         run = self._recorder.aside(self.catalyst.frame(rows), apart=True)
         if not run.questions.leaves:
             return None
@@ -158,6 +159,10 @@ class Blamed:
             return found
         number = self._among_equal(of)
         return found.at([rids[number]]) if number < len(rids) else found
+
+    def _sourced(self, plan: Node) -> Node:
+        """A plan over the sources, as a trace goes through it."""
+        return unoptimized(self.catalyst, self._original(plan))
 
     def _among_equal(self, told: object) -> int:
         """How many culprits were told of before this one that nothing tells from it. All of them crash, so each is as good as the others."""

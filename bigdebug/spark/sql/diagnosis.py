@@ -33,7 +33,7 @@ from bigdebug.spark.sql.scout import AloneError
 from bigdebug.spark.sql.scouting import Scouting
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.sizes import Sizes
-from bigdebug.spark.sql.stopping import doubts, may_stop
+from bigdebug.spark.sql.stopping import doubts, may_stop, sharing
 from bigdebug.spark.sql.telling import Telling
 from bigdebug.spark.sql.unfinished import Failure, Unfinished
 from bigdebug.spark.sql.walk import Step, steps_of
@@ -263,7 +263,7 @@ class FrameDiagnosis:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""
         culprits = self._culprits
         if culprits.known:
-            culprits.unknown += doubts(self._catalyst, self._steps, self._stops, culprits.known)
+            culprits.unknown += [*doubts(self._catalyst, self._steps, self._stops, culprits.known), *sharing(self._catalyst, self._steps)]
         if self._partly and not culprits.known:
             del culprits.unknown[self._said:]
             self._partly, self._everywhere, self._clean = False, True, []
@@ -272,7 +272,7 @@ class FrameDiagnosis:
         if culprits.known or culprits.unknown:
             return None
         if self._looks == 2 or not self._calls:
-            culprits.unknown.append("No row crashed by itself when the query was run again, an operator after the other.")
+            culprits.unknown += ["No row crashed by itself when the query was run again, an operator after the other.", *sharing(self._catalyst, self._steps)]
             return None
         self._looks, self._how, self._clean = self._looks + 1, self._how._replace(strict=True), []
         return []

@@ -93,6 +93,8 @@ class FrameResume:
                     remedy="See what the action's own exception says, and call it again.",
                 )
             new = _others(culprits, decided)
+            if skip is True:  # what comes in the place of others, and crashes as they did, is left out, too
+                new = [culprit for culprit in new if _key(culprit) not in repaired]
             if not new or (skip is True and not callable(repair)):
                 break
             if not callable(repair):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bigdebug.spark.sql.blamed import Input
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.trials import lazy_in
+from bigdebug.spark.sql.trials import lazy_in, shared_in
 from bigdebug.spark.sql.walk import Step
 from bigdebug.trace.culprits import CrashCulprit
 
@@ -28,3 +28,9 @@ def doubts(catalyst: Catalyst, steps: Sequence[Step], stops: bool, known: Iterab
     blamed = {culprit.place.step for culprit in known if isinstance(culprit.place, Input)}
     for name in sorted({name for number in blamed for name in lazy_in(catalyst, steps[number].node)}):
         yield f"{name}() computes what it is given only as long as it has to: some of these rows it may not have come to."
+
+
+def sharing(catalyst: Catalyst, steps: Sequence[Step]) -> Iterator[str]:
+    """What is not certain where aggregates share what may throw."""
+    if any(shared_in(catalyst, step.node) for step in steps):
+        yield "Several aggregates with FILTER share what may throw, and Spark may compute that before it asks FILTER: more rows than these may crash."

@@ -174,6 +174,25 @@ def lazy_in(catalyst: Catalyst, node: Node) -> Iterator[str]:
                 yield str(each.aggregateFunction().prettyName())
 
 
+def shared_in(catalyst: Catalyst, node: Node) -> bool:
+    """Whether aggregates of a node share something that may throw, and one of them has a filter."""
+    if node.nodeName() != "Aggregate":
+        return False
+    aggregates = [each for column in catalyst.items(node.aggregateExpressions()) for each in _aggregates(catalyst, column)]
+    if not any(each.filter().isDefined() for each in aggregates):
+        return False
+    throwing = [{str(part.canonicalized()) for given in catalyst.children(each.aggregateFunction()) for part in rowwise(catalyst, given)} for each in aggregates]
+    return sum(map(len, throwing)) > len(set().union(*throwing))
+
+
+def _aggregates(catalyst: Catalyst, expression: Expr) -> Iterator[Expr]:
+    if expression.nodeName() == "AggregateExpression":
+        yield expression
+    else:
+        for child in catalyst.children(expression):
+            yield from _aggregates(catalyst, child)
+
+
 def _trial(catalyst: Catalyst, rows: Node, expressions: list[Expr], number: int) -> Iterator[Trial]:
     found = [part for expression in expressions for part in rowwise(catalyst, expression)]
     if found:
