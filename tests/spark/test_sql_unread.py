@@ -58,3 +58,12 @@ def test_what_a_join_left_out_as_it_went_is_resumed(numbers: Any, dbg: Any, tmp_
     frame = dbg.spark.read.parquet(path).join(F.broadcast(days), "day").where("name = 'x' and int(v) >= 2").select("id")
     assert ids(dbg, frame) == [6]
     assert [row.id for row in dbg.runs[-1].resume(skip=True).result] == [2, 4]
+
+
+def test_malformed_lines_are_read_before_they_are_left_out(dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    path.write_text("1,1\nx,NA\n3,NA\n")
+    frame = dbg.spark.read.csv(str(path), schema="id long, v string, bad string", columnNameOfCorruptRecord="bad").cache()
+    frame.unpersist()
+    assert len(culprits_of(dbg, frame.where("int(v) > 0 and bad is null"))) == 2
+    assert len(culprits_of(dbg, frame.where("int(v) > 0 and id is not null"))) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
 
 PARQUET = "ParquetFileFormat"
@@ -14,6 +15,9 @@ _CSV = "CSVFileFormat"
 
 PARSED = frozenset({_CSV, "JsonFileFormat", "XmlFileFormat"})
 """Formats whose records may be malformed."""
+
+
+_CORRUPT = "columnNameOfCorruptRecord"
 
 
 def reader_of(leaf: Node) -> Any:
@@ -38,3 +42,8 @@ def option(reader: Any, name: str) -> str:
     options = reader.options()
     found = [options.apply(key) for key in (name, name.lower()) if options.contains(key)]
     return str(found[0]) if found else ""
+
+
+def corrupt_column(catalyst: Catalyst, reader: Any) -> str:
+    """The name of the column that a reader puts malformed records in, if its schema has it."""
+    return option(reader, _CORRUPT) or str(catalyst.jsession.conf().get(f"spark.sql.{_CORRUPT}"))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from bigdebug.errors import UntraceableError
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.formats import PARSED, format_of, option, reader_of
+from bigdebug.spark.sql.formats import PARSED, corrupt_column, format_of, option, reader_of
 from bigdebug.spark.sql.reading import PlanOperator
-
-_NAMED_BY = "columnNameOfCorruptRecord"
 
 _CHECKPOINT = "Put spark.read...localCheckpoint() in its place: a trace ends there, at the records that were read."
 
@@ -25,7 +23,7 @@ def check_malformed(catalyst: Catalyst, root: PlanOperator) -> None:
             )
         if format_of(reader) not in PARSED:
             continue
-        called = option(reader, _NAMED_BY) or str(catalyst.jsession.conf().get(f"spark.sql.{_NAMED_BY}"))
+        called = corrupt_column(catalyst, reader)
         marks = {a.exprId().id() for a in catalyst.items(operator.node.output()) if a.name().lower() == called.lower()}
         if marks and asked is None:
             asked = _asked(catalyst, root)

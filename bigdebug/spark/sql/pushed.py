@@ -6,7 +6,7 @@ from typing import Any
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.formats import format_of, reader_of
+from bigdebug.spark.sql.formats import corrupt_column, format_of, reader_of
 
 _ASKING = {"CSVFileFormat": "spark.sql.csv.filterPushdown.enabled", "JsonFileFormat": "spark.sql.json.filterPushdown.enabled"}
 """Formats whose readers leave out each record that does not do, and what turns that off. (Those of columns leave out parts of files: which, nobody says.)"""
@@ -54,8 +54,12 @@ def _of_partitions(catalyst: Catalyst, condition: Expr, partitioning: set[int]) 
 
 
 def _asked_of_lines(catalyst: Catalyst, condition: Expr, reader: Any, partitioning: set[int]) -> bool:
+    """What is asked of the column for malformed records, is asked when they are read."""
     setting = _ASKING.get(format_of(reader))
     if setting is None or str(catalyst.jsession.conf().get(setting)).lower() != "true" or not condition.deterministic():
         return False
     strategy = getattr(getattr(catalyst.jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$"), "MODULE$")
+    corrupt = corrupt_column(catalyst, reader).lower()
+    if any(column.name().lower() == corrupt for column in catalyst.items(condition.references().toSeq())):
+        return False
     return partitioning.isdisjoint(_reads(catalyst, condition)) and bool(strategy.translateFilter(condition, False).isDefined())
