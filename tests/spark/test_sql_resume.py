@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -249,6 +250,8 @@ def test_names_of_a_repaired_row_count(dbg: Any, spark: Any) -> None:
     run = failed(dbg, texts.select("id", plain("v").alias("n")))
     for given in (lambda row: Row(v="10", id=row.id), lambda row: {"v": "10", "id": row.id}, lambda row: (row.id, "10"), lambda row: [row.id, "10"]):
         assert [tuple(row) for row in run.resume(repair=given).result] == [("1", 4), ("2", 10)]
+    named = namedtuple("named", "v id")  # noqa: PYI024
+    assert [tuple(row) for row in run.resume(repair=lambda row: named("10", row.id)).result] == [("1", 4), ("2", 10)]
     for given, message in ((lambda row: {"v": "10"}, "has not the columns id, v"), (lambda row: Row(v="1", x="2"), "has not the columns"), (lambda row: None, "None is no row")):
         with pytest.raises(ReplayError, match=message):
             run.resume(repair=given)
@@ -310,3 +313,10 @@ def test_what_repair_makes_crash_again_is_skipped_if_that_is_asked(dbg: Any, spa
     resumed = run.resume(repair=repair, skip=True)
     assert sorted(map(tuple, resumed.result)) == [("1", 4), ("2", 10)]
     assert [culprit.record.v for culprit in resumed.run.culprits][-1] == "x"
+
+
+def test_names_of_rows_in_a_repaired_row_count(dbg: Any, spark: Any) -> None:
+    rows = spark.createDataFrame([("NA", (1, 2))], "v string, s struct<a: int, b: int>").coalesce(1)
+    run = failed(dbg, rows.select(plain("v").alias("n"), "s"))
+    (row,) = run.resume(repair=lambda row: Row(v="1", s=Row(b=20, a=10))).result
+    assert (row.n, row.s.a, row.s.b) == (1, 10, 20)

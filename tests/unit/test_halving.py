@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,3 +46,19 @@ def test_of_rows_that_are_too_many_none_is_told_alone() -> None:
 
     (found,) = culprits(crash, range(40), ENOUGH)
     assert (found.place, found.together) == (10, 11)
+
+
+@pytest.mark.parametrize(("values", "raises"), [
+    ([1, 2, 3, 4, 5, 7, 8, 9, 10, 11], lambda given: any(b - a > 1 for a, b in pairwise(given))),
+    ([10, 11, 1, 2, 3, 4, 5, 6, 7], lambda given: any(a > b for a, b in pairwise(given))),
+    ([3, 1, 2, 3, 4, 5], lambda given: len({*given}) < len(given)),
+], ids=["gap", "unsorted", "duplicate"])
+def test_rows_that_are_compared_with_others_are_not_blamed_for_those_they_met(values: list[int], raises: Callable[[list[int]], bool]) -> None:
+    """The function needs two rows, and crashes on what two of them are to each other."""
+
+    def crash(places: Sequence[int]) -> BaseException | None:
+        given = [values[place] for place in places]
+        return IndexError("too few") if len(given) < 2 else ENOUGH if raises(given) else None
+
+    (found,) = culprits(crash, range(len(values)), ENOUGH)
+    assert found.together > 1

@@ -100,6 +100,19 @@ def test_every_culprit_and_what_a_clean_run_gives(function: Function, exact: boo
     assert outputs == list(function(0, [record for record in records if record not in wrong]))
 
 
+@pytest.mark.parametrize("records", [[2, 4, 2, 0, 2], [2, 2, 0, 2], [0, 2, 2]])
+def test_records_that_are_the_same_object_as_the_first_stay(records: list[int]) -> None:
+    def by_the_first(split: int, numbers: Iterable[int]) -> list[int]:
+        source = iter(numbers)
+        first = next(source, 1)
+        return [first // number for number in source]
+
+    outputs, crashes = guarded(by_the_first, records, exact=True)
+    left = [number for number in records if number != 0 or records[0] == 0]
+    assert outputs == (by_the_first(0, left) if records[0] else [0, 0])
+    assert [record for _, record, _ in crashes] == ([0] if records[0] else [])
+
+
 def with_header(split: int, lines: Iterable[str]) -> Iterator[Any]:
     for row in csv.DictReader(lines):
         yield row["name"], inverse(row["number"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -11,6 +12,13 @@ import numpy as np
 
 Crashing = Callable[[Sequence[int]], BaseException | None]
 """What a function raises on the records at some places, in their order; None if nothing."""
+
+
+_FEW = 16
+"""Rows that a function may need before it does what it crashes in."""
+
+_STARTS = 16
+"""Where rows on which it does not crash are looked for."""
 
 
 class Found(NamedTuple):
@@ -64,7 +72,8 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
         if not alone:
             first = _first(crash, within, type(raised))
             together = _fewest(crash, first, type(raised))
-            alone, behind = _in_company(crash, left, together, type(raised)) if 1 < together <= _FEW else {}, -1
+            alone = _in_company(crash, left, together, type(raised)) if 1 < together <= _FEW else {}
+            behind = -1
             if not alone:
                 yield Found(int(first[-1]), raised, together)
                 return
@@ -83,13 +92,6 @@ def culprits(crash: Crashing, places: Sequence[int], problem: BaseException, ali
         raised, alone = others, {}
 
 
-_FEW = 16
-"""Rows that a function may need before it does what it crashes in."""
-
-_STARTS = 16
-"""Where rows on which it does not crash are looked for."""
-
-
 def _company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> list[int]:
     """The fewest rows in a row on which a function does not raise, where it raises something else on one alone; none if it needs no others, or more than ``most``."""
     for start in sorted({len(places) * part // _STARTS for part in range(_STARTS)}):
@@ -104,16 +106,29 @@ def _company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseE
 
 
 def _in_company(crash: Crashing, places: Sequence[int], most: int, kind: type[BaseException]) -> dict[int, BaseException]:
-    """The records that a function crashes on where it is given some besides, on which it does not, and needs them."""
+    """The records that a function crashes on where it is given some besides, on which it does not, and needs them.
+
+    Among those around it that are fine, too, and not if they are fine with each other: a function that compares rows also crashes on a good one, in a
+    company that it does not fit into. Then nobody is told.
+    """
     company = _company(crash, places, most, kind)
     others = [int(place) for place in places if place not in {*company}]
     if not company or not others:
         return {}
 
-    def together(some: Sequence[int]) -> BaseException | None:
+    def along(company: Sequence[int], some: Sequence[int]) -> BaseException | None:
         return crash(sorted({*map(int, some), *company}))
 
-    return dict(_alone(together, others, kind)) if type(together(others)) is kind else {}
+    together, size = partial(along, company), len(company)
+    found = dict(_alone(together, others, kind)) if type(together(others)) is kind else {}
+    bad, fine = sorted(found), [int(place) for place in places if place not in found]
+    if any(type(crash(bad[start:start + size])) is not kind for start in range(0, len(bad) - size + 1, size)):
+        return {}
+    for place in bad:
+        at = bisect(fine, place)
+        if type(along(fine[max(0, at - size):max(size, at)], [place])) is not kind:
+            return {}
+    return found
 
 
 def _without(places: Sequence[int], gone: Iterable[int]) -> Sequence[int]:

@@ -75,6 +75,8 @@ class InFlight:
         self.replaced: set[int] = set()
         """Positions of records that came instead of others."""
         self.first: Any = NO_RECORD
+        self.first_at = -1
+        """Its position: another record may be the same object."""
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
         self.let_go = 0
@@ -187,7 +189,7 @@ class InFlight:
         if not self.pulled:
             return 1
         if self.first is NO_RECORD:
-            self.first = self.pulled[0]
+            self.first, self.first_at = self.pulled[0], self.position(0)
         self._heaviest = max(self._heaviest, self._weight(self.pulled[-1]))
         while not self.keeping and len(self.pulled) > 1 and len(self.pulled) * self._heaviest > KEPT_BYTES:
             self.pulled.popleft()

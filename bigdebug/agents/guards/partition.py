@@ -17,7 +17,7 @@ from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.held import given
+from bigdebug.agents.guards.held import alike, given
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
 from bigdebug.agents.guards.signal import Signal
 
@@ -187,7 +187,7 @@ class GuardedPartition:
         suspects = range(min(max(answered - source.let_go, 0), len(pulled) - 1), len(pulled))
         found = sorted(self._found(split, source, pulled, suspects, problem, alone), key=lambda each: each.place)
         instead: dict[int, list[Any]] = {}
-        left = [place for place in suspects if not (source.context and pulled[place] is source.context[0])]
+        left = [place for place in suspects if not (source.context and source.position(place) == source.first_at)]
         first = NO_RECORD if fine or not source.context or len(left) > len(found) else given(source.context[0])
         for place, own, together in found:
             position, record = source.position(place), given(pulled[place])
@@ -214,9 +214,9 @@ class GuardedPartition:
         crash = partial(self._raised, split, source.context, pulled)
         *others, last = suspects
         own = crash([last]) if alone is None else alone
-        if type(own) is not type(problem) and self._needs_first(split, source, pulled[last], type(problem)):
+        if type(own) is not type(problem) and self._needs_first(split, source, last, type(problem)):
             source.context.append(source.first)
-            others = [place for place in others if pulled[place] is not source.first]
+            others = [place for place in others if source.position(place) != source.first_at]
             own = crash([last])
         if own is not None and type(own) is type(problem):
             earlier = self._raised_of(split, source.context, pulled, others)
@@ -224,11 +224,11 @@ class GuardedPartition:
         found = list(culprits(crash, suspects, problem))
         return found if found[-1].together or len(suspects) == len(pulled) else list(culprits(crash, range(len(pulled)), problem))
 
-    def _needs_first(self, split: int, source: InFlight, record: Any, kind: type[BaseException]) -> bool:
+    def _needs_first(self, split: int, source: InFlight, place: int, kind: type[BaseException]) -> bool:
         """Whether the function crashes on a record if it has read the first one before, and not on that."""
-        if source.context or source.first is NO_RECORD or source.first is record:
+        if source.context or source.first is NO_RECORD or alike(source.first, source.pulled[place]):
             return False
-        both = [source.first, record]
+        both = [source.first, source.pulled[place]]
         return self._raised(split, [], both, [0]) is None and type(self._raised(split, [], both, [0, 1])) is kind
 
     def _raised_of(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:

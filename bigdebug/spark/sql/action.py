@@ -43,15 +43,14 @@ class Action:
 
     def followed(self, rows: Iterator[Any]) -> Iterator[Any]:
         """The rows that it gives; it has ended when these have, or when nobody wants more of them."""
-        self.status = "partial"
+        self.status, began = "partial", time.perf_counter()
         try:
             yield from rows
             self.status = "succeeded"
-        except GeneratorExit:
-            raise
         except Exception as problem:
             self.status, self.problem, self.ended = "failed", problem, time.time_ns()
             raise
         finally:
+            self.seconds = time.perf_counter() - began
             if self.noting is not None:
                 self.noting()

@@ -257,7 +257,7 @@ class FrameDiagnosis:
         if node is None or not rows:
             return node
         schema = self._catalyst.frame(node).schema
-        return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame([fitting(row, schema.names) for row in rows], schema))])
+        return self._catalyst.union([node, self._catalyst.plan(self._catalyst.spark.createDataFrame([fitting(row, schema) for row in rows], schema))])
 
     def _once_more(self) -> list[CrashCulprit] | None:
         """Where nothing crashed, what had finished is looked at, too; then what functions give, which may not fit their types, or be nothing that Spark can read."""

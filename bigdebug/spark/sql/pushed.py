@@ -27,9 +27,10 @@ def apart(catalyst: Catalyst, node: Node) -> Node | None:
     conditions = c.conjuncts(node.condition())
     first = [each for each in conditions if _of_partitions(c, each, partitioning) or _asked_of_lines(c, each, reader, partitioning)]
     rest = [each for each in conditions if not any(each is other for other in first)]
-    if not first or not rest:
+    if not rest:
         return None
-    return c.filter(c.all_hold(rest), c.filter(c.all_hold(first), node.child()))
+    first += [part for each in rest for part in _part_of_partitions(c, each, node, partitioning)]
+    return c.filter(c.all_hold(rest), c.filter(c.all_hold(first), node.child())) if first else None
 
 
 def without_pruning(catalyst: Catalyst, node: Node) -> Node:
@@ -51,6 +52,16 @@ def _reads(catalyst: Catalyst, condition: Expr) -> set[int]:
 def _of_partitions(catalyst: Catalyst, condition: Expr, partitioning: set[int]) -> bool:
     read = _reads(catalyst, condition)
     return bool(read) and read <= partitioning and bool(condition.deterministic()) and not catalyst.asks_plan(condition)
+
+
+def _part_of_partitions(catalyst: Catalyst, condition: Expr, node: Node, partitioning: set[int]) -> list[Expr]:
+    """What Spark concludes from a condition of the partitions that it reads: from ``(day = 1 AND a) OR (day = 2 AND b)``, the days."""
+    if not partitioning & _reads(catalyst, condition) or not condition.deterministic() or catalyst.asks_plan(condition):
+        return []
+    columns = [column for column in catalyst.items(node.output()) if column.exprId().id() in partitioning]
+    sets = getattr(getattr(catalyst.jvm.org.apache.spark.sql.catalyst.expressions, "AttributeSet$"), "MODULE$")
+    found = node.extractPredicatesWithinOutputSet(condition, sets.fromAttributeSets(catalyst.seq([column.references() for column in columns])))
+    return [found.get()] if found.isDefined() else []
 
 
 def _asked_of_lines(catalyst: Catalyst, condition: Expr, reader: Any, partitioning: set[int]) -> bool:
