@@ -103,6 +103,17 @@ class Catalyst(Expressions):
             return [condition]
         return [part for child in self.children(condition) for part in self.conjuncts(child)]
 
+    def concluded(self, condition: Expr, node: Node, columns: Sequence[Expr]) -> list[Expr]:
+        """What Spark concludes from a condition of a filter about some columns alone, if it does."""
+        known = self._object("AttributeSet").fromAttributeSets(self.seq([column.references() for column in columns]))
+        found = node.extractPredicatesWithinOutputSet(condition, known)
+        return [found.get()] if found.isDefined() else []
+
+    def is_asked_of_readers(self, condition: Expr) -> bool:
+        """Whether a condition is one that Spark hands to what reads a source."""
+        strategy = getattr(getattr(self.jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$"), "MODULE$")
+        return bool(strategy.translateFilter(condition, False).isDefined())
+
     @cached_property
     def _current(self) -> Any:
         return self.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()

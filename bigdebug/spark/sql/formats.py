@@ -11,11 +11,12 @@ PARQUET = "ParquetFileFormat"
 
 TEXT = "TextFileFormat"
 
-_CSV = "CSVFileFormat"
+CSV = "CSVFileFormat"
 
-PARSED = frozenset({_CSV, "JsonFileFormat", "XmlFileFormat"})
+JSON = "JsonFileFormat"
+
+PARSED = frozenset({CSV, JSON, "XmlFileFormat"})
 """Formats whose records may be malformed."""
-
 
 _CORRUPT = "columnNameOfCorruptRecord"
 
@@ -34,7 +35,7 @@ def format_of(reader: Any) -> str:
 
 def is_csv(reader: Any) -> bool:
     """Whether a record is a line of values in the order of the columns."""
-    return format_of(reader) == _CSV
+    return format_of(reader) == CSV
 
 
 def option(reader: Any, name: str) -> str:

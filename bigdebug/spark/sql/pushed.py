@@ -6,9 +6,9 @@ from typing import Any
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.formats import corrupt_column, format_of, reader_of
+from bigdebug.spark.sql.formats import CSV, JSON, corrupt_column, format_of, reader_of
 
-_ASKING = {"CSVFileFormat": "spark.sql.csv.filterPushdown.enabled", "JsonFileFormat": "spark.sql.json.filterPushdown.enabled"}
+_ASKING = {CSV: "spark.sql.csv.filterPushdown.enabled", JSON: "spark.sql.json.filterPushdown.enabled"}
 """Formats whose readers leave out each record that does not do, and what turns that off. (Those of columns leave out parts of files: which, nobody says.)"""
 
 _PRUNING = "org.apache.spark.sql.catalyst.expressions.DynamicPruning"
@@ -59,9 +59,7 @@ def _part_of_partitions(catalyst: Catalyst, condition: Expr, node: Node, partiti
     if not partitioning & _reads(catalyst, condition) or not condition.deterministic() or catalyst.asks_plan(condition):
         return []
     columns = [column for column in catalyst.items(node.output()) if column.exprId().id() in partitioning]
-    sets = getattr(getattr(catalyst.jvm.org.apache.spark.sql.catalyst.expressions, "AttributeSet$"), "MODULE$")
-    found = node.extractPredicatesWithinOutputSet(condition, sets.fromAttributeSets(catalyst.seq([column.references() for column in columns])))
-    return [found.get()] if found.isDefined() else []
+    return catalyst.concluded(condition, node, columns)
 
 
 def _asked_of_lines(catalyst: Catalyst, condition: Expr, reader: Any, partitioning: set[int]) -> bool:
@@ -69,8 +67,7 @@ def _asked_of_lines(catalyst: Catalyst, condition: Expr, reader: Any, partitioni
     setting = _ASKING.get(format_of(reader))
     if setting is None or str(catalyst.jsession.conf().get(setting)).lower() != "true" or not condition.deterministic():
         return False
-    strategy = getattr(getattr(catalyst.jvm.org.apache.spark.sql.execution.datasources, "DataSourceStrategy$"), "MODULE$")
     corrupt = corrupt_column(catalyst, reader).lower()
     if any(column.name().lower() == corrupt for column in catalyst.items(condition.references().toSeq())):
         return False
-    return partitioning.isdisjoint(_reads(catalyst, condition)) and bool(strategy.translateFilter(condition, False).isDefined())
+    return partitioning.isdisjoint(_reads(catalyst, condition)) and catalyst.is_asked_of_readers(condition)
