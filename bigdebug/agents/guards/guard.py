@@ -19,6 +19,7 @@ from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.held import Plainly
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
 from bigdebug.agents.guards.noted import Noted
+from bigdebug.agents.guards.origins import Origins
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -105,10 +106,13 @@ def given_instead(
 class GuardedMap:
     function: Callable[[Any], Any]
     crashed: Crashed
+    origins: Origins
+    """What notes the records that it is given."""
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        function = self.function
+        function, origins = self.function, self.origins
         for record in records:
+            origins.latest = record
             try:
                 given = function(record)
             except crashes() as problem:
@@ -122,10 +126,12 @@ class GuardedMap:
 class GuardedFilter:
     function: Callable[[Any], Any]
     crashed: Crashed
+    origins: Origins
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        function = self.function
+        function, origins = self.function, self.origins
         for record in records:
+            origins.latest = record
             try:
                 kept = bool(function(record))
             except crashes() as problem:
@@ -166,17 +172,21 @@ class GuardedFlatMap:
                 yield from given
 
 
-def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected) -> Any:
-    """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment."""
+def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected, origins: Origins | None = None) -> Any:
+    """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment.
+
+    ``origins`` are told of what it is given, if it is the first step of their chain.
+    """
+    noting = Origins(()) if origins is None else origins
 
     def crashed(record: Any, problem: BaseException, again: bool = False) -> Instead:
         return note(at(), record, problem, again=again, replaces=True)
 
     match step:
         case Map(function):
-            return GuardedMap(guard.flown(expected.before(function, at)), crashed)
+            return GuardedMap(guard.flown(expected.before(function, at)), crashed, noting)
         case Filter(function):
-            return GuardedFilter(guard.flown(expected.before(function, at)), crashed)
+            return GuardedFilter(guard.flown(expected.before(function, at)), crashed, noting)
         case FlatMap(function):
             return GuardedFlatMap(guard.flown(expected.before(function, at), list), crashed, guard.decides)
         case Around(inner, behind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -77,11 +78,30 @@ class Holding:
         if kind in self._never or (kind not in PICKLED and is_plain(record)):
             return record
         try:
-            pickled = pickle.dumps(record)
+            return pickled(record)
         except Exception:  # it may have to be pickled with its class
             self._never.add(kind)
             return record
-        return Held((record, pickled)) if _CLASS in pickled else pickled
+
+    def passing(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
+        """The records, each of which is held before somebody gets it."""
+        for record in records:
+            kind = type(record)
+            append(record if kind in AS_THEY_ARE or (kind not in PICKLED and is_plain(record)) else self(record))
+            yield record
+
+    def given(self, held: Any) -> Any:
+        """A record that was held, as a function is given it."""
+        return given(held)
+
+    def confirm(self) -> None:
+        """Called before records are asked for that were held."""
+
+
+def pickled(record: Any) -> Any:
+    """A record to be ``given`` again, whatever it is. Raises what pickling it raises."""
+    made = pickle.dumps(record)
+    return Held((record, made)) if _CLASS in made else made
 
 
 def given(held: Any) -> Any:

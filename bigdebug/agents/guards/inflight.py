@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from inspect import GEN_CLOSED, getgeneratorstate
+from itertools import chain, islice
 from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
-from bigdebug.agents.guards.flight import Flight, WorkerEnded
-from bigdebug.agents.guards.held import AS_THEY_ARE, PICKLED, Holding, given, is_plain, weight
+from bigdebug.agents.guards.flight import Flight
+from bigdebug.agents.guards.held import Holding, weight
+from bigdebug.agents.guards.origins import ByOrigin, Origins
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -60,12 +62,13 @@ class InFlight:
     others. Each call is given ``context`` first.
     """
 
-    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None) -> None:
+    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None, origins: Origins | None = None) -> None:
+        """``origins`` are those of the records, if these are to be made again of them."""
         self._source = iter(records)
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self.held = Holding()
+        self.held = Holding() if origins is None else ByOrigin(origins, self._forsake)
         self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
@@ -80,7 +83,8 @@ class InFlight:
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
         self.let_go = 0
-        self.failed = self.ended = False
+        self.ended = False
+        self._batch: Generator[Any] | None = None
         self.keeping = False
         """Whether it lets go of nothing."""
 
@@ -136,6 +140,7 @@ class InFlight:
         self._fresh += self.let_go + len(self.pulled) - len(self._positions)
         self._positions, self.let_go = [], 0
         self.pulled.clear()
+        self._batch = None
         self._fed.extendleft(reversed(fed))
         if not self._fed:
             for record in islice(self._source, 1):
@@ -145,44 +150,51 @@ class InFlight:
 
     def records(self) -> Iterator[Any]:
         """What one call of the function pulls."""
-        pulled, flight, function, append, held = self.pulled, self._flight, self._function, self.pulled.append, self.held
-        try:
-            yield from map(given, self.context)
-            while self._fed:
-                position, record = self._fed.popleft()
-                self._positions.append(position)
-                append(record)
-                again = given(record)
-                if flight is None:
-                    yield again
-                else:
-                    flight.begin(function, again)
-                    yield again
-                    flight.asks(function)
-            before = -1
-            while before != len(pulled) + self.let_go:
-                before = len(pulled) + self.let_go
-                fresh = islice(self._source, self._look)
-                if flight is None:
-                    for record in fresh:
-                        kind = type(record)
-                        append(record if kind in AS_THEY_ARE or (kind not in PICKLED and is_plain(record)) else held(record))
-                        yield record
-                else:
-                    for record in fresh:
-                        append(held(record))
-                        flight.begin(function, record)
-                        yield record
-                        flight.asks(function)
-                self._look = min(2 * self._look, self._hold())
-            self.ended = True
-            if flight is not None and pulled:
-                flight.goes_on(function)
-        except (GeneratorExit, WorkerEnded):
-            raise
-        except BaseException:
-            self.failed = True
-            raise
+        return chain.from_iterable(self._batches())
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is the source that has raised, not the function: then the batch that was being read has ended, and nobody has asked for the next one."""
+        return self._batch is not None and getgeneratorstate(self._batch) == GEN_CLOSED
+
+    def _batches(self) -> Iterator[Iterator[Any]]:
+        """A generator costs a record as much as half of what is done here: so what passes one by one, passes one at a time."""
+        held, pulled = self.held, self.pulled
+        yield map(held.given, self.context)
+        yield self._again()
+        before = -1
+        while before != len(pulled) + self.let_go:
+            before = len(pulled) + self.let_go
+            fresh = islice(self._source, self._look)
+            self._batch = held.passing(fresh, pulled.append) if self._flight is None else self._flying(fresh, self._flight)
+            yield self._batch
+            self._look = min(2 * self._look, self._hold())
+        self._batch, self.ended = None, True
+        if self._flight is not None and pulled:
+            self._flight.goes_on(self._function)
+
+    def _again(self) -> Iterator[Any]:
+        """What was pulled before, and is to be again."""
+        flight, function, given = self._flight, self._function, self.held.given
+        while self._fed:
+            position, record = self._fed.popleft()
+            self._positions.append(position)
+            self.pulled.append(record)
+            again = given(record)
+            if flight is None:
+                yield again
+            else:
+                flight.begin(function, again)
+                yield again
+                flight.asks(function)
+
+    def _flying(self, records: Iterator[Any], flight: Flight) -> Generator[Any]:
+        function, append, held = self._function, self.pulled.append, self.held
+        for record in records:
+            append(held(record))
+            flight.begin(function, record)
+            yield record
+            flight.asks(function)
 
     def _hold(self) -> int:
         """Let go of what is too much; gives how many records may be pulled before the next look."""
@@ -195,6 +207,12 @@ class InFlight:
             self.pulled.popleft()
             self.let_go += 1
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
+
+    def _forsake(self) -> None:
+        """What is held is not what was pulled, except of the last one."""
+        while len(self.pulled) > 1:
+            self.pulled.popleft()
+            self.let_go += 1
 
     def _weight(self, record: Any) -> int:
         known = weight(record)

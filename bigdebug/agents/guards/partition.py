@@ -17,8 +17,9 @@ from bigdebug.agents.guards.crash import raised_as
 from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
-from bigdebug.agents.guards.held import alike, given
+from bigdebug.agents.guards.held import alike
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
+from bigdebug.agents.guards.origins import Origins
 from bigdebug.agents.guards.signal import Signal
 
 
@@ -26,11 +27,11 @@ class _AskedForMore(Signal):
     """A function reads on."""
 
 
-def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
+def _asked_for_more(context: Iterable[Any], reader: int) -> Iterator[Any]:
     """The context, and then a stop. A function that reads in another thread than ``reader`` (``pipe``) would wait for that one for ever: there
     the records end.
     """
-    yield from map(given, context)
+    yield from context
     if get_ident() == reader:
         raise _AskedForMore
 
@@ -38,7 +39,7 @@ def _asked_for_more(context: Sequence[Any], reader: int) -> Iterator[Any]:
 _AHEAD = 4_096
 """Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at a crash."""
 
-_LOOKS, _EACH, _LEAST_AHEAD, _PART = 8, 32, 16, 20
+_LOOKS, _EACH, _LEAST_AHEAD, _PART = 4, 64, 16, 40
 """If at so many crashes it had not, then where it crashes on a record alone, so few are looked at, or that part of what was read in between;
 but at one in so many all of these."""
 
@@ -77,9 +78,11 @@ class GuardedPartition:
     expected: Expected = NOTHING
     lost: Callable[[], None] = lambda: None
     """Called where there may be culprits among records that were let go of."""
+    origins: Origins | None = None
+    """Those of the records, if these may be made again."""
 
     def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        source = InFlight(records, self.dumps, self.flight)
+        source = InFlight(records, self.dumps, self.flight, self.origins)
         if self.expected.spares:
             source.spare(self.expected, self.crashed)
         pulled = source.pulled
@@ -107,6 +110,7 @@ class GuardedPartition:
                 source.land()
                 if source.failed:
                     raise
+                source.held.confirm()
                 # What is tried where workers end, is raised in another process.
                 problem = raised if self.flight is None else as_elsewhere(raised)
                 if not pulled:
@@ -135,7 +139,7 @@ class GuardedPartition:
                 fine = fine or looking or answered > 0
                 held += source.read() if whatever else self._without(split, source, answered, problem, repeated, fine, alone)
                 context = [*source.context, *(record for position, record in held if position in repeated)]
-                before = self._gives_first(split, context) if context or not crashed else before
+                before = self._gives_first(split, map(source.held.given, context)) if context or not crashed else before
                 crashed, fed = True, []
             if not source.go_on(fed):
                 source.go_on(held)
@@ -145,12 +149,12 @@ class GuardedPartition:
         """Whether the function raises the same when its records have ended, whatever they were: on none, and on each of some alone."""
         some = [[], *([place] for place in range(min(_ASKED, len(source.pulled)))), [len(source.pulled) - 1]]
         pulled = list(source.pulled)
-        found = (self._raised(split, source.context, pulled, places) for places in some)
+        found = (self._raised(split, source, source.context, pulled, places) for places in some)
         return all(own is not None and _alike(own, problem) for own in found)
 
     def _alone(self, split: int, source: InFlight, problem: BaseException) -> BaseException | None:
         """What the function raises on the record alone that it had read last, if that is what it raised."""
-        own = self._raised(split, source.context, source.pulled, [-1])
+        own = self._raised(split, source, source.context, source.pulled, [-1])
         return own if type(own) is type(problem) else None
 
     def _reads_ahead(self, split: int, source: InFlight, answered: int, kind: type[BaseException], ahead: int) -> bool:
@@ -158,11 +162,11 @@ class GuardedPartition:
 
         All that it has read in this call is suspect then, and it is called on that again; what it has given is not given twice.
         """
-        own = self._raised_of(split, source.context, list(source.pulled), range(max(0, answered - ahead), answered))
+        own = self._raised_of(split, source, list(source.pulled), range(max(0, answered - ahead), answered))
         # What begins in the middle may crash of that.
         return own is not None and (answered <= ahead or type(own) is kind)
 
-    def _gives_first(self, split: int, context: Sequence[Any]) -> int:
+    def _gives_first(self, split: int, context: Iterable[Any]) -> int:
         """How much the function gives before it asks for more than the context."""
         given = 0
         try:
@@ -188,9 +192,9 @@ class GuardedPartition:
         found = sorted(self._found(split, source, pulled, suspects, problem, alone), key=lambda each: each.place)
         instead: dict[int, list[Any]] = {}
         left = [place for place in suspects if not (source.context and source.position(place) == source.first_at)]
-        first = NO_RECORD if fine or not source.context or len(left) > len(found) else given(source.context[0])
+        first = NO_RECORD if fine or not source.context or len(left) > len(found) else source.held.given(source.context[0])
         for place, own, together in found:
-            position, record = source.position(place), given(pulled[place])
+            position, record = source.position(place), source.held.given(pulled[place])
             if not together:
                 self.crashed(None, NO_RECORD, own)
                 return []
@@ -199,7 +203,7 @@ class GuardedPartition:
                 instead[place] = [source.held(new) for _, new in self.crashed(position, record, own, first, again=again, replaces=True)]
                 source.replaced.add(position)
             else:
-                met = [given(each) for each in pulled[place + 1 - together:place]]
+                met = [source.held.given(each) for each in pulled[place + 1 - together:place]]
                 self.crashed(position, record, own, met[0] if len(met) == 1 else met)
                 instead[place] = []
                 if together <= _REPEATED:
@@ -211,7 +215,7 @@ class GuardedPartition:
         self, split: int, source: InFlight, pulled: list[Any], suspects: range, problem: BaseException, alone: BaseException | None,
     ) -> list[Found]:
         """``alone`` is what the function raises on the last one, if that is known."""
-        crash = partial(self._raised, split, source.context, pulled)
+        crash = partial(self._raised, split, source, source.context, pulled)
         *others, last = suspects
         own = crash([last]) if alone is None else alone
         if type(own) is not type(problem) and self._needs_first(split, source, last, type(problem)):
@@ -219,7 +223,7 @@ class GuardedPartition:
             others = [place for place in others if source.position(place) != source.first_at]
             own = crash([last])
         if own is not None and type(own) is type(problem):
-            earlier = self._raised_of(split, source.context, pulled, others)
+            earlier = self._raised_of(split, source, pulled, others)
             return [Found(last, own, 1), *([] if earlier is None else culprits(crash, others, earlier))]
         found = list(culprits(crash, suspects, problem))
         return found if found[-1].together or len(suspects) == len(pulled) else list(culprits(crash, range(len(pulled)), problem))
@@ -229,18 +233,20 @@ class GuardedPartition:
         if source.context or source.first is NO_RECORD or alike(source.first, source.pulled[place]):
             return False
         both = [source.first, source.pulled[place]]
-        return self._raised(split, [], both, [0]) is None and type(self._raised(split, [], both, [0, 1])) is kind
+        return self._raised(split, source, [], both, [0]) is None and type(self._raised(split, source, [], both, [0, 1])) is kind
 
-    def _raised_of(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
+    def _raised_of(self, split: int, source: InFlight, pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
         """As ``_raised``, but for what the function raises on no record, too."""
-        own = self._raised(split, context, pulled, places) if places else None
-        nothing = None if own is None else self._raised(split, context, pulled, [])
+        own = self._raised(split, source, source.context, pulled, places) if places else None
+        nothing = None if own is None else self._raised(split, source, source.context, pulled, [])
         return None if own is None or (nothing is not None and _alike(nothing, own)) else own
 
-    def _raised(self, split: int, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int]) -> BaseException | None:
+    def _raised(
+        self, split: int, source: InFlight, context: Sequence[Any], pulled: Sequence[Any], places: Sequence[int],
+    ) -> BaseException | None:
         """What the function raises on some records; where workers end in it, in a process of its own."""
         def call() -> None:
-            deque(self.function(split, map(given, [*context, *(pulled[place] for place in places)])), maxlen=0)
+            deque(self.function(split, map(source.held.given, [*context, *(pulled[place] for place in places)])), maxlen=0)
 
         cell = None if self.flight is None else Cell(lambda: call, self.dumps)
         try:

@@ -2,65 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
-from bigdebug.agents.guards.guard import Guard, guarded
-from bigdebug.agents.guards.inflight import Note
+from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
+from bigdebug.agents.guards.origins import Origins
 from bigdebug.agents.guards.partition import GuardedPartition
+from bigdebug.agents.guards.steps import GuardedSteps
 from bigdebug.agents.merge import Combine, Sort
-from bigdebug.agents.notes import Notes
-from bigdebug.agents.segments import Kept, Leaked, Offsets, OneToOne, Paired, Step, Whole
+from bigdebug.agents.segments import Kept, Offsets, OneToOne, Paired, Whole
 from bigdebug.agents.stage import StageFunction
 
 
-@dataclass(frozen=True)
-class GuardedSteps:
-    """Record-wise steps of which some give nothing for a record: outputs are noted at each pull, whatever the steps are."""
+def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard, before: Origins | None = None, behind: Origins | None = None) -> Any:
+    """What runs segment ``number`` of a stage, the one with these operators, and goes on where one of them crashes.
 
-    steps: tuple[Step, ...]
-    operators: tuple[int, ...]
-    number: int
-    guard: Guard
-
-    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
-        def position() -> int:
-            return len(notes.known(f"{name}.offsets")) - 1
-
-        steps = tuple(
-            guarded(step, self.guard.note(operator, self.number), position, self.guard, self.guard.expected(operator))
-            for operator, step in zip(self.operators, self.steps, strict=True)
-        )
-        return Offsets(steps).run(split, records, notes, name, leaked)
-
-
-def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard) -> Any:
-    """What runs segment ``number`` of a stage, the one with these operators, and goes on where one of them crashes."""
+    ``before`` knows the origins of what it reads, and ``behind`` is to know those of what it gives, if anything is.
+    """
     note = guard.note(operators[-1], number)
     match run:
         case OneToOne(steps) | Offsets(steps):
-            return GuardedSteps(steps, operators, number, guard)
+            return GuardedSteps(steps, operators, number, guard, behind)
         case Kept(step):
-            return GuardedSteps((step,), operators, number, guard)
-        case Paired(function):
-            return Paired(_over_partition(function, note, guard, operators[-1]))
-        case Whole(function):
-            return Whole(_over_partition(function, note, guard, operators[-1]))
+            return GuardedSteps((step,), operators, number, guard, behind)
+        case Paired(function) | Whole(function):
+            expected = guard.expected(operators[-1])
+            return replace(run, function=GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, expected, guard.lose, before))
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]), guard.dumps)
         case Sort(order):
             return GuardedSort(order, note)
         case _:
             return run
-
-
-def _over_partition(function: Callable[[int, Iterable[Any]], Iterable[Any]], note: Note, guard: Guard, operator: int) -> GuardedPartition:
-    return GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, guard.expected(operator), guard.lose)
 
 
 def guarded_emission(emission: Emission, operator: int, number: int, guard: Guard) -> Emission:
@@ -89,6 +68,22 @@ def _dealing(guard: Guard, partition: Callable[[Any], int]) -> Callable[[Any], i
 
 def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
     """A stage that goes on behind what crashes in it."""
-    pairs = zip(function.segments, function.operators, strict=True)
-    segments = tuple(guarded_segment(run, known, n, guard) for n, (run, known) in enumerate(pairs))
+    origins = [None, *map(partial(_origins, guard), function.segments, function.segments[1:]), None]
+    parts = zip(function.segments, function.operators, origins[:-1], origins[1:], strict=True)
+    segments = tuple(guarded_segment(run, known, n, guard, before, behind) for n, (run, known, before, behind) in enumerate(parts))
     return replace(function, segments=segments, emission=guarded_emission(function.emission, function.ends, len(segments), guard))
+
+
+def _origins(guard: Guard, run: Any, following: Any) -> Origins | None:
+    """What is to know the origins of what a segment gives to the one that follows.
+
+    Not where what is given is to be the job's, nor where functions are called in other processes.
+    """
+    if guard.decides or guard.flight is not None or not isinstance(following, (Paired, Whole)):
+        return None
+    match run:
+        case OneToOne(steps) | Offsets(steps):
+            return Origins.of(steps)
+        case Kept(step):
+            return Origins.of((step,))
+    return None

@@ -1,0 +1,74 @@
+"""Guarded steps: record-wise steps that give nothing for a record on which one of them crashes, or what comes instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bigdebug.agents.guards.guard import Guard, guarded
+from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note
+from bigdebug.agents.guards.origins import Origins
+from bigdebug.agents.notes import Notes, smallest
+from bigdebug.agents.segments import Leaked, Map, Offsets, OneToOne, Step, Tally
+
+
+@dataclass(frozen=True)
+class GuardedSteps:
+    """Outputs are noted at each pull, whatever the steps are; of those that give one for each input, the inputs without."""
+
+    steps: tuple[Step, ...]
+    operators: tuple[int, ...]
+    number: int
+    guard: Guard
+    origins: Origins | None = None
+    """Of what they give, if somebody asks for these."""
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        if not self.guard.decides and all(isinstance(step, Map) for step in self.steps):
+            return self._one_to_one(split, records, notes, name, leaked)
+
+        def position() -> int:
+            return len(notes.known(f"{name}.offsets")) - 1
+
+        return Offsets(self._guarded(position, lambda note: note)).run(split, records, notes, name, leaked)
+
+    def _one_to_one(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        pulled = Tally(records)
+        without: list[int] = []
+
+        def position() -> int:
+            return pulled.count() - 1
+
+        def noting(note: Note) -> Note:
+            return partial(_noted, note, lambda: without.append(position()))
+
+        def offsets() -> npt.NDArray[Any]:
+            given = np.ones(pulled.count(), dtype=np.int64)
+            given[without] = 0
+            return smallest(np.cumsum(given) - given)
+
+        given = OneToOne(self._guarded(position, noting)).run(split, pulled.records, notes, name, leaked)
+        notes.columns[f"{name}.offsets"] = offsets
+        notes.levels[-2:] = [pulled.count, lambda: pulled.count() - len(without)]
+        return given
+
+    def _guarded(self, position: Callable[[], int], noting: Callable[[Note], Note]) -> tuple[Step, ...]:
+        guard, origins = self.guard, (self.origins, *repeat(None, len(self.steps) - 1))
+        return tuple(
+            guarded(step, noting(guard.note(operator, self.number)), position, guard, guard.expected(operator), first)
+            for operator, step, first in zip(self.operators, self.steps, origins, strict=True)
+        )
+
+
+def _noted(
+    note: Note, left_out: Callable[[], None], position: int | None, given: Any, problem: BaseException, met: Any = NO_RECORD, again: bool = False,
+    replaces: bool = False,
+) -> Instead:
+    left_out()
+    return note(position, given, problem, met, again, replaces)
