@@ -273,3 +273,14 @@ def test_a_function_that_gives_nothing_until_its_window_is_full_is_not_taken_for
     outputs, crashes = guarded(windowed, records)
     assert {at for at, *_ in crashes} == bad
     assert len(outputs) == 9_000 - len(bad)
+
+
+@pytest.mark.parametrize("many", [0, 1, 2, 700])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_the_records_raise_that_it_reads_is_no_crash_of_a_function(function: Function, many: int) -> None:
+    def broken() -> Iterator[str]:
+        yield from ("5" for _ in range(many))
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        guarded(function, broken())

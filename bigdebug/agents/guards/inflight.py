@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
-from bigdebug.agents.guards.flight import Flight
+from bigdebug.agents.guards.flight import Flight, WorkerEnded
 from bigdebug.agents.guards.held import Holding, weight
 from bigdebug.agents.guards.origins import ByOrigin, Origins
 from bigdebug.agents.guards.signal import Signal
@@ -190,11 +190,15 @@ class InFlight:
 
     def _flying(self, records: Iterator[Any], flight: Flight) -> Generator[Any]:
         function, append, held = self._function, self.pulled.append, self.held
-        for record in records:
-            append(held(record))
-            flight.begin(function, record)
-            yield record
-            flight.asks(function)
+        try:
+            for record in records:
+                append(held(record))
+                flight.begin(function, record)
+                yield record
+                flight.asks(function)
+        except WorkerEnded:  # in the function, on the record
+            self._batch = None
+            raise
 
     def _hold(self) -> int:
         """Let go of what is too much; gives how many records may be pulled before the next look."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
@@ -68,9 +68,11 @@ def _dealing(guard: Guard, partition: Callable[[Any], int]) -> Callable[[Any], i
 
 def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
     """A stage that goes on behind what crashes in it."""
-    origins = [None, *map(partial(_origins, guard), function.segments, function.segments[1:]), None]
-    parts = zip(function.segments, function.operators, origins[:-1], origins[1:], strict=True)
-    segments = tuple(guarded_segment(run, known, n, guard, before, behind) for n, (run, known, before, behind) in enumerate(parts))
+    between = {n: _origins(guard, run, following) for n, (run, following) in enumerate(pairwise(function.segments), 1)}
+    segments = tuple(
+        guarded_segment(run, operators, n, guard, between.get(n), between.get(n + 1))
+        for n, (run, operators) in enumerate(zip(function.segments, function.operators, strict=True))
+    )
     return replace(function, segments=segments, emission=guarded_emission(function.emission, function.ends, len(segments), guard))
 
 
