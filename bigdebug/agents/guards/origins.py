@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from bigdebug.agents.guards.held import AS_THEY_ARE, PICKLED, Held, Holding, given, is_plain, pickled
+from bigdebug.agents.guards.held import AS_THEY_ARE, Held, Holding, given, holds_itself, is_plain, pickled
 from bigdebug.agents.guards.repeatable import Repeatable
 from bigdebug.agents.segments import Filter, Map, Step
 
@@ -108,7 +108,7 @@ class ByOrigin(Holding):
             held = self(record)
             append(held)
             self.confirm()
-            if self._notes and _is_constant(origins.latest) and not self._is_made_again(origins.latest, held):
+            if self._notes and holds_itself(origins.latest) and not self._is_made_again(origins.latest, held):
                 self._notes = False
                 self._forsake()
             yield record
@@ -116,7 +116,7 @@ class ByOrigin(Holding):
             yield from self._pickling(source, append)
         for record in source:
             origin = origins.latest
-            append(origin if type(origin) in AS_THEY_ARE or _is_constant(origin) else self(record))
+            append(origin if type(origin) in AS_THEY_ARE or holds_itself(origin) else self(record))
             yield record
 
     def _pickling(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
@@ -125,7 +125,7 @@ class ByOrigin(Holding):
             yield record
 
     def _are_made_again(self) -> bool:
-        tried = [(origin, held) for origin, held in self._tried[-_COMPARED:] if _is_constant(origin) and not is_plain(given(held))]
+        tried = [(origin, held) for origin, held in self._tried[-_COMPARED:] if holds_itself(origin) and not is_plain(given(held))]
         if len(tried) < _COMPARED // 10 or self._repeatable.changed():
             return False
         began = perf_counter()
@@ -137,19 +137,6 @@ class ByOrigin(Holding):
             return _pickle_of(pickled(self._origins.again(origin))) == _pickle_of(held)
         except Exception:  # it raises what it did not raise before, or cannot be pickled
             return False
-
-    def _comparing(self, records: Iterator[Any], append: Callable[[Any], None]) -> Iterator[Any]:
-        for record in records:
-            held = self(record)
-            if _is_constant(self._origins.latest) and not self._is_made_again(self._origins.latest, held):
-                self._notes = False
-                self._forsake()
-            append(held)
-            yield record
-
-
-def _is_constant(origin: Any) -> bool:
-    return type(origin) not in PICKLED and is_plain(origin)
 
 
 def _pickle_of(held: Any) -> bytes:
