@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigdebug.agents.guards.inflight import Instead
+from bigdebug.agents.guards.inflight import InFlight, Instead
 from bigdebug.agents.guards.partition import GuardedPartition
 
 Function = Callable[[int, Iterable[Any]], Iterable[Any]]
@@ -284,3 +284,34 @@ def test_what_the_records_raise_that_it_reads_is_no_crash_of_a_function(function
 
     with pytest.raises(OSError, match="the disk is gone"):
         guarded(function, broken())
+
+
+def test_a_function_that_asks_for_more_of_records_that_failed() -> None:
+    def stubborn(split: int, records: Iterable[str]) -> Iterator[str]:
+        source = iter(records)
+        try:
+            yield from source
+        except OSError as problem:
+            assert next(source, None) is None
+            raise RuntimeError("no input") from problem
+
+    def broken() -> Iterator[str]:
+        yield from "abc"
+        raise OSError("the disk is gone")
+
+    with pytest.raises(RuntimeError, match="no input"):
+        guarded(stubborn, broken())
+
+
+def test_between_two_batches_nothing_has_failed() -> None:
+    looks: list[bool] = []
+
+    def dumps(record: Any) -> bytes:
+        looks.append(source.failed)
+        return pickle.dumps(record)
+
+    source = InFlight(map(str, range(3_000)), dumps)
+    source.go_on([])
+    assert len(list(source.records())) == 3_000
+    assert looks == [False] * len(looks) != []
+    assert source.ended

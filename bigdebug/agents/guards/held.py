@@ -98,8 +98,9 @@ class Holding:
         """A record that was held, as a function is given it."""
         return given(held)
 
-    def confirm(self) -> None:
-        """Called before records are asked for that were held."""
+    def is_doubtful(self) -> bool:
+        """Whether some of what is held may not be ``given`` as it was, for the last one was held just now; then nothing is held so any more."""
+        return False
 
 
 def pickled(record: Any) -> Any:
@@ -117,7 +118,7 @@ def given(held: Any) -> Any:
 def weight(held: Any) -> int | None:
     """The bytes of a held record's pickle; None if it has none."""
     kind = type(held)
-    return len(held) if kind is bytes else len(held[1]) if kind is Held else None
+    return len(held) if kind is bytes else len(held[1]) or None if kind is Held else None
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -68,7 +68,7 @@ class InFlight:
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self.held = Holding() if origins is None else ByOrigin(origins, self._forsake)
+        self.held = Holding() if origins is None else ByOrigin(origins)
         self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []
@@ -83,7 +83,7 @@ class InFlight:
         self.context: list[Any] = []
         self.pulled: deque[Any] = deque()
         self.let_go = 0
-        self.ended = False
+        self.ended = self._failed = self._whole = False
         self._batch: Generator[Any] | None = None
         self.keeping = False
         """Whether it lets go of nothing."""
@@ -154,8 +154,15 @@ class InFlight:
 
     @property
     def failed(self) -> bool:
-        """Whether it is the source that has raised, not the function: then the batch that was being read has ended, and nobody has asked for the next one."""
-        return self._batch is not None and getgeneratorstate(self._batch) == GEN_CLOSED
+        """Whether it is the source that has raised, not the function: then the batch that was being read has ended, and not with its last record."""
+        return self._failed or (self._batch is not None and not self._whole and getgeneratorstate(self._batch) == GEN_CLOSED)
+
+    def is_doubtful(self) -> bool:
+        """Whether something that was pulled is not known as it was then: then nothing of this call is."""
+        doubtful = self.held.is_doubtful()
+        if doubtful:
+            self._let_go_of_all()
+        return doubtful
 
     def _batches(self) -> Iterator[Iterator[Any]]:
         """A generator costs a record as much as half of what is done here: so what passes one by one, passes one at a time."""
@@ -165,13 +172,21 @@ class InFlight:
         before = -1
         while before != len(pulled) + self.let_go:
             before = len(pulled) + self.let_go
-            fresh = islice(self._source, self._look)
+            self._whole = False
+            fresh = chain(islice(self._source, self._look), self._end())
             self._batch = held.passing(fresh, pulled.append) if self._flight is None else self._flying(fresh, self._flight)
             yield self._batch
+            if self.failed:  # and somebody has asked for more all the same
+                self._failed = True
+                return
             self._look = min(2 * self._look, self._hold())
         self._batch, self.ended = None, True
         if self._flight is not None and pulled:
             self._flight.goes_on(self._function)
+
+    def _end(self) -> Iterator[Any]:
+        self._whole = True
+        yield from ()
 
     def _again(self) -> Iterator[Any]:
         """What was pulled before, and is to be again."""
@@ -202,6 +217,7 @@ class InFlight:
 
     def _hold(self) -> int:
         """Let go of what is too much; gives how many records may be pulled before the next look."""
+        self.is_doubtful()
         if not self.pulled:
             return 1
         if self.first is NO_RECORD:
@@ -212,11 +228,9 @@ class InFlight:
             self.let_go += 1
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
 
-    def _forsake(self) -> None:
-        """What is held is not what was pulled, except of the last one."""
-        while len(self.pulled) > 1:
-            self.pulled.popleft()
-            self.let_go += 1
+    def _let_go_of_all(self) -> None:
+        self.let_go += len(self.pulled)
+        self.pulled.clear()
 
     def _weight(self, record: Any) -> int:
         known = weight(record)

@@ -105,14 +105,24 @@ class GuardedPartition:
                 source.land()
                 if not looking:
                     return
+                if source.let_go:
+                    self.lost()
                 fed, held = [*held, *source.read()], []
             except crashes() as raised:
                 source.land()
                 if source.failed:
                     raise
-                source.held.confirm()
                 # What is tried where workers end, is raised in another process.
                 problem = raised if self.flight is None else as_elsewhere(raised)
+                if source.is_doubtful() and source.let_go:
+                    self.lost()
+                    self.crashed(source.position(-1), NO_RECORD, problem)
+                    crashed, fed = True, []
+                    before = self._gives_first(split, map(source.held.given, source.context))
+                    if not source.go_on(fed):
+                        source.go_on(held)
+                        held = []
+                    continue
                 if not pulled:
                     if self.exact or not crashed:  # it crashes whatever it is given
                         self.crashed(None, NO_RECORD, problem)

@@ -1,37 +1,35 @@
-"""Repeatable: functions that can be called on a record once more, and nothing is other than it was. It is seen from their code, before they are."""
+"""Repeatable: functions that can be called on a record once more, for all that they do is to answer. That is seen from their code, before they are.
+
+What is called again are copies that see copies of all that may change: so nothing of the user's is touched, and they answer as the functions did
+while what these saw was the same.
+"""
 
 from __future__ import annotations
 
 import builtins
-import dis
+import copy
 import operator
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from bigdebug.agents.guards.held import PLAIN
+from bigdebug.agents.guards.pure import is_pure
+from bigdebug.agents.guards.references import Reference, references
 
-_MODULES = frozenset((
-    "ast", "base64", "binascii", "builtins", "calendar", "collections", "csv", "dataclasses", "datetime", "decimal", "fractions", "functools", "hashlib", "html",
-    "ipaddress", "itertools", "json", "math", "operator", "re", "statistics", "string", "struct", "time", "typing", "unicodedata", "urllib", "zlib",
+_READING = frozenset((
+    "copy", "count", "difference", "get", "index", "intersection", "isdisjoint", "issubset", "issuperset", "items", "keys", "symmetric_difference", "union", "values",
 ))
-"""Modules of Python's whose functions keep nothing that anybody sees."""
+"""Methods of lists, dictionaries and sets that change nothing."""
 
-_ACTS = frozenset(("__import__", "breakpoint", "delattr", "eval", "exec", "globals", "input", "open", "print", "setattr", "vars"))
-"""What is built in, and does more than to answer."""
+_CONSTANT = (re.Pattern, operator.itemgetter, operator.attrgetter, operator.methodcaller)
+_MUTABLE = (list, dict, set)
 
-_CONSTANT = (re.Pattern, operator.itemgetter, operator.attrgetter, operator.methodcaller, MethodDescriptorType, WrapperDescriptorType, range, type(NotImplemented))
-
-_CHANGES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"))
-
-_MOST = 200
-"""Values that are looked at."""
-
-_LARGEST = 10_000
-"""Bytes of what may change, for it is looked at each time that a thousand records have passed."""
+_MOST = 5_000
+"""Values in what may change, for it is looked at each time that a thousand records have passed."""
 
 
 class _Unknown(Exception):
@@ -39,95 +37,102 @@ class _Unknown(Exception):
 
 
 class Repeatable:
-    """Some functions, and what they can see that changes.
-
-    ``certain`` says whether all of what they call is known, and nothing of it does anything but to answer. Lists, dictionaries and sets that
-    they see may be changed by them: those that did not while they were called on a thousand records are taken for constant.
-    """
+    """Copies of some functions; None if it is not certain that all that they do is to answer."""
 
     def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
-        self._seen: dict[int, Any] = {}
+        self.copies: list[Callable[..., Any]] | None = None
+        self._left = _MOST
+        self._bound: list[tuple[Callable[[], Any], Any]] = []
+        """How to look at what a name means, and what it meant."""
         self._states: list[Any] = []
-        self._before: bytes | None = None
+        self._known: dict[int, tuple[Any, Any]] = {}
         try:
-            for function in functions:
-                self._look(function)
-            states = pickle.dumps(self._states)
-            self._before = states if len(states) <= _LARGEST else None
-        except Exception:  # what they see may be of any class
+            copies = [self._copy(function) for function in functions]
+            self._before = pickle.dumps(self._states)
+        except Exception:  # what a function sees may be of any class
             return
-
-    @property
-    def certain(self) -> bool:
-        return self._before is not None
+        self.copies = copies
 
     def changed(self) -> bool:
-        """Whether something that they see is other than it was."""
-        return pickle.dumps(self._states) != self._before
+        """Whether the functions see something else than they did."""
+        try:
+            return any(look() is not value for look, value in self._bound) or pickle.dumps(self._states) != self._before
+        except Exception:  # a name means nothing any more, or a list holds what cannot be pickled
+            return True
 
-    def _look(self, value: Any) -> None:
-        if type(value) in PLAIN or id(value) in self._seen:
-            return
-        self._seen[id(value)] = value
-        if len(self._seen) > _MOST:
-            raise _Unknown
-        if isinstance(value, FunctionType):
-            self._look_into(value)
-        elif type(value) in (tuple, frozenset, list, set, dict):
-            if type(value) not in (tuple, frozenset):
+    def _copy(self, value: Any) -> Any:
+        if type(value) in PLAIN or isinstance(value, _CONSTANT) or is_pure(value):
+            return value
+        if id(value) not in self._known:
+            self._known[id(value)] = (value, None)
+            if isinstance(value, FunctionType):
+                made: Any = self._function(value)
+            elif type(value) is partial:
+                made = partial(self._copy(value.func), *self._copy(value.args), **self._copy(value.keywords))
+            elif self._is_data(value):
                 self._states.append(value)
-            for each in (*value, *value.values()) if isinstance(value, dict) else value:
-                self._look(each)
-        elif type(value) is partial:
-            self._look((value.func, value.args, value.keywords))
-        elif not _is_constant(value):
+                made = copy.deepcopy(value)
+            else:
+                raise _Unknown
+            self._known[id(value)] = (value, made)
+        return self._known[id(value)][1]
+
+    def _function(self, function: FunctionType) -> FunctionType:
+        code, names, cells = function.__code__, dict[str, Any](), tuple(CellType() for _ in function.__closure__ or ())
+        names["__builtins__"] = builtins
+        made = FunctionType(code, names, function.__name__, None, cells)
+        self._known[id(function)] = (function, made)  # it may name itself
+        made.__defaults__ = self._copy(function.__defaults__)
+        made.__kwdefaults__ = self._copy(function.__kwdefaults__)
+        free = dict(zip(code.co_freevars, zip(function.__closure__ or (), cells)))
+        known = references(code)
+        if known is None:
             raise _Unknown
+        for reference in known:
+            if reference.enclosed:
+                cell, mine = free[reference.name]
+                mine.cell_contents = self._referred(reference, partial(getattr, cell, "cell_contents"))
+            elif reference.name in function.__globals__:
+                names[reference.name] = self._referred(reference, partial(_named, function.__globals__, reference.name))
+            else:
+                self._bound.append((partial(function.__globals__.get, reference.name), None))
+                self._referred(reference, partial(_named, vars(builtins), reference.name))
+        return made
 
-    def _look_into(self, function: FunctionType) -> None:
-        if _of_python(function.__module__):
-            return
-        for value in (function.__defaults__, function.__kwdefaults__, *_closed_over(function), *_named(function)):
-            self._look(value)
-
-
-def _closed_over(function: FunctionType) -> list[Any]:
-    return [cell.cell_contents for cell in function.__closure__ or ()]
-
-
-def _named(function: FunctionType) -> Iterator[Any]:
-    """The global values that a function names."""
-    for code in _codes(function.__code__):
-        for step in dis.get_instructions(code):
-            if step.opname in _CHANGES or (step.opname == "STORE_DEREF" and step.argval in function.__code__.co_freevars):
+    def _referred(self, reference: Reference, look: Callable[[], Any]) -> Any:
+        """What stands in a copy for what a function refers to."""
+        value = look()
+        self._bound.append((look, value))
+        if isinstance(value, (ModuleType, type)) and reference.attributes:
+            _check(value, reference.attributes)
+            return value
+        if isinstance(value, _MUTABLE):
+            if reference.changes or (reference.attributes and reference.attributes[0] not in _READING):
                 raise _Unknown
-            if step.opname == "IMPORT_NAME" and not _of_python(step.argval):
-                raise _Unknown
-            if step.opname == "LOAD_GLOBAL":
-                name = step.argval
-                if name in function.__globals__:
-                    yield function.__globals__[name]
-                elif name in _ACTS or not hasattr(builtins, name):
-                    raise _Unknown
+        elif reference.attributes and type(value) not in PLAIN and not isinstance(value, re.Pattern):
+            raise _Unknown
+        return self._copy(value)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
+    def _is_data(self, value: Any) -> bool:
+        """Whether a value is made of plain ones alone, and of few of them."""
+        self._left -= 1
+        if type(value) in PLAIN or self._left < 0:
+            return self._left >= 0
+        if type(value) is dict:
+            return all(map(self._is_data, value)) and all(map(self._is_data, value.values()))
+        return type(value) in (list, tuple, set, frozenset) and all(map(self._is_data, value))
 
 
-def _is_constant(value: Any) -> bool:
-    """Whether it is known that a value does not change, nor anything else when it is called."""
-    if isinstance(value, ModuleType):
-        return _of_python(value.__name__)
-    if isinstance(value, type):
-        return _of_python(value.__module__) or issubclass(value, BaseException)
-    if isinstance(value, BuiltinFunctionType):
-        owner = value.__self__
-        return value.__name__ not in _ACTS and (_is_constant(owner) if owner is not None and type(owner) not in PLAIN else _of_python(value.__module__))
-    return isinstance(value, _CONSTANT)
+def _named(names: Mapping[str, Any], name: str) -> Any:
+    return names[name]
 
 
-def _of_python(module: str | None) -> bool:
-    return module is not None and module.partition(".")[0].lstrip("_") in _MODULES
+def _check(value: Any, attributes: Iterable[str]) -> None:
+    """Raises _Unknown unless it is known what an attribute of a module or class is, and does."""
+    for name in attributes:
+        value = getattr(value, name)
+        if not isinstance(value, ModuleType):
+            break
+    if not (type(value) in PLAIN or isinstance(value, _CONSTANT) or is_pure(value)):
+        raise _Unknown

@@ -33,7 +33,10 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
             return GuardedSteps((step,), operators, number, guard, behind)
         case Paired(function) | Whole(function):
             expected = guard.expected(operators[-1])
-            return replace(run, function=GuardedPartition(function, note, guard.dumps, guard.flight, guard.decides, expected, guard.lose, before))
+            over = GuardedPartition(
+                function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, origins=before,
+            )
+            return replace(run, function=over)
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]), guard.dumps)
         case Sort(order):

@@ -49,14 +49,13 @@ class GuardedSteps:
             return partial(_noted, note, lambda: without.append(position()))
 
         def offsets() -> npt.NDArray[Any]:
-            given = np.ones(pulled.count(), dtype=np.int64)
-            given[without] = 0
-            return smallest(np.cumsum(given) - given)
+            inputs = np.arange(pulled.count())
+            return smallest(inputs - np.searchsorted(without, inputs))
 
-        given = OneToOne(self._guarded(position, noting)).run(split, pulled.records, notes, name, leaked)
+        passing = Tally(OneToOne(self._guarded(position, noting)).run(split, pulled.records, notes, name, leaked))
         notes.columns[f"{name}.offsets"] = offsets
-        notes.levels[-2:] = [pulled.count, lambda: pulled.count() - len(without)]
-        return given
+        notes.levels[-2:] = [pulled.count, passing.count]
+        return passing.records
 
     def _guarded(self, position: Callable[[], int], noting: Callable[[Note], Note]) -> tuple[Step, ...]:
         guard, origins = self.guard, (self.origins, *repeat(None, len(self.steps) - 1))
