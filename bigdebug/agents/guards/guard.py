@@ -18,8 +18,8 @@ from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.held import Plainly
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note, crashes
+from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.noted import Noted
-from bigdebug.agents.guards.origins import Origins
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.segments import Around, Filter, FlatMap, Map, Partitionwise, Step
 from bigdebug.shown import shown
@@ -106,13 +106,13 @@ def given_instead(
 class GuardedMap:
     function: Callable[[Any], Any]
     crashed: Crashed
-    origins: Origins
+    inputs: Inputs
     """What notes the records that it is given."""
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        function, origins = self.function, self.origins
+        function, inputs = self.function, self.inputs
         for record in records:
-            origins.latest = record
+            inputs.latest = record
             try:
                 given = function(record)
             except crashes() as problem:
@@ -126,12 +126,12 @@ class GuardedMap:
 class GuardedFilter:
     function: Callable[[Any], Any]
     crashed: Crashed
-    origins: Origins
+    inputs: Inputs
 
     def apply(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
-        function, origins = self.function, self.origins
+        function, inputs = self.function, self.inputs
         for record in records:
-            origins.latest = record
+            inputs.latest = record
             try:
                 kept = bool(function(record))
             except crashes() as problem:
@@ -172,12 +172,12 @@ class GuardedFlatMap:
                 yield from given
 
 
-def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected, origins: Origins | None = None) -> Any:
+def guarded(step: Step, note: Note, at: Callable[[], int], guard: Guard, expected: Expected, inputs: Inputs | None = None) -> Any:
     """A step that goes on where ``step`` crashes. ``at`` tells the position of the record in flight into the step's segment.
 
-    ``origins`` are told of what it is given, if it is the first step of their chain.
+    ``inputs`` are told of what it is given, if it is the first step of their chain.
     """
-    noting = Origins(()) if origins is None else origins
+    noting = Inputs(()) if inputs is None else inputs
 
     def crashed(record: Any, problem: BaseException, again: bool = False) -> Instead:
         return note(at(), record, problem, again=again, replaces=True)

@@ -14,7 +14,7 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.expected import Expected
 from bigdebug.agents.guards.flight import Flight, WorkerEnded
 from bigdebug.agents.guards.held import Holding, weight
-from bigdebug.agents.guards.origins import ByOrigin, Origins
+from bigdebug.agents.guards.inputs import ByInput, Inputs
 from bigdebug.agents.guards.signal import Signal
 
 _NO_CRASHES = (KeyboardInterrupt, GeneratorExit, Signal)
@@ -62,13 +62,13 @@ class InFlight:
     others. Each call is given ``context`` first.
     """
 
-    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None, origins: Origins | None = None) -> None:
-        """``origins`` are those of the records, if these are to be made again of them."""
+    def __init__(self, records: Iterable[Any], dumps: Dumps, flight: Flight | None = None, inputs: Inputs | None = None) -> None:
+        """``inputs`` are those of the records, if these are to be made again of them."""
         self._source = iter(records)
         self._flight = flight
         self._function = 0 if flight is None else flight.function()
         self._dumps = dumps
-        self.held = Holding() if origins is None else ByOrigin(origins)
+        self.held = Holding() if inputs is None else ByInput(inputs)
         self._heaviest = self._look = 1
         self._fed: deque[tuple[int, Any]] = deque()
         self._positions: list[int] = []

@@ -11,8 +11,8 @@ from bigdebug.agents.emit import Combined, Emission, Records, Shuffled, in_place
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, GuardedShuffled, Picklable, nowhere
 from bigdebug.agents.guards.guard import Guard
+from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
-from bigdebug.agents.guards.origins import Origins
 from bigdebug.agents.guards.partition import GuardedPartition
 from bigdebug.agents.guards.steps import GuardedSteps
 from bigdebug.agents.merge import Combine, Sort
@@ -20,10 +20,10 @@ from bigdebug.agents.segments import Kept, Offsets, OneToOne, Paired, Whole
 from bigdebug.agents.stage import StageFunction
 
 
-def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard, before: Origins | None = None, behind: Origins | None = None) -> Any:
+def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Guard, before: Inputs | None = None, behind: Inputs | None = None) -> Any:
     """What runs segment ``number`` of a stage, the one with these operators, and goes on where one of them crashes.
 
-    ``before`` knows the origins of what it reads, and ``behind`` is to know those of what it gives, if anything is.
+    ``before`` knows the inputs of what it reads, and ``behind`` is to know those of what it gives, if anything is.
     """
     note = guard.note(operators[-1], number)
     match run:
@@ -34,7 +34,7 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
         case Paired(function) | Whole(function):
             expected = guard.expected(operators[-1])
             over = GuardedPartition(
-                function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, origins=before,
+                function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, inputs=before,
             )
             return replace(run, function=over)
         case Combine(merge, memory, finish):
@@ -71,7 +71,7 @@ def _dealing(guard: Guard, partition: Callable[[Any], int]) -> Callable[[Any], i
 
 def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
     """A stage that goes on behind what crashes in it."""
-    between = {n: _origins(guard, run, following) for n, (run, following) in enumerate(pairwise(function.segments), 1)}
+    between = {n: _inputs(guard, run, following) for n, (run, following) in enumerate(pairwise(function.segments), 1)}
     segments = tuple(
         guarded_segment(run, operators, n, guard, between.get(n), between.get(n + 1))
         for n, (run, operators) in enumerate(zip(function.segments, function.operators, strict=True))
@@ -79,8 +79,8 @@ def guarded_stage(function: StageFunction, guard: Guard) -> StageFunction:
     return replace(function, segments=segments, emission=guarded_emission(function.emission, function.ends, len(segments), guard))
 
 
-def _origins(guard: Guard, run: Any, following: Any) -> Origins | None:
-    """What is to know the origins of what a segment gives to the one that follows.
+def _inputs(guard: Guard, run: Any, following: Any) -> Inputs | None:
+    """What is to know the inputs of what a segment gives to the one that follows.
 
     Not where what is given is to be the job's, nor where functions are called in other processes.
     """
@@ -88,7 +88,7 @@ def _origins(guard: Guard, run: Any, following: Any) -> Origins | None:
         return None
     match run:
         case OneToOne(steps) | Offsets(steps):
-            return Origins.of(steps)
+            return Inputs.of(steps)
         case Kept(step):
-            return Origins.of((step,))
+            return Inputs.of((step,))
     return None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bigdebug.agents.guards.guard import Guard, guarded
 from bigdebug.agents.guards.inflight import NO_RECORD, Instead, Note
-from bigdebug.agents.guards.origins import Origins
+from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.notes import Notes, smallest
 from bigdebug.agents.segments import Leaked, Map, Offsets, OneToOne, Step, Tally
 
@@ -26,7 +26,7 @@ class GuardedSteps:
     operators: tuple[int, ...]
     number: int
     guard: Guard
-    origins: Origins | None = None
+    inputs: Inputs | None = None
     """Of what they give, if somebody asks for these."""
 
     def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
@@ -49,8 +49,8 @@ class GuardedSteps:
             return partial(_noted, note, lambda: without.append(position()))
 
         def offsets() -> npt.NDArray[Any]:
-            inputs = np.arange(pulled.count())
-            return smallest(inputs - np.searchsorted(without, inputs))
+            every = np.arange(pulled.count())
+            return smallest(every - np.searchsorted(without, every))
 
         passing = Tally(OneToOne(self._guarded(position, noting)).run(split, pulled.records, notes, name, leaked))
         notes.columns[f"{name}.offsets"] = offsets
@@ -58,10 +58,10 @@ class GuardedSteps:
         return passing.records
 
     def _guarded(self, position: Callable[[], int], noting: Callable[[Note], Note]) -> tuple[Step, ...]:
-        guard, origins = self.guard, (self.origins, *repeat(None, len(self.steps) - 1))
+        guard, first_alone = self.guard, (self.inputs, *repeat(None, len(self.steps) - 1))
         return tuple(
-            guarded(step, noting(guard.note(operator, self.number)), position, guard, guard.expected(operator), first)
-            for operator, step, first in zip(self.operators, self.steps, origins, strict=True)
+            guarded(step, noting(guard.note(operator, self.number)), position, guard, guard.expected(operator), inputs)
+            for operator, step, inputs in zip(self.operators, self.steps, first_alone, strict=True)
         )
 
 

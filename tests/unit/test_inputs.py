@@ -30,7 +30,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.agents.guards.guard import Guard
-from bigdebug.agents.guards.origins import Origins
+from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.repeatable import Repeatable
 from bigdebug.agents.guards.stage import guarded_segment
 from bigdebug.agents.notes import Notes
@@ -245,8 +245,8 @@ def test_large_tables_are_not_looked_at() -> None:
 def soon() -> Iterator[None]:
     """A trial of a few records, however slow the machine is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bigdebug.agents.guards.origins._TRIAL", 2)
-        patch.setattr("bigdebug.agents.guards.origins._QUICK", 1.0)
+        patch.setattr("bigdebug.agents.guards.inputs._TRIAL", 2)
+        patch.setattr("bigdebug.agents.guards.inputs._QUICK", 1.0)
         yield
 
 
@@ -260,9 +260,9 @@ class Ran(NamedTuple):
 
 
 def ran(run: OneToOne | Offsets, function: Callable[[Iterable[Any]], Iterable[Any]], records: Iterable[Any]) -> Ran:
-    guard, notes, origins = Guard(pickle.dumps, 10_000), Notes(levels=[None]), Origins.of(run.steps)
-    first = guarded_segment(run, tuple(range(len(run.steps))), 0, guard, None, origins)
-    second = guarded_segment(Paired(lambda split, rows: function(rows)), (len(run.steps),), 1, guard, origins, None)
+    guard, notes, inputs = Guard(pickle.dumps, 10_000), Notes(levels=[None]), Inputs.of(run.steps)
+    first = guarded_segment(run, tuple(range(len(run.steps))), 0, guard, None, inputs)
+    second = guarded_segment(Paired(lambda split, rows: function(rows)), (len(run.steps),), 1, guard, inputs, None)
     passing = first.run(0, iter(records), notes, "segment0", RuntimeError)
     outputs = list(second.run(0, passing, notes, "segment1", RuntimeError))
     crashes = [(c.segment, c.position, None if c.record is None else pickle.loads(c.record), c.raised[0]) for c in guard.crashes]
@@ -307,8 +307,8 @@ def test_records_are_told_as_they_were_and_where_they_were(filters: bool, functi
     assert (got.levels[0], got.levels[1], got.lost) == (len(lines), len(passed), False)
 
 
-def test_a_step_that_may_give_more_than_one_has_no_origins() -> None:
-    assert Origins.of((Map(cells), FlatMap(cells))) is None
+def test_a_step_that_may_give_more_than_one_has_no_inputs() -> None:
+    assert Inputs.of((Map(cells), FlatMap(cells))) is None
 
 
 def failing_late(rows: Iterable[list[Any]]) -> Iterator[Any]:
@@ -454,7 +454,7 @@ def test_long_inputs_of_short_records_are_not_held(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("function", [popping, popping_at_once])
 def test_with_a_trial_as_long_as_it_is(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bigdebug.agents.guards.origins._TRIAL", 1_000)
+    monkeypatch.setattr("bigdebug.agents.guards.inputs._TRIAL", 1_000)
     bad = (0, 500, 999, 1_000, 1_001, 2_500, 4_999)
     lines = ["x" if n in bad else f"{n},{n + 1}" for n in range(5_000)]
     got = ran(OneToOne((Map(cells),)), function, lines)

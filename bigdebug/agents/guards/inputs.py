@@ -1,4 +1,4 @@
-"""Origins: what quick steps make records of. Where these may change, and their origins may not, they are made again of that, and need not be pickled."""
+"""Inputs: what quick steps make records of. Where these may change, and their inputs may not, they are made again of that, and need not be pickled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from time import perf_counter
 from typing import Any
 
-from bigdebug.agents.guards.held import AS_THEY_ARE, Held, Holding, given, holds_itself, is_plain, pickled
+from bigdebug.agents.guards.held import AS_THEY_ARE, PLAIN, Held, Holding, given, is_plain, pickled
 from bigdebug.agents.guards.repeatable import Repeatable
 from bigdebug.agents.segments import Filter, Map, Step
 
@@ -19,10 +19,10 @@ _QUICK = 4e-6
 """Seconds that it may take to make a record again, and to compare its pickle, which takes a microsecond alone."""
 
 _HEAVIER = 2
-"""How many times the bytes of its record an origin may have."""
+"""How many times the bytes of its record an input may have."""
 
 
-class Origins:
+class Inputs:
     """What the record is made of that a chain of steps gives, each of which gives one or none for each that it is given.
 
     The first step notes it as the ``latest``.
@@ -33,17 +33,17 @@ class Origins:
         self._steps = steps
 
     @staticmethod
-    def of(steps: Sequence[Step]) -> Origins | None:
+    def of(steps: Sequence[Step]) -> Inputs | None:
         """Those of what such a chain gives; None where some steps may give more than one."""
         chain = [step for step in steps if isinstance(step, (Map, Filter))]
-        return Origins(chain) if len(chain) == len(steps) else None
+        return Inputs(chain) if len(chain) == len(steps) else None
 
     def remade(self) -> Remade:
         return Remade(self._steps)
 
 
 class Remade:
-    """Makes a record again of its origin, with copies of the functions that made it, as they were when this was made."""
+    """Makes a record again of its input, with copies of the functions that made it, as they were when this was made."""
 
     def __init__(self, steps: Sequence[Map | Filter]) -> None:
         self._repeatable = Repeatable([step.function for step in steps])
@@ -57,8 +57,8 @@ class Remade:
         """Whether the functions may answer otherwise by now than they did."""
         return self._repeatable.changed()
 
-    def __call__(self, origin: Any) -> Any:
-        record = origin
+    def __call__(self, taken: Any) -> Any:
+        record = taken
         for function, maps in self._steps:
             if maps:
                 record = function(record)
@@ -68,7 +68,7 @@ class Remade:
 
 
 class Phase(Enum):
-    """What is held of a record: to begin with its pickle, to see whether it is made again; then its origin, or, if that shows otherwise later, its
+    """What is held of a record: to begin with its pickle, to see whether it is made again; then its input, or, if that shows otherwise later, its
     pickle; or, if it is not made again, the record as ``Holding`` has it.
     """
 
@@ -78,13 +78,13 @@ class Phase(Enum):
     PLAIN = 3
 
 
-class ByOrigin(Holding):
-    """Holds the origins of records, if it is seen that these are made of them again, the same ones, and in less time than pickles take."""
+class ByInput(Holding):
+    """Holds the inputs of records, if it is seen that these are made of them again, the same ones, and in less time than pickles take."""
 
-    def __init__(self, origins: Origins) -> None:
+    def __init__(self, inputs: Inputs) -> None:
         super().__init__()
-        self._origins = origins
-        self._remade = origins.remade()
+        self._inputs = inputs
+        self._remade = inputs.remade()
         self._tried: list[tuple[Any, Any]] = []
         self._phase = Phase.TRYING if self._remade.is_possible else Phase.PLAIN
 
@@ -93,13 +93,13 @@ class ByOrigin(Holding):
             return super().__call__(record)
         try:
             return pickled(record)
-        except Exception:  # not as it is: that would be taken for an origin
+        except Exception:  # not as it is: that would be taken for an input
             return Held((record, b""))
 
     def given(self, held: Any) -> Any:
         kind = type(held)
-        is_origin = kind is not bytes and kind is not Held and self._phase is not Phase.PLAIN
-        return self._remade(held) if is_origin else given(held)
+        is_input = kind is not bytes and kind is not Held and self._phase is not Phase.PLAIN
+        return self._remade(held) if is_input else given(held)
 
     def is_doubtful(self) -> bool:
         if self._phase is not Phase.NOTING or not self._remade.differs():
@@ -117,36 +117,38 @@ class ByOrigin(Holding):
             held = self(record)
             append(held)
             if self._phase is Phase.TRYING:
-                self._tried.append((self._origins.latest, held))
+                self._tried.append((self._inputs.latest, held))
                 if len(self._tried) == _TRIAL:
                     self._phase = Phase.NOTING if self._are_made_again() else Phase.PLAIN
                     self._tried.clear()
             yield record
 
     def _noting(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
-        origins = self._origins
+        inputs = self._inputs
         for record in records:
-            origin = origins.latest
-            append(origin if type(origin) in AS_THEY_ARE or _is_origin(origin) else self(record))
+            taken = inputs.latest
+            append(taken if type(taken) in AS_THEY_ARE or _stays(taken) else self(record))
             yield record
 
     def _are_made_again(self) -> bool:
-        tried = [(origin, held) for origin, held in self._tried if _is_origin(origin) and not is_plain(given(held))]
+        tried = [(taken, held) for taken, held in self._tried if _stays(taken) and not is_plain(given(held))]
         if len(tried) < _TRIAL // 10 or self._remade.differs():
             return False
         until = perf_counter() + _QUICK * len(tried)
-        return all(self._is_made_again(origin, held) and perf_counter() < until for origin, held in tried)
+        return all(self._is_made_again(taken, held) and perf_counter() < until for taken, held in tried)
 
-    def _is_made_again(self, origin: Any, held: Any) -> bool:
+    def _is_made_again(self, taken: Any, held: Any) -> bool:
         try:
-            return _pickle_of(pickled(self._remade(origin))) == _pickle_of(held) and len(pickle.dumps(origin)) <= _HEAVIER * len(_pickle_of(held))
+            return _pickle_of(pickled(self._remade(taken))) == _pickle_of(held) and len(pickle.dumps(taken)) <= _HEAVIER * len(_pickle_of(held))
         except Exception:  # it raises what it did not raise before, or cannot be pickled
             return False
 
 
-def _is_origin(record: Any) -> bool:
-    """Whether nothing of a record changes, and it has no methods of the user's."""
-    return holds_itself(record) and (type(record) is tuple or type(record) in AS_THEY_ARE or type(record).__module__ == "pyspark.sql.types")
+def _stays(record: Any) -> bool:
+    """Whether nothing of a record changes, it has no methods of the user's, and it is not taken for a pickle."""
+    if type(record) is tuple or type(record).__module__ == "pyspark.sql.types":
+        return isinstance(record, tuple) and all(type(each) in PLAIN or _stays(each) for each in record)
+    return type(record) in AS_THEY_ARE
 
 
 def _pickle_of(held: Any) -> bytes:
