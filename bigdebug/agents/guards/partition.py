@@ -16,6 +16,7 @@ from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
 from bigdebug.agents.guards.inputs import Inputs
+from bigdebug.agents.segments import Tally
 
 _AHEAD = 4_096
 """Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at a crash."""
@@ -66,16 +67,19 @@ class GuardedPartition:
         crashed = fine = lags = False
         while True:
             looking, answered = bool(held), 0
-            made = passing = before if looking else max(before, owed)
+            passing = before if looking else max(before, owed)
             source.keeping = looking
+            given: Tally | None = None
             try:
                 source.begin()
                 outputs = iter(self.function(split, source.records()))
-                for made, output in enumerate(islice(outputs, passing, None) if passing else outputs, passing + 1):  # noqa: B007
-                    if looking:
-                        break
-                    answered = source.let_go + len(pulled)
-                    yield output
+                given = Tally(islice(outputs, passing, None) if passing else outputs)
+                if looking:
+                    next(given.records, None)
+                else:
+                    for output in given.records:
+                        answered = source.let_go + len(pulled)
+                        yield output
                 source.land()
                 if not looking:
                     return
@@ -107,9 +111,10 @@ class GuardedPartition:
                     brief = alone is not None
                     ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
                     looks += suspected
+                    made = 0 if looking or given is None else given.count()
                     if suspected and calls.reads_ahead(answered - source.let_go, type(problem), ahead):
-                        answered, owed, lags = 0, made, True
-                    elif made > passing:
+                        answered, owed, lags = 0, passing + made, True
+                    elif made:
                         owed = 0
                     if source.let_go > answered:
                         if self.exact:
