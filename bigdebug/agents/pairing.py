@@ -64,6 +64,49 @@ def pairing(function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterabl
     return Pairing(passing(), inputs, outputs, reads)
 
 
+class Reads:
+    """How many inputs had been read when each output appeared of a function that is called again and again, each time on what it is given again and
+    on what comes behind. Outputs that follow an input each are not noted.
+    """
+
+    def __init__(self) -> None:
+        self._jumps = Column()
+        self._room = CHUNK
+        self._calls: list[tuple[int, int, int, int]] = []
+        self._call: Callable[[], tuple[int, int, int]] = lambda: (0, 0, 1)
+
+    def jump(self, expected: int, read: int) -> None:
+        """An output of the present call, at which it had read otherwise than expected."""
+        self._jumps.append(expected)
+        self._jumps.append(read)
+        self._room -= 1
+        if not self._room:
+            self._jumps.settle()
+            self._room = CHUNK
+
+    def begin(self, call: Callable[[], tuple[int, int, int]]) -> None:
+        """A call begins, of which ``call`` tells how many inputs had come before, how many of all it is given again, and how many of its own are
+        expected to have been read at its next output.
+        """
+        self._call = call
+
+    def end(self) -> None:
+        self._calls.append((len(self._jumps), *self._call()))
+        self._call = lambda: (0, 0, 1)
+
+    def array(self) -> Positions:
+        due, had = self._jumps.array().astype(np.int64).reshape(-1, 2).T
+        found, done = [np.zeros(0, np.int64)], 0
+        for jumps, came, again, expected in [*self._calls, (len(self._jumps), *self._call())]:
+            these = slice(done, jumps // 2)
+            done = these.stop
+            starts = np.append(1, had[these])
+            sizes = np.append(due[these], expected) - starts
+            read = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+            found.append(came + np.maximum(read - again, 0))
+        return np.concatenate(found)
+
+
 def _runs(jumps: Column, expected: int) -> tuple[Positions, Positions]:
     """Runs of outputs, each two ticks after the one before it: the tick of the first one, and how many they are.
 

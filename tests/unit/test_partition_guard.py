@@ -7,6 +7,7 @@ import json
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigdebug.agents.guards.inflight import InFlight, Instead
-from bigdebug.agents.guards.partition import GuardedPartition
+from bigdebug.agents.guards.inflight import InFlight, Instead, Note
+from bigdebug.agents.guards.partition import GuardedPaired, GuardedPartition
+from bigdebug.agents.notes import Notes
+from bigdebug.agents.pairing import pairing
 
 Function = Callable[[int, Iterable[Any]], Iterable[Any]]
 
@@ -315,3 +318,18 @@ def test_between_two_batches_nothing_has_failed() -> None:
     assert len(list(source.records())) == 3_000
     assert looks == [False] * len(looks) != []
     assert source.ended
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@given(records=st.lists(st.sampled_from(["0", "1", "2", "5", "9", "x"]), max_size=14), many=st.integers(0, 20))
+def test_how_much_had_been_read_at_each_output(function: Function, records: list[str], many: int) -> None:
+    """As the records themselves are counted, whoever stops in between."""
+    crashed: Note = lambda *_, **__: ()  # noqa: E731
+    counted = pairing(partial(GuardedPartition(function, crashed, pickle.dumps), 0), records)
+    outputs = list(islice(counted.records, many))
+    notes = Notes(levels=[None])
+    given = GuardedPaired(GuardedPartition(function, crashed, pickle.dumps)).run(0, records, notes, "it", RuntimeError)
+    assert list(islice(given, many)) == outputs
+    levels = [level() for level in notes.levels if level is not None]
+    assert levels == [counted.inputs(), counted.outputs()]
+    assert notes.columns["it.reads"]().tolist() == counted.reads().tolist()

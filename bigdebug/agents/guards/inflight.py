@@ -88,6 +88,11 @@ class InFlight:
         self.keeping = False
         """Whether it lets go of nothing."""
 
+    @property
+    def coming(self) -> tuple[int, int]:
+        """Before a call: how many records have come, and how many it is to pull again."""
+        return self._fresh, len(self._fed)
+
     def position(self, place: int) -> int:
         """That of the record at a place of those pulled."""
         at = self.let_go + place

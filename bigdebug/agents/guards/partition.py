@@ -16,7 +16,9 @@ from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
 from bigdebug.agents.guards.inputs import Inputs
-from bigdebug.agents.segments import Tally
+from bigdebug.agents.notes import Notes, smallest
+from bigdebug.agents.pairing import Reads
+from bigdebug.agents.segments import Leaked, Tally
 
 _AHEAD = 4_096
 """Records that a function may have read before it gave what it made of those before: as many as are looked at for that, at a crash."""
@@ -55,12 +57,14 @@ class GuardedPartition:
     inputs: Inputs | None = None
     """Those of the records, if these may be made again."""
 
-    def __call__(self, split: int, records: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, split: int, records: Iterable[Any], reads: Reads | None = None) -> Iterator[Any]:
+        """What the function gives of records. ``reads`` is told how many of these had been read when it gave something."""
         source = InFlight(records, self.dumps, self.flight, self.inputs)
         if self.expected.spares:
             source.spare(self.expected, self.crashed)
         calls = Calls(self.function, split, source, self.dumps, self.flight is not None)
         pulled = source.pulled
+        reads = Reads() if reads is None else reads
         repeated: set[int] = set()
         held: Fed = []
         before = owed = looks = 0
@@ -70,6 +74,7 @@ class GuardedPartition:
             passing = before if looking else max(before, owed)
             source.keeping = looking
             given: Tally | None = None
+            coming, expected = source.coming, 1
             try:
                 source.begin()
                 outputs = iter(self.function(split, source.records()))
@@ -77,9 +82,16 @@ class GuardedPartition:
                 if looking:
                     next(given.records, None)
                 else:
-                    for output in given.records:
-                        answered = source.let_go + len(pulled)
-                        yield output
+                    reads.begin(lambda: (*coming, expected))  # noqa: B023 (it is asked while these are what they are)
+                    try:
+                        for output in given.records:
+                            answered = source.let_go + len(pulled)
+                            if answered != expected:
+                                reads.jump(expected, answered)
+                            expected = answered + 1
+                            yield output
+                    finally:
+                        reads.end()
                 source.land()
                 if not looking:
                     return
@@ -161,6 +173,21 @@ class GuardedPartition:
                     left = [*range(place + 1 - together, min(place, suspects.start)), *left]
                     repeated.update(source.position(each) for each in left if each < suspects.start)
         return [(source.position(place), record) for place in left for record in instead.get(place, [pulled[place]])]
+
+
+@dataclass(frozen=True)
+class GuardedPaired:
+    """As ``Paired``, whose function is guarded."""
+
+    function: GuardedPartition
+
+    def run(self, split: int, records: Iterable[Any], notes: Notes, name: str, leaked: Leaked) -> Iterator[Any]:
+        pulled, reads = Tally(records), Reads()
+        given = Tally(self.function(split, pulled.records, reads))
+        notes.columns[f"{name}.reads"] = lambda: smallest(reads.array())
+        notes.levels[-1] = pulled.count
+        notes.levels.append(given.count)
+        return given.records
 
 
 def _found(calls: Calls, pulled: list[Any], suspects: range, problem: BaseException, alone: BaseException | None) -> list[Found]:

@@ -13,7 +13,7 @@ from bigdebug.agents.guards.emissions import GuardedCombined, GuardedRecords, Gu
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.inputs import Inputs
 from bigdebug.agents.guards.merges import GuardedCombine, GuardedSort
-from bigdebug.agents.guards.partition import GuardedPartition
+from bigdebug.agents.guards.partition import GuardedPaired, GuardedPartition
 from bigdebug.agents.guards.steps import GuardedSteps
 from bigdebug.agents.merge import Combine, Sort
 from bigdebug.agents.segments import Kept, Offsets, OneToOne, Paired, Whole
@@ -36,7 +36,7 @@ def guarded_segment(run: Any, operators: tuple[int, ...], number: int, guard: Gu
             over = GuardedPartition(
                 function, note, guard.dumps, guard.flight, exact=guard.decides, expected=expected, lost=guard.lose, inputs=before,
             )
-            return replace(run, function=over)
+            return GuardedPaired(over) if isinstance(run, Paired) and not guard.decides else replace(run, function=over)
         case Combine(merge, memory, finish):
             return GuardedCombine(guard.flown(merge), memory, finish, note, guard.expected(operators[-1]), guard.dumps)
         case Sort(order):
