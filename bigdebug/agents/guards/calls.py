@@ -13,7 +13,6 @@ from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.cell import Cell
 from bigdebug.agents.guards.code import crash_of
 from bigdebug.agents.guards.crash import raised_as
-from bigdebug.agents.guards.held import alike
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, crashes
 from bigdebug.agents.guards.signal import Signal
 
@@ -84,7 +83,7 @@ class Calls:
 
     def needs_first(self, place: int, kind: type[BaseException]) -> bool:
         """Whether the function crashes on a record if it has read the first one before, and not on that."""
-        if self.source.context or self.source.first is NO_RECORD or alike(self.source.first, self.source.pulled[place]):
+        if self.source.context or self.source.first is NO_RECORD or self.source.held.alike(self.source.first, self.source.pulled[place]):
             return False
         both = [self.source.first, self.source.pulled[place]]
         return self.raised([], both, [0]) is None and type(self.raised([], both, [0, 1])) is kind

@@ -98,9 +98,9 @@ class Holding:
         """A record that was held, as a function is given it."""
         return given(held)
 
-    def is_doubtful(self) -> bool:
-        """Whether some of what is held may not be ``given`` as it was, for the last one was held just now; then nothing is held so any more."""
-        return False
+    def alike(self, one: Any, other: Any) -> bool:
+        """Whether two records that are held are known to be the same, or to be equal."""
+        return one is other or (type(one) is type(other) and type(one) in PLAIN and bool(one == other))
 
 
 def pickled(record: Any) -> Any:
@@ -119,8 +119,3 @@ def weight(held: Any) -> int | None:
     """The bytes of a held record's pickle; None if it has none."""
     kind = type(held)
     return len(held) if kind is bytes else len(held[1]) or None if kind is Held else None
-
-
-def alike(one: Any, other: Any) -> bool:
-    """Whether two records that are held are known to be the same, or to be equal."""
-    return one is other or (type(one) is type(other) and type(one) in PLAIN and bool(one == other))

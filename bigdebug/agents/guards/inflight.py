@@ -162,13 +162,6 @@ class InFlight:
         """Whether it is the source that has raised, not the function: then the batch that was being read has ended, and not with its last record."""
         return self._failed or (self._batch is not None and not self._whole and getgeneratorstate(self._batch) == GEN_CLOSED)
 
-    def is_doubtful(self) -> bool:
-        """Whether something that was pulled is not known as it was then: then nothing of this call is."""
-        doubtful = self.held.is_doubtful()
-        if doubtful:
-            self._let_go_of_all()
-        return doubtful
-
     def _batches(self) -> Iterator[Iterator[Any]]:
         """A generator costs a record as much as half of what is done here: so what passes one by one, passes one at a time."""
         held, pulled = self.held, self.pulled
@@ -177,7 +170,7 @@ class InFlight:
         before = -1
         while before != len(pulled) + self.let_go:
             before = len(pulled) + self.let_go
-            self._whole = False
+            self._batch, self._whole = None, False
             fresh = chain(islice(self._source, self._look), self._end())
             self._batch = held.passing(fresh, pulled.append) if self._flight is None else self._flying(fresh, self._flight)
             yield self._batch
@@ -222,7 +215,6 @@ class InFlight:
 
     def _hold(self) -> int:
         """Let go of what is too much; gives how many records may be pulled before the next look."""
-        self.is_doubtful()
         if not self.pulled:
             return 1
         if self.first is NO_RECORD:
@@ -232,10 +224,6 @@ class InFlight:
             self.pulled.popleft()
             self.let_go += 1
         return max(1, min(_LOOK, KEPT_BYTES // self._heaviest))
-
-    def _let_go_of_all(self) -> None:
-        self.let_go += len(self.pulled)
-        self.pulled.clear()
 
     def _weight(self, record: Any) -> int:
         known = weight(record)

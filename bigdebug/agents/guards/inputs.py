@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Generator, Iterable, Sequence
+from decimal import Decimal
 from enum import Enum
 from time import perf_counter
 from typing import Any
 
-from bigdebug.agents.guards.held import AS_THEY_ARE, PLAIN, Held, Holding, given, is_plain, pickled
+from bigdebug.agents.guards.held import AS_THEY_ARE, Held, Holding, given, is_plain, pickled
 from bigdebug.agents.guards.repeatable import Repeatable
+from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.segments import Filter, Map, Step
 
 _TRIAL = 1_000
@@ -18,8 +20,8 @@ _TRIAL = 1_000
 _QUICK = 4e-6
 """Seconds that it may take to make a record again, and to compare its pickle, which takes a microsecond alone."""
 
-_HEAVIER = 2
-"""How many times the bytes of its record an input may have."""
+_HEAVIER, _HEAVIEST = 2, 16 << 20
+"""How many times the bytes of its record an input may have, and how many the records may have that are pickled first, in all."""
 
 
 class Inputs:
@@ -42,40 +44,56 @@ class Inputs:
         return Remade(self._steps)
 
 
+class NotMadeAgain(Signal):
+    """A record could not be made again. It is nothing that a function of the user's raised in its job."""
+
+
 class Remade:
     """Makes a record again of its input, with copies of the functions that made it, as they were when this was made."""
 
     def __init__(self, steps: Sequence[Map | Filter]) -> None:
-        self._repeatable = Repeatable([step.function for step in steps])
-        self._steps = list(zip(self._repeatable.copies or (), [isinstance(step, Map) for step in steps]))
+        repeatable = Repeatable([step.function for step in steps])
+        self._names = tuple(repeatable.names)
+        self._steps = list(zip(repeatable.copies or (), [isinstance(step, Map) for step in steps]))
 
     @property
     def is_possible(self) -> bool:
         return bool(self._steps)
 
-    def differs(self) -> bool:
-        """Whether the functions may answer otherwise by now than they did."""
-        return self._repeatable.changed()
+    @property
+    def sees_names(self) -> bool:
+        """Whether the functions see any of the user's names."""
+        return bool(self._names)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the functions see what they saw: if so behind a record, it is made of its input again."""
+        for look, value in self._names:  # noqa: SIM110 (a generator takes twice the time)
+            if look() is not value:
+                return False
+        return True
 
     def __call__(self, taken: Any) -> Any:
         record = taken
-        for function, maps in self._steps:
-            if maps:
-                record = function(record)
-            else:
-                function(record)
+        try:
+            for function, maps in self._steps:
+                if maps:
+                    record = function(record)
+                else:
+                    function(record)
+        except Exception as problem:
+            raise NotMadeAgain from problem
         return record
 
 
 class Phase(Enum):
-    """What is held of a record: to begin with its pickle, to see whether it is made again; then its input, or, if that shows otherwise later, its
-    pickle; or, if it is not made again, the record as ``Holding`` has it.
+    """What is held of a record: to begin with its pickle, to see whether it is made again; then its input; or, if it is not made again, the record as
+    ``Holding`` has it.
     """
 
     TRYING = 0
     NOTING = 1
-    PICKLING = 2
-    PLAIN = 3
+    PLAIN = 2
 
 
 class ByInput(Holding):
@@ -86,6 +104,7 @@ class ByInput(Holding):
         self._inputs = inputs
         self._remade = inputs.remade()
         self._tried: list[tuple[Any, Any]] = []
+        self._bytes = 0
         self._phase = Phase.TRYING if self._remade.is_possible else Phase.PLAIN
 
     def __call__(self, record: Any) -> Any:
@@ -98,41 +117,52 @@ class ByInput(Holding):
 
     def given(self, held: Any) -> Any:
         kind = type(held)
-        is_input = kind is not bytes and kind is not Held and self._phase is not Phase.PLAIN
-        return self._remade(held) if is_input else given(held)
+        return self._remade(held) if self._phase is Phase.NOTING and kind is not bytes and kind is not Held else given(held)
 
-    def is_doubtful(self) -> bool:
-        if self._phase is not Phase.NOTING or not self._remade.differs():
-            return False
-        self._phase = Phase.PICKLING
-        return True
+    def alike(self, one: Any, other: Any) -> bool:
+        if self._phase is Phase.PLAIN:
+            return super().alike(one, other)
+        return one is other or _pickle_of(self(self.given(one))) == _pickle_of(self(self.given(other)))
 
     def passing(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
         if self._phase is Phase.PLAIN:
             return super().passing(records, append)
-        return self._noting(records, append) if self._phase is Phase.NOTING else self._pickling(records, append)
+        return self._noting(records, append) if self._phase is Phase.NOTING else self._trying(records, append)
 
-    def _pickling(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
+    def _trying(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
         for record in records:
             held = self(record)
             append(held)
             if self._phase is Phase.TRYING:
-                self._tried.append((self._inputs.latest, held))
-                if len(self._tried) == _TRIAL:
-                    self._phase = Phase.NOTING if self._are_made_again() else Phase.PLAIN
-                    self._tried.clear()
+                self._try(held)
             yield record
 
     def _noting(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
-        inputs = self._inputs
+        inputs, remade, sees = self._inputs, self._remade, self._remade.sees_names
         for record in records:
             taken = inputs.latest
-            append(taken if type(taken) in AS_THEY_ARE or _stays(taken) else self(record))
+            kept = (type(taken) in CONSTANT or _stays(taken)) and (not sees or remade.holds)
+            append(taken if kept else self(record))
             yield record
 
+    def _try(self, held: Any) -> None:
+        """One more record is pickled, and is to be compared."""
+        taken = self._inputs.latest
+        if self._remade.holds and _stays(taken) and not is_plain(given(held)):
+            self._tried.append((taken, held))
+        else:
+            self._tried.append((None, b""))
+        self._bytes += len(_pickle_of(held))
+        if self._bytes > _HEAVIEST or _is_heavy(taken):
+            self._phase = Phase.PLAIN
+        elif len(self._tried) == _TRIAL:
+            self._phase = Phase.NOTING if self._are_made_again() else Phase.PLAIN
+        if self._phase is not Phase.TRYING:
+            self._tried.clear()
+
     def _are_made_again(self) -> bool:
-        tried = [(taken, held) for taken, held in self._tried if _stays(taken) and not is_plain(given(held))]
-        if len(tried) < _TRIAL // 10 or self._remade.differs():
+        tried = [(taken, held) for taken, held in self._tried if held]
+        if len(tried) < _TRIAL // 10:
             return False
         until = perf_counter() + _QUICK * len(tried)
         return all(self._is_made_again(taken, held) and perf_counter() < until for taken, held in tried)
@@ -140,15 +170,23 @@ class ByInput(Holding):
     def _is_made_again(self, taken: Any, held: Any) -> bool:
         try:
             return _pickle_of(pickled(self._remade(taken))) == _pickle_of(held) and len(pickle.dumps(taken)) <= _HEAVIER * len(_pickle_of(held))
-        except Exception:  # it raises what it did not raise before, or cannot be pickled
+        except (Exception, NotMadeAgain):
             return False
+
+
+CONSTANT = AS_THEY_ARE - {Decimal}
+"""Types of inputs. How a Decimal rounds is its context's."""
+
+
+def _is_heavy(taken: Any) -> bool:
+    return isinstance(taken, str | bytes) and len(taken) > _HEAVIEST // _TRIAL
 
 
 def _stays(record: Any) -> bool:
     """Whether nothing of a record changes, it has no methods of the user's, and it is not taken for a pickle."""
     if type(record) is tuple or type(record).__module__ == "pyspark.sql.types":
-        return isinstance(record, tuple) and all(type(each) in PLAIN or _stays(each) for each in record)
-    return type(record) in AS_THEY_ARE
+        return isinstance(record, tuple) and all(type(each) is bytes or _stays(each) for each in record)
+    return type(record) in CONSTANT
 
 
 def _pickle_of(held: Any) -> bytes:

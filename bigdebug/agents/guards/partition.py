@@ -95,8 +95,6 @@ class GuardedPartition:
                 source.land()
                 if not looking:
                     return
-                if source.let_go:
-                    self.lost()
                 fed, held = [*held, *source.read()], []
             except crashes() as raised:
                 source.land()
@@ -104,36 +102,32 @@ class GuardedPartition:
                     raise
                 # What is tried where workers end, is raised in another process.
                 problem = raised if self.flight is None else as_elsewhere(raised)
-                if source.is_doubtful() and source.let_go:
-                    self.lost()
-                    self.crashed(source.position(-1), NO_RECORD, problem)
-                elif not pulled:
+                if not pulled:
                     if self.exact or not crashed:  # it crashes whatever it is given
                         self.crashed(None, NO_RECORD, problem)
                     return
-                else:
-                    whatever = source.ended and calls.whatever(problem)
-                    if whatever and not looking:
-                        self.crashed(None, NO_RECORD, problem)
-                        return
-                    suspected = answered > source.let_go
-                    # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
-                    often = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0
-                    alone = calls.alone(problem) if often else None
-                    brief = alone is not None
-                    ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
-                    looks += suspected
-                    made = 0 if looking or given is None else given.count()
-                    if suspected and calls.reads_ahead(answered - source.let_go, type(problem), ahead):
-                        answered, owed, lags = 0, passing + made, True
-                    elif made:
-                        owed = 0
-                    if source.let_go > answered:
-                        if self.exact:
-                            raise
-                        self.lost()
-                    fine = fine or looking or answered > 0
-                    held += source.read() if whatever else self._without(calls, answered, problem, repeated, fine, alone)
+                whatever = source.ended and calls.whatever(problem)
+                if whatever and not looking:
+                    self.crashed(None, NO_RECORD, problem)
+                    return
+                suspected = answered > source.let_go
+                # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
+                often = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0
+                alone = calls.alone(problem) if often else None
+                brief = alone is not None
+                ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
+                looks += suspected
+                made = 0 if looking or given is None else given.count()
+                if suspected and calls.reads_ahead(answered - source.let_go, type(problem), ahead):
+                    answered, owed, lags = 0, passing + made, True
+                elif made:
+                    owed = 0
+                if source.let_go > answered:
+                    if self.exact:
+                        raise
+                    self.lost()
+                fine = fine or looking or answered > 0
+                held += source.read() if whatever else self._without(calls, answered, problem, repeated, fine, alone)
                 context = [*source.context, *(record for position, record in held if position in repeated)]
                 before = calls.gives_first(map(source.held.given, context)) if context or not crashed else before
                 crashed, fed = True, []

@@ -1,18 +1,14 @@
-"""Pure functions of Python's own: those that change nothing, and answer the same each time that they are called on the same."""
+"""Pure functions of Python's own: those that change nothing, and answer the same each time that they are called on the same.
+
+Not those of ``decimal`` and ``fractions`` (how they round is the context's), and of no class that also tells the time, unless by the name of a method.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from types import (
-    BuiltinFunctionType,
-    BuiltinMethodType,
-    FunctionType,
-    MethodDescriptorType,
-    MethodType,
-    ModuleType,
-    WrapperDescriptorType,
-)
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 from bigdebug.agents.guards.held import PLAIN
@@ -22,23 +18,19 @@ _PURE = {
     "base64": "b64decode b64encode b32decode b32encode b16decode b16encode urlsafe_b64decode urlsafe_b64encode",
     "binascii": "hexlify unhexlify crc32",
     "builtins": "abs all any ascii bin bool bytearray bytes chr complex dict divmod enumerate filter float format frozenset hash hex int isinstance issubclass iter len "
-    "list map max min next oct ord pow range repr reversed round set slice sorted str sum tuple type zip",
+    "list map max min next oct ord pow range repr reversed round set slice sorted str sum tuple zip",
     "calendar": "timegm",
     "collections": "Counter OrderedDict defaultdict deque",
     "csv": "reader DictReader",
-    "datetime": "date date.fromisoformat date.fromordinal datetime datetime.combine datetime.fromisoformat datetime.fromordinal datetime.strptime time "
-    "time.fromisoformat timedelta timezone",
-    "decimal": "Decimal",
-    "fractions": "Fraction",
+    "datetime": "timedelta",
     "functools": "reduce",
     "hashlib": "openssl_md5 openssl_sha1 openssl_sha256",
     "html": "escape unescape",
     "ipaddress": "ip_address ip_network",
-    "itertools": "accumulate chain chain.from_iterable compress dropwhile filterfalse groupby islice pairwise product repeat starmap takewhile zip_longest",
+    "itertools": "accumulate chain compress dropwhile filterfalse groupby islice pairwise product repeat starmap takewhile zip_longest",
     "json": "loads dumps",
     "json.decoder": "JSONDecodeError",
     "posixpath": "basename dirname join split splitext normpath",
-    "pyspark.sql.types": "Row",
     "re": "compile escape findall finditer fullmatch match search split sub subn",
     "struct": "calcsize pack unpack unpack_from",
     "unicodedata": "category name normalize",
@@ -47,39 +39,58 @@ _PURE = {
 }
 _NAMES = {module: frozenset(names.split()) for module, names in _PURE.items()}
 _WHOLE = ("math", "operator")
-"""Modules all of whose functions are pure. (Those that set items are seen where they do.)"""
+"""Modules all of whose functions are pure but those that set items, and those that make what looks for attributes."""
 
-_SETTING = ("setitem", "delitem", "iadd", "iconcat", "iand", "ior", "isub", "ixor")
+_EXCEPT = frozenset(("attrgetter", "call", "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul", "ior", "ipow", "irshift", "isub", "itruediv", "ixor", "methodcaller", "setitem"))
+
+_METHODS = {
+    "date": frozenset(("fromisoformat", "fromordinal")),
+    "datetime": frozenset(("combine", "fromisoformat", "fromordinal", "strptime")),
+    "time": frozenset(("fromisoformat",)),
+}
+"""Of classes of ``datetime`` that also tell the time."""
+
+_SAID = frozenset(("__module__", "__doc__", "__weakref__", "__dict__", "__qualname__", "__firstlineno__", "__static_attributes__"))
 
 
 def is_pure(value: Any) -> bool:
     """Whether a value is a function, a method or a class that is known to be pure."""
-    if isinstance(value, MethodDescriptorType | WrapperDescriptorType):
+    if isinstance(value, MethodDescriptorType):
         return value.__objclass__ in PLAIN
-    if isinstance(value, type) and issubclass(value, BaseException) and _raises_plainly(value):
+    if isinstance(value, type) and issubclass(value, BaseException) and _only_is(value):
         return True
-    if not isinstance(value, type | FunctionType | BuiltinFunctionType | BuiltinMethodType | MethodType):
+    if not isinstance(value, type | FunctionType | BuiltinFunctionType):
         return False
-    owner = getattr(value, "__self__", None)
-    if owner is not None and not isinstance(owner, ModuleType | type):
+    owner = getattr(value, "__self__", None) if isinstance(value, BuiltinFunctionType) else None
+    if owner is not None and not isinstance(owner, ModuleType):
         return type(owner) in PLAIN or isinstance(owner, re.Pattern)
-    home, name = (value, value.__qualname__) if not isinstance(owner, type) else (owner, f"{owner.__qualname__}.{value.__name__}")
-    for module in (str(home.__module__), str(home.__module__).lstrip("_")):
-        if name in _NAMES.get(module, ()) or (module in _WHOLE and name not in _SETTING):
-            return _is_at(value, module, name)
+    name = value.__name__
+    for module in (str(value.__module__), str(value.__module__).lstrip("_")):
+        if name in _NAMES.get(module, ()) or (module in _WHOLE and name not in _EXCEPT):
+            return getattr(sys.modules.get(module), name.removeprefix("openssl_") if module == "hashlib" else name, None) is value
     return False
 
 
-def _is_at(value: Any, module: str, name: str) -> bool:
-    """Whether a value is what a module has under its name: others may say that they are it."""
-    found: Any = sys.modules.get(module)
-    if module == "hashlib":
-        name = name.removeprefix("openssl_")
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is value or (isinstance(value, BuiltinMethodType | MethodType) and found == value)
+def pure_attribute(owner: Any, attributes: Sequence[str]) -> bool:
+    """Whether attributes of a module, or of a class, lead to what is pure, or to a number or text of Python's own."""
+    module = ""
+    value: Any = owner
+    for at, name in enumerate(attributes):
+        last = at == len(attributes) - 1
+        if isinstance(value, ModuleType):
+            module = value.__name__
+            value = vars(value).get(name)
+        elif not isinstance(value, type):
+            return False
+        elif value.__name__ in _METHODS and value is getattr(sys.modules.get("datetime"), value.__name__, None):
+            return last and name in _METHODS[value.__name__]
+        else:
+            return last and value in PLAIN and isinstance(vars(value).get(name), MethodDescriptorType)
+        if not isinstance(value, ModuleType | type):
+            return last and (is_pure(value) or (type(value) in PLAIN and module in ("math", "string")))
+    return is_pure(value)
 
 
-def _raises_plainly(kind: type[BaseException]) -> bool:
-    """Whether nothing of the user's runs when an exception is made."""
-    return all(base.__module__ == "builtins" or not {"__init__", "__new__", "__init_subclass__"} & vars(base).keys() for base in kind.__mro__)
+def _only_is(kind: type[BaseException]) -> bool:
+    """Whether an exception of the user's is nothing but a name for one of Python's."""
+    return all(base.__module__ == "builtins" or (type(base) is type and vars(base).keys() <= _SAID) for base in kind.__mro__)
