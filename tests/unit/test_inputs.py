@@ -224,10 +224,11 @@ UNCERTAIN = [
     lambda line: [urllib.request.urlopen(line)], lambda line: [setattr(line, "a", 1)],  # type: ignore[func-returns-value]
     lambda line: [operator.setitem(WIDTHS, line, 1)], lambda line: [cells.__dict__, line], lambda line: [no_such_name],  # type: ignore[name-defined]  # noqa: F821
     lambda line: [WIDTHS.get(line)], lambda line: [State.rate, line], lambda line: [Decimal(line) / 7], lambda line: [dt.datetime.now(), line],
-    lambda line: [dt.date.today()], lambda line: [line.at.now()], lambda line: [(d := datetime), d.now()], operator.methodcaller("now"), functools.partial(cells),
+    lambda line: [dt.date.today()], lambda line: [line.at.now()], lambda line: [(d := datetime), d.now()], lambda line: [RATE * int(line)], lambda line: [Decimal.sqrt(RATE)], operator.methodcaller("now"), functools.partial(cells),
     lambda line: json.loads.__globals__["codecs"], lambda line: [type(line), line], lambda line: [line.__class__], lambda line: [{1, 2} & WORDS],
 ]
 WORDS = {"a", "b"}
+RATE = Decimal("1.1")
 
 
 @pytest.mark.parametrize("function", CERTAIN)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Generator, Iterable, Sequence
-from decimal import Decimal
 from enum import Enum
 from time import perf_counter
 from typing import Any
 
-from bigdebug.agents.guards.held import AS_THEY_ARE, Held, Holding, given, is_plain, pickled
+from bigdebug.agents.guards.held import Held, Holding, given, is_plain, pickled
+from bigdebug.agents.guards.pure import CONSTANT
 from bigdebug.agents.guards.repeatable import Repeatable
 from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.segments import Filter, Map, Step
@@ -141,7 +141,7 @@ class ByInput(Holding):
         inputs, remade, sees = self._inputs, self._remade, self._remade.sees_names
         for record in records:
             taken = inputs.latest
-            kept = (type(taken) in CONSTANT or _stays(taken)) and (not sees or remade.holds)
+            kept = (type(taken) is str or _stays(taken)) and (not sees or remade.holds)
             append(taken if kept else self(record))
             yield record
 
@@ -174,10 +174,6 @@ class ByInput(Holding):
             return False
 
 
-CONSTANT = AS_THEY_ARE - {Decimal}
-"""Types of inputs. How a Decimal rounds is its context's."""
-
-
 def _is_heavy(taken: Any) -> bool:
     return isinstance(taken, str | bytes) and len(taken) > _HEAVIEST // _TRIAL
 
@@ -186,7 +182,7 @@ def _stays(record: Any) -> bool:
     """Whether nothing of a record changes, it has no methods of the user's, and it is not taken for a pickle."""
     if type(record) is tuple or type(record).__module__ == "pyspark.sql.types":
         return isinstance(record, tuple) and all(type(each) is bytes or _stays(each) for each in record)
-    return type(record) in CONSTANT
+    return type(record) in CONSTANT and type(record) is not bytes
 
 
 def _pickle_of(held: Any) -> bytes:

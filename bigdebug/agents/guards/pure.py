@@ -8,10 +8,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 from bigdebug.agents.guards.held import PLAIN
+
+CONSTANT = PLAIN - {Decimal}
+"""Types of which nothing changes, and whose methods only answer. What a Decimal gives, its context rounds."""
 
 _PURE = {
     "ast": "literal_eval",
@@ -56,14 +60,14 @@ _SAID = frozenset(("__module__", "__doc__", "__weakref__", "__dict__", "__qualna
 def is_pure(value: Any) -> bool:
     """Whether a value is a function, a method or a class that is known to be pure."""
     if isinstance(value, MethodDescriptorType):
-        return value.__objclass__ in PLAIN
+        return value.__objclass__ in CONSTANT
     if isinstance(value, type) and issubclass(value, BaseException) and _only_is(value):
         return True
     if not isinstance(value, type | FunctionType | BuiltinFunctionType):
         return False
     owner = getattr(value, "__self__", None) if isinstance(value, BuiltinFunctionType) else None
     if owner is not None and not isinstance(owner, ModuleType):
-        return type(owner) in PLAIN or isinstance(owner, re.Pattern)
+        return type(owner) in CONSTANT or isinstance(owner, re.Pattern)
     name = value.__name__
     for module in (str(value.__module__), str(value.__module__).lstrip("_")):
         if name in _NAMES.get(module, ()) or (module in _WHOLE and name not in _EXCEPT):
@@ -80,15 +84,17 @@ def pure_attribute(owner: Any, attributes: Sequence[str]) -> bool:
         if isinstance(value, ModuleType):
             module = value.__name__
             value = vars(value).get(name)
-        elif not isinstance(value, type):
-            return False
-        elif value.__name__ in _METHODS and value is getattr(sys.modules.get("datetime"), value.__name__, None):
-            return last and name in _METHODS[value.__name__]
         else:
-            return last and value in PLAIN and isinstance(vars(value).get(name), MethodDescriptorType)
+            return last and isinstance(value, type) and _has_pure(value, name)
         if not isinstance(value, ModuleType | type):
-            return last and (is_pure(value) or (type(value) in PLAIN and module in ("math", "string")))
+            return last and (is_pure(value) or (type(value) in CONSTANT and module in ("math", "string")))
     return is_pure(value)
+
+
+def _has_pure(kind: type, name: str) -> bool:
+    if kind.__name__ in _METHODS and kind is getattr(sys.modules.get("datetime"), kind.__name__, None):
+        return name in _METHODS[kind.__name__]
+    return kind in CONSTANT and isinstance(vars(kind).get(name), MethodDescriptorType)
 
 
 def _only_is(kind: type[BaseException]) -> bool:

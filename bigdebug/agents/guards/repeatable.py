@@ -14,8 +14,7 @@ from functools import partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from bigdebug.agents.guards.held import PLAIN
-from bigdebug.agents.guards.pure import is_pure, pure_attribute
+from bigdebug.agents.guards.pure import CONSTANT, is_pure, pure_attribute
 from bigdebug.agents.guards.references import Reference, references
 
 
@@ -93,4 +92,4 @@ def _is_constant(value: Any) -> bool:
     """Whether nothing of a value changes, and its methods only answer."""
     if type(value) in (tuple, frozenset):
         return all(map(_is_constant, value))
-    return type(value) in PLAIN or isinstance(value, re.Pattern | operator.itemgetter)
+    return type(value) in CONSTANT or isinstance(value, re.Pattern | operator.itemgetter)
