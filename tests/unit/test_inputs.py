@@ -20,6 +20,7 @@ import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -212,8 +213,8 @@ def aliased(line: str) -> list[Any]:
 CERTAIN = [
     cells, by_name, by_json, CUT, str.split, len, FIELD.findall, lambda line: [float(each) for each in line.split(",")], recursive, ",".join, operator.itemgetter(0),
     lambda line: sorted(FIELD.findall(line), key=lambda each: -int(each)), lambda line, names=("a", "b"): dict(zip(names, cells(line))), quiet,
-    lambda line: [datetime.strptime(line, "%Y"), timedelta(1), math.pi], lambda line: next(csv.reader([line])), lambda line: str.split(line, ","),
-    lambda line: [urllib.parse.unquote(line), base64.b64decode(line)], lambda line: [dt.datetime.strptime(line, "%Y")],
+    lambda line: [datetime.fromisoformat(line), timedelta(1), math.pi], lambda line: str.split(line, ","),
+    lambda line: [urllib.parse.unquote(line), base64.b64decode(line)], lambda line: [dt.datetime.fromisoformat(line)],
 ]
 UNCERTAIN = [
     counted, numbered, drawn, randomly, remembering, marked, printed, ADDING, DRAWS.random, CALLS.update, functools.lru_cache(cells), lambda line: Point(int(line)),
@@ -223,12 +224,21 @@ UNCERTAIN = [
     lambda line: [csv.field_size_limit(5)], lambda line: [json.codecs.open(line)],  # type: ignore[attr-defined]
     lambda line: [urllib.request.urlopen(line)], lambda line: [setattr(line, "a", 1)],  # type: ignore[func-returns-value]
     lambda line: [operator.setitem(WIDTHS, line, 1)], lambda line: [cells.__dict__, line], lambda line: [no_such_name],  # type: ignore[name-defined]  # noqa: F821
-    lambda line: [WIDTHS.get(line)], lambda line: [State.rate, line], lambda line: [Decimal(line) / 7], lambda line: [dt.datetime.now(), line],
+    lambda line: [datetime.strptime(line, "%Y")], lambda line: next(csv.reader([line])), lambda line: [EPOCH.isoformat(), line],
+    lambda line: [datetime.fromordinal(int(line)).timestamp()], lambda line: [WIDTHS.get(line)], lambda line: [State.rate, line], lambda line: [Decimal(line) / 7], lambda line: [dt.datetime.now(), line],
     lambda line: [dt.date.today()], lambda line: [line.at.now()], lambda line: [(d := datetime), d.now()], lambda line: [RATE * int(line)], lambda line: [Decimal.sqrt(RATE)], operator.methodcaller("now"), functools.partial(cells),
     lambda line: json.loads.__globals__["codecs"], lambda line: [type(line), line], lambda line: [line.__class__], lambda line: [{1, 2} & WORDS],
 ]
 WORDS = {"a", "b"}
 RATE = Decimal("1.1")
+
+
+class Zone(dt.tzinfo):
+    def utcoffset(self, _: Any) -> timedelta:
+        return timedelta(hours=CALLS["hours"])
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=Zone())
 
 
 @pytest.mark.parametrize("function", CERTAIN)
@@ -490,3 +500,92 @@ def test_with_a_trial_as_long_as_it_is(function: Any, monkeypatch: pytest.Monkey
     assert [(at, record) for _, at, record, _ in got.crashes] == [(at, ["x"]) for at in bad]
     assert len(got.outputs) == 5_000 - len(bad)
     assert not got.lost
+
+
+def crashing(at: str, change: Callable[[], None]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A function over an iterator that changes something at the record of 2,000, and crashes at another one."""
+
+    def function(rows: Iterable[Any]) -> Iterator[Any]:
+        for row in rows:
+            if row[0] == "2000":
+                change()
+            if row[0] == at:
+                raise ValueError(row)
+            yield row
+
+    return function
+
+
+def test_a_name_of_what_is_pure_is_compared_as_well() -> None:
+    parse: Any = int
+
+    def parsed(line: str) -> list[Any]:
+        return [line, parse(line)]
+
+    def change() -> None:
+        nonlocal parse
+        parse = float
+
+    got = ran(OneToOne((Map(parsed),)), crashing("2500", change), map(str, range(3_000)))
+    assert [repr(record) for *_, record, _ in got.crashes] == ["['2500', 2500.0]"]
+
+
+def test_a_name_that_hides_what_is_built_in() -> None:
+    names: dict[str, Any] = {"__builtins__": builtins}
+    exec("def parsed(line): return [line, int(line)]", names)
+    got = ran(OneToOne((Map(names["parsed"]),)), crashing("2500", lambda: names.update(int=float)), map(str, range(3_000)))
+    assert [repr(record) for *_, record, _ in got.crashes] == ["['2500', 2500.0]"]
+
+
+def test_a_function_of_a_module_that_is_another_one_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loaded(line: str) -> list[Any]:
+        return [line, json.loads(line)]
+
+    got = ran(OneToOne((Map(loaded),)), crashing("2500", lambda: monkeypatch.setattr(json, "loads", float)), map(str, range(3_000)))
+    monkeypatch.undo()
+    assert [repr(record) for *_, record, _ in got.crashes] == ["['2500', 2500.0]"]
+
+
+def test_a_function_that_is_changed_itself() -> None:
+    def times(line: str, rate: int = 1) -> list[Any]:
+        return [line, int(line) * rate]
+
+    def change() -> None:
+        times.__defaults__ = (10,)
+
+    got = ran(OneToOne((Map(times),)), crashing("2500", change), map(str, range(3_000)))
+    assert got.lost
+    assert not [record for *_, record, _ in got.crashes if record is not None]
+
+
+def test_a_name_that_means_nothing_any_more() -> None:
+    header: Any = "h"
+
+    def headed(line: str) -> list[Any]:
+        return [line, header] if line == "never" else [line]
+
+    def change() -> None:
+        nonlocal header
+        with suppress(NameError):  # it is called again
+            del header
+
+    got = ran(OneToOne((Map(headed),)), crashing("2500", change), map(str, range(3_000)))
+    assert [(at, record) for _, at, record, _ in got.crashes] == [(2_500, ["2500"])]
+    assert len(got.outputs) == 2_999
+
+
+def test_a_header_that_cannot_be_pickled() -> None:
+    pattern = re.compile(r"(\w+),(\w+)")
+
+    def widths(rows: Iterable[Any]) -> Iterator[Any]:
+        source = iter(rows)
+        width = len(next(source).group(2))
+        for row in source:
+            if len(row.group(2)) != width:
+                raise ValueError(row.group(0))
+            yield row.group(1)
+
+    lines = [f"{n},{'ab' if n in (500, 501, 700) else 'abc'}" for n in range(900)]
+    got = ran(OneToOne((Map(pattern.match),)), widths, lines)
+    assert [at for _, at, _, _ in got.crashes] == [500, 501, 700]
+    assert len(got.outputs) == 899 - 3

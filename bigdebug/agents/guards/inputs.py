@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from bigdebug.agents.guards.held import Held, Holding, given, is_plain, pickled
-from bigdebug.agents.guards.pure import CONSTANT
+from bigdebug.agents.guards.pure import is_constant
 from bigdebug.agents.guards.repeatable import Repeatable
 from bigdebug.agents.guards.signal import Signal
 from bigdebug.agents.segments import Filter, Map, Step
@@ -52,29 +52,33 @@ class Remade:
     """Makes a record again of its input, with copies of the functions that made it, as they were when this was made."""
 
     def __init__(self, steps: Sequence[Map | Filter]) -> None:
-        repeatable = Repeatable([step.function for step in steps])
-        self._names = tuple(repeatable.names)
-        self._steps = list(zip(repeatable.copies or (), [isinstance(step, Map) for step in steps]))
+        seen = self._seen = Repeatable([step.function for step in steps])
+        self._steps = list(zip(seen.copies or (), [isinstance(step, Map) for step in steps]))
+        self._names, self._sizes = tuple(seen.names), tuple({id(names): (names, size) for names, size in seen.sizes}.values())
+        self.sees_names = bool(self._names or self._sizes)
 
     @property
     def is_possible(self) -> bool:
         return bool(self._steps)
 
     @property
-    def sees_names(self) -> bool:
-        """Whether the functions see any of the user's names."""
-        return bool(self._names)
-
-    @property
     def holds(self) -> bool:
-        """Whether the functions see what they saw: if so behind a record, it is made of its input again."""
-        for look, value in self._names:  # noqa: SIM110 (a generator takes twice the time)
-            if look() is not value:
-                return False
+        """Whether names mean to the functions what they meant: if so behind a record, it is made of its input again."""
+        try:
+            for look, value in self._names:
+                if look() is not value:
+                    return False
+            for names, size in self._sizes:
+                if len(names) != size:
+                    return False
+        except Exception:  # a name means nothing any more
+            return False
         return True
 
     def __call__(self, taken: Any) -> Any:
         record = taken
+        if any(look() is not value for look, value in self._seen.themselves):
+            raise NotMadeAgain("a function was changed")
         try:
             for function, maps in self._steps:
                 if maps:
@@ -122,7 +126,8 @@ class ByInput(Holding):
     def alike(self, one: Any, other: Any) -> bool:
         if self._phase is Phase.PLAIN:
             return super().alike(one, other)
-        return one is other or _pickle_of(self(self.given(one))) == _pickle_of(self(self.given(other)))
+        mine = _pickle_of(self(self.given(one)))
+        return one is other or (mine != b"" and mine == _pickle_of(self(self.given(other))))
 
     def passing(self, records: Iterable[Any], append: Callable[[Any], None]) -> Generator[Any]:
         if self._phase is Phase.PLAIN:
@@ -180,9 +185,7 @@ def _is_heavy(taken: Any) -> bool:
 
 def _stays(record: Any) -> bool:
     """Whether nothing of a record changes, it has no methods of the user's, and it is not taken for a pickle."""
-    if type(record) is tuple or type(record).__module__ == "pyspark.sql.types":
-        return isinstance(record, tuple) and all(type(each) is bytes or _stays(each) for each in record)
-    return type(record) in CONSTANT and type(record) is not bytes
+    return type(record) is not bytes and is_constant(record)
 
 
 def _pickle_of(held: Any) -> bytes:

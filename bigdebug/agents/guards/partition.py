@@ -15,7 +15,7 @@ from bigdebug.agents.guards.expected import NOTHING, Expected
 from bigdebug.agents.guards.flight import Flight
 from bigdebug.agents.guards.halving import Found, culprits
 from bigdebug.agents.guards.inflight import NO_RECORD, InFlight, Note, crashes
-from bigdebug.agents.guards.inputs import Inputs
+from bigdebug.agents.guards.inputs import Inputs, NotMadeAgain
 from bigdebug.agents.notes import Notes, smallest
 from bigdebug.agents.pairing import Reads
 from bigdebug.agents.segments import Leaked, Tally
@@ -69,71 +69,74 @@ class GuardedPartition:
         held: Fed = []
         before = owed = looks = 0
         crashed = fine = lags = False
-        while True:
-            looking, answered = bool(held), 0
-            passing = before if looking else max(before, owed)
-            source.keeping = looking
-            given: Tally | None = None
-            coming, expected = source.coming, 1
-            try:
-                source.begin()
-                outputs = iter(self.function(split, source.records()))
-                given = Tally(islice(outputs, passing, None) if passing else outputs)
-                if looking:
-                    next(given.records, None)
-                else:
-                    reads.begin(lambda: (*coming, expected))  # noqa: B023 (it is asked while these are what they are)
-                    try:
-                        for output in given.records:
-                            answered = source.let_go + len(pulled)
-                            if answered != expected:
-                                reads.jump(expected, answered)
-                            expected = answered + 1
-                            yield output
-                    finally:
-                        reads.end()
-                source.land()
-                if not looking:
-                    return
-                fed, held = [*held, *source.read()], []
-            except crashes() as raised:
-                source.land()
-                if source.failed:
-                    raise
-                # What is tried where workers end, is raised in another process.
-                problem = raised if self.flight is None else as_elsewhere(raised)
-                if not pulled:
-                    if self.exact or not crashed:  # it crashes whatever it is given
-                        self.crashed(None, NO_RECORD, problem)
-                    return
-                whatever = source.ended and calls.whatever(problem)
-                if whatever and not looking:
-                    self.crashed(None, NO_RECORD, problem)
-                    return
-                suspected = answered > source.let_go
-                # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
-                often = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0
-                alone = calls.alone(problem) if often else None
-                brief = alone is not None
-                ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
-                looks += suspected
-                made = 0 if looking or given is None else given.count()
-                if suspected and calls.reads_ahead(answered - source.let_go, type(problem), ahead):
-                    answered, owed, lags = 0, passing + made, True
-                elif made:
-                    owed = 0
-                if source.let_go > answered:
-                    if self.exact:
+        try:
+            while True:
+                looking, answered = bool(held), 0
+                passing = before if looking else max(before, owed)
+                source.keeping = looking
+                given: Tally | None = None
+                coming, expected = source.coming, 1
+                try:
+                    source.begin()
+                    outputs = iter(self.function(split, source.records()))
+                    given = Tally(islice(outputs, passing, None) if passing else outputs)
+                    if looking:
+                        next(given.records, None)
+                    else:
+                        reads.begin(lambda: (*coming, expected))  # noqa: B023 (it is asked while these are what they are)
+                        try:
+                            for output in given.records:
+                                answered = source.let_go + len(pulled)
+                                if answered != expected:
+                                    reads.jump(expected, answered)
+                                expected = answered + 1
+                                yield output
+                        finally:
+                            reads.end()
+                    source.land()
+                    if not looking:
+                        return
+                    fed, held = [*held, *source.read()], []
+                except crashes() as raised:
+                    source.land()
+                    if source.failed:
                         raise
-                    self.lost()
-                fine = fine or looking or answered > 0
-                held += source.read() if whatever else self._without(calls, answered, problem, repeated, fine, alone)
-                context = [*source.context, *(record for position, record in held if position in repeated)]
-                before = calls.gives_first(map(source.held.given, context)) if context or not crashed else before
-                crashed, fed = True, []
-            if not source.go_on(fed):
-                source.go_on(held)
-                held = []
+                    # What is tried where workers end, is raised in another process.
+                    problem = raised if self.flight is None else as_elsewhere(raised)
+                    if not pulled:
+                        if self.exact or not crashed:  # it crashes whatever it is given
+                            self.crashed(None, NO_RECORD, problem)
+                        return
+                    whatever = source.ended and calls.whatever(problem)
+                    if whatever and not looking:
+                        self.crashed(None, NO_RECORD, problem)
+                        return
+                    suspected = answered > source.let_go
+                    # A function that answers what it reads is not called on all of it again at each of thousands of crashes.
+                    often = suspected and not self.exact and not lags and looks >= _LOOKS and looks % _EACH != 0
+                    alone = calls.alone(problem) if often else None
+                    brief = alone is not None
+                    ahead = min(_AHEAD, max(_LEAST_AHEAD, answered // _PART)) if brief else _AHEAD
+                    looks += suspected
+                    made = 0 if looking or given is None else given.count()
+                    if suspected and calls.reads_ahead(answered - source.let_go, type(problem), ahead):
+                        answered, owed, lags = 0, passing + made, True
+                    elif made:
+                        owed = 0
+                    if source.let_go > answered:
+                        if self.exact:
+                            raise
+                        self.lost()
+                    fine = fine or looking or answered > 0
+                    held += source.read() if whatever else self._without(calls, answered, problem, repeated, fine, alone)
+                    context = [*source.context, *(record for position, record in held if position in repeated)]
+                    before = calls.gives_first(map(source.held.given, context)) if context or not crashed else before
+                    crashed, fed = True, []
+                if not source.go_on(fed):
+                    source.go_on(held)
+                    held = []
+        except NotMadeAgain:  # what it was called on is not known any more
+            self.lost()
 
     def _without(
         self, calls: Calls, answered: int, problem: BaseException, repeated: set[int], fine: bool, alone: BaseException | None,

@@ -5,9 +5,11 @@ Not those of ``decimal`` and ``fractions`` (how they round is the context's), an
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from collections.abc import Sequence
+from datetime import datetime, time, timezone
 from decimal import Decimal
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
@@ -25,7 +27,6 @@ _PURE = {
     "list map max min next oct ord pow range repr reversed round set slice sorted str sum tuple zip",
     "calendar": "timegm",
     "collections": "Counter OrderedDict defaultdict deque",
-    "csv": "reader DictReader",
     "datetime": "timedelta",
     "functools": "reduce",
     "hashlib": "openssl_md5 openssl_sha1 openssl_sha256",
@@ -49,12 +50,21 @@ _EXCEPT = frozenset(("attrgetter", "call", "delitem", "iadd", "iand", "iconcat",
 
 _METHODS = {
     "date": frozenset(("fromisoformat", "fromordinal")),
-    "datetime": frozenset(("combine", "fromisoformat", "fromordinal", "strptime")),
+    "datetime": frozenset(("combine", "fromisoformat", "fromordinal")),
     "time": frozenset(("fromisoformat",)),
 }
 """Of classes of ``datetime`` that also tell the time."""
 
 _SAID = frozenset(("__module__", "__doc__", "__weakref__", "__dict__", "__qualname__", "__firstlineno__", "__static_attributes__"))
+
+
+def is_constant(value: Any) -> bool:
+    """Whether nothing of a value changes, and its methods only answer, those of its time zone included."""
+    if type(value) in (tuple, frozenset):
+        return all(map(is_constant, value))
+    if type(value) in (datetime, time):
+        return value.tzinfo is None or type(value.tzinfo) is timezone
+    return type(value) in CONSTANT or isinstance(value, re.Pattern | operator.itemgetter)
 
 
 def is_pure(value: Any) -> bool:

@@ -16,8 +16,8 @@ _CHANGES = frozenset((
 _ENCLOSED = frozenset(("LOAD_DEREF", "LOAD_CLASSDEREF"))
 _BOUND = frozenset(("STORE_DEREF", "DELETE_DEREF"))
 _ATTRIBUTES = frozenset(("LOAD_ATTR", "LOAD_METHOD"))
-_ANYWHERE = frozenset(("now", "today", "utcnow"))
-"""Methods that tell the time, which dates have as well."""
+_ANYWHERE = frozenset(("astimezone", "fromtimestamp", "now", "strftime", "strptime", "timestamp", "today", "utcnow"))
+"""Methods of dates that tell the time, or hang on where and in which language the process is."""
 
 
 class Reference(NamedTuple):

@@ -7,14 +7,12 @@ What is called again are copies that see what the functions saw, whatever their 
 from __future__ import annotations
 
 import builtins
-import operator
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
-from bigdebug.agents.guards.pure import CONSTANT, is_pure, pure_attribute
+from bigdebug.agents.guards.pure import is_constant, is_pure, pure_attribute
 from bigdebug.agents.guards.references import Reference, references
 
 
@@ -25,12 +23,15 @@ class _Unknown(Exception):
 class Repeatable:
     """Copies of some functions; None if it is not certain that all that they do is to answer.
 
-    ``names`` are those of the functions and constants of the user's that they see: how to look at what one means, and what it meant.
+    ``names`` tell how to look at what each name means that they see, and what it meant; ``sizes`` how many names there are where what is built in is
+    seen, which another one may hide; ``themselves`` what they are made of.
     """
 
     def __init__(self, functions: Iterable[Callable[..., Any]]) -> None:
         self.copies: list[Callable[..., Any]] | None = None
         self.names: list[tuple[Callable[[], Any], Any]] = []
+        self.sizes: list[tuple[Mapping[str, Any], int]] = []
+        self.themselves: list[tuple[Callable[[], Any], Any]] = []
         self._known: dict[int, tuple[Any, Any]] = {}
         try:
             self.copies = [self._copy(function) for function in functions]
@@ -38,7 +39,7 @@ class Repeatable:
             return
 
     def _copy(self, value: Any) -> Any:
-        if _is_constant(value) or is_pure(value):
+        if is_constant(value) or is_pure(value):
             return value
         if not isinstance(value, FunctionType):
             raise _Unknown
@@ -47,16 +48,16 @@ class Repeatable:
         return self._known[id(value)][1]
 
     def _function(self, function: FunctionType) -> None:
+        known = references(function.__code__)
+        if known is None or function.__kwdefaults__ or not all(map(is_constant, function.__defaults__ or ())):
+            raise _Unknown
         if vars(function) or function.__globals__.get("__builtins__", builtins) not in (builtins, vars(builtins)):
             raise _Unknown
-        defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-        known = references(function.__code__)
-        if known is None or not all(map(_is_constant, defaults)):
-            raise _Unknown
+        self.themselves += [(partial(getattr, function, each), getattr(function, each)) for each in ("__code__", "__defaults__", "__kwdefaults__")]
+        self.themselves.append((vars(function).__len__, 0))
         code, names, cells = function.__code__, dict[str, Any](), tuple(CellType() for _ in function.__closure__ or ())
         names["__builtins__"] = builtins
         made = FunctionType(code, names, function.__name__, function.__defaults__, cells)
-        made.__kwdefaults__ = function.__kwdefaults__
         self._known[id(function)] = (function, made)  # it may name itself
         free = dict(zip(code.co_freevars, zip(function.__closure__ or (), cells)))
         for reference in known:
@@ -66,30 +67,25 @@ class Repeatable:
             elif reference.name in function.__globals__:
                 names[reference.name] = self._referred(reference, partial(function.__globals__.get, reference.name))
             else:
-                _check_built_in(getattr(builtins, reference.name), reference)
+                self.sizes.append((function.__globals__, len(function.__globals__)))
+                self._check(getattr(builtins, reference.name), reference.attributes)
 
     def _referred(self, reference: Reference, look: Callable[[], Any]) -> Any:
         """What stands in a copy for what a function refers to."""
         value = look()
+        self.names.append((look, value))
         if isinstance(value, ModuleType | type) and reference.attributes:
-            if not pure_attribute(value, reference.attributes):
-                raise _Unknown
+            self._check(value, reference.attributes)
             return value
-        if reference.attributes and not _is_constant(value):
+        if reference.attributes and not is_constant(value):
             raise _Unknown
-        made = self._copy(value)
-        if not is_pure(value):
-            self.names.append((look, value))
-        return made
+        return self._copy(value)
 
-
-def _check_built_in(value: Any, reference: Reference) -> None:
-    if not (pure_attribute(value, reference.attributes) if reference.attributes else is_pure(value)):
-        raise _Unknown
-
-
-def _is_constant(value: Any) -> bool:
-    """Whether nothing of a value changes, and its methods only answer."""
-    if type(value) in (tuple, frozenset):
-        return all(map(_is_constant, value))
-    return type(value) in CONSTANT or isinstance(value, re.Pattern | operator.itemgetter)
+    def _check(self, value: Any, attributes: Sequence[str]) -> None:
+        """Raises _Unknown unless what is Python's own is pure, or leads to that."""
+        if not (pure_attribute(value, attributes) if attributes else is_pure(value)):
+            raise _Unknown
+        for name in attributes:
+            if isinstance(value, ModuleType):
+                names, value = vars(value), getattr(value, name)
+                self.names.append((partial(names.get, name), value))
