@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, event, example, given, note, settings
 from hypothesis import strategies as st
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from bigdebug.errors import NondeterminismError, UntraceableError
@@ -70,8 +71,8 @@ class World:
         """The rows; rejects the example if Spark does not run it."""
         try:
             rows: list[Any] = self.spark.sql(self.sql).collect()
-        except PySparkException as problem:
-            event(f"Spark refuses: {problem.getCondition()}")
+        except (PySparkException, Py4JJavaError) as problem:  # the latter where its optimizer fails
+            event(f"Spark refuses: {problem.getCondition() if isinstance(problem, PySparkException) else problem.java_exception}")
             assume(False)
         return rows
 
