@@ -98,6 +98,9 @@ class Holding:
         """A record that was held, as a function is given it."""
         return given(held)
 
+    def confirm(self) -> None:
+        """Called at a crash. Raises a Signal if what is held is not known any more as it was."""
+
     def alike(self, one: Any, other: Any) -> bool:
         """Whether two records that are held are known to be the same, or to be equal."""
         return one is other or (type(one) is type(other) and type(one) in PLAIN and bool(one == other))

@@ -75,10 +75,13 @@ class Remade:
             return False
         return True
 
-    def __call__(self, taken: Any) -> Any:
-        record = taken
+    def confirm(self) -> None:
+        """Raises NotMadeAgain if the functions themselves are other ones by now."""
         if any(look() is not value for look, value in self._seen.themselves):
             raise NotMadeAgain("a function was changed")
+
+    def __call__(self, taken: Any) -> Any:
+        record = taken
         try:
             for function, maps in self._steps:
                 if maps:
@@ -122,6 +125,10 @@ class ByInput(Holding):
     def given(self, held: Any) -> Any:
         kind = type(held)
         return self._remade(held) if self._phase is Phase.NOTING and kind is not bytes and kind is not Held else given(held)
+
+    def confirm(self) -> None:
+        if self._phase is Phase.NOTING:
+            self._remade.confirm()
 
     def alike(self, one: Any, other: Any) -> bool:
         if self._phase is Phase.PLAIN:

@@ -101,6 +101,7 @@ class GuardedPartition:
                     source.land()
                     if source.failed:
                         raise
+                    source.held.confirm()
                     # What is tried where workers end, is raised in another process.
                     problem = raised if self.flight is None else as_elsewhere(raised)
                     if not pulled:
