@@ -364,7 +364,7 @@ def test_records_that_are_other_ones_each_time_are_told_as_they_were(function: C
     assert len(made) == 60
 
 
-def test_origins_that_may_change_themselves_are_not_held() -> None:
+def test_inputs_that_may_change_themselves_are_not_held() -> None:
     rows = [[str(n)] for n in range(1, 11)]
     rows[7] = ["x"]
 
