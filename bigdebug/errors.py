@@ -91,3 +91,7 @@ class PredicateError(BigdebugError):
 
 class ReplayError(BigdebugError):
     """A program that cannot be run again as asked."""
+
+
+class LocalizeError(BigdebugError):
+    """A test of which no cause can be looked for: nothing is wrong, everything is, or it raises."""

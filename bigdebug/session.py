@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
+from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.shown import masking, shown
 from bigdebug.spark.attachment import (
     check_frame,
@@ -22,6 +23,7 @@ from bigdebug.spark.attachment import (
     uninstall,
 )
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.localizing import localize
 from bigdebug.spark.masks import mask
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
@@ -279,6 +281,13 @@ class DebugSession:
         for each operator that it passes, with ``slow`` 0.4 µs. Raises TypeError for a DataFrame, or a guard without an RDD.
         """
         return self._recorder.watching.open(op, guard, timeout, slow, most, rate)
+
+    def localize(
+        self, target: Any, test: Callable[..., Any] | None = None, *, key: Callable[[Any], Any] | None = None, whole: Callable[[list[Any]], Any] | None = None,
+        raises: bool = False, tests: int | None = None, seconds: float | None = None,
+    ) -> Diagnosis:
+        """Which source records make outputs wrong."""
+        return localize(self.lineage(target), test, key, whole, raises, tests, seconds)
 
     @property
     def watches(self) -> tuple[Watch, ...]:

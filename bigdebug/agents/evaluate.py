@@ -45,14 +45,15 @@ class Evaluation:
             return [declined]
 
     def _evaluated(self) -> Iterable[Any]:
-        partitions = self._result()
+        partitions = self.result()
         if self.counting:
             return [sum(1 for records in partitions for _ in records)]
         # Pickled as they come: a function may give the same object again and again, changed in between.
         frames = [list(self.wire.frames(records)) for records in partitions]
         return self.wire.records(chain.from_iterable(frames))
 
-    def _result(self) -> Partitions:
+    def result(self) -> Partitions:
+        """The partitions that the program gives, which are computed as they are read."""
         uses = [parent for node in self.nodes for parent in node.parents]
         done: dict[int, Callable[[], Partitions]] = {}
         for node in self.nodes:

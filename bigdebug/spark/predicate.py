@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from bigdebug.errors import PredicateError
 
 # An exception of a worker reaches the driver as text, between pages of frames: this line is found in it again.
-_FAILED = "the predicate of where() raised "
+_FAILED = "a predicate of bigdebug's user raised "
 
 
 def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -36,7 +36,7 @@ def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def told(what: str = "The predicate of where()") -> Iterator[None]:
     """Raise a PredicateError from what PySpark raises, if the line of ``guarded`` is in it."""
     try:
         yield
@@ -47,6 +47,6 @@ def told() -> Iterator[None]:
         (kind, message, where, seen), _ = json.JSONDecoder().raw_decode("[" + account)
         at = f" at {where[0]}:{where[1]}" if where else ""
         raise PredicateError(
-            f"The predicate of where(){at} raised {kind}: {message}, on the record {seen}",
+            f"{what}{at} raised {kind}: {message}, on the record {seen}",
             remedy="It is called with each traced record: see that it takes them all.",
         ) from problem

@@ -109,7 +109,7 @@ class Evaluator:
         self._recorder = recorder
         self._questions = questions
         pickles = serializers.CPickleSerializer()
-        self._wire = Wire(pickles.dumps, pickles.loads, stopping())
+        self.wire = Wire(pickles.dumps, pickles.loads, stopping())
 
     def shipped(self, operator: int, places: Places, text: bool) -> dict[int, Frames] | None:
         """Records of the run as they leave a worker, unread by this process; None if they cannot leave it.
@@ -121,12 +121,12 @@ class Evaluator:
             return {}
         if text:
             lines = self._questions.records(operator, places)
-            return {p: list(self._wire.frames([lines[p][at] for at in sorted(lines[p])])) for p in wanted}
+            return {p: list(self.wire.frames([lines[p][at] for at in sorted(lines[p])])) for p in wanted}
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "reading records", self._recorder.progress):
             records = self._questions.distributed(operator, places)
             try:
-                found = dict(answers(sc, records, Shipped(self._wire), wanted))
+                found = dict(answers(sc, records, Shipped(self.wire), wanted))
             except PythonException:
                 self._questions.records(operator, places)  # names the operator that does not repeat itself
                 raise
@@ -135,45 +135,54 @@ class Evaluator:
     def given(self, frames: Mapping[int, Frames], partitions: int, edited: Mapping[int, Any], edit: Any) -> Given:
         return Given(
             tuple(frames.get(p, []) for p in range(partitions)), edited,
-            None if edit is None else Fresh(edit, self._wire),
+            None if edit is None else Fresh(edit, self.wire),
         )
 
-    def run(
-        self, rdds: Sequence[Captured], definition: Definitions, given: Mapping[int, Given],
-        within: Callable[[int, Any], Any], counting: bool = False,
-    ) -> Any | None:
-        """Records of the last of ``rdds``, or their number; None if it turned out that only Spark can know.
+    def evaluation(
+        self, rdds: Sequence[Captured], definition: Definitions, entered: Mapping[int, Operation],
+        within: Callable[[int, Any], Any], counting: bool = False, around: Callable[[int, Operation], Operation] = lambda _, operation: operation,
+    ) -> Evaluation:
+        """The program of ``rdds``, for one task, with ``entered`` in the place of the operators that it is entered at.
 
-        ``within(operator, step)`` gives the step to run in place of a narrow operator's. Errors of the user's functions
-        are PySpark's, as from a job.
+        ``within(operator, step)`` gives the step to run in place of a narrow operator's; ``around`` an operation in place of another.
         """
         nodes = []
         for rdd in rdds:
             operator = rdd._definition.operator
-            if operator.id in given:
-                nodes.append(Node(operator.id, (), given[operator.id]))
+            if operator.id in entered:
+                nodes.append(Node(operator.id, (), entered[operator.id]))
             else:
                 lowering = definition(operator.id).lowering
                 if isinstance(lowering, Narrow):
                     lowering = Narrow(within(operator.id, lowering.step))
-                nodes.append(Node(operator.id, operator.parents, self._operation(rdd, lowering)))
-        sc = running(self._recorder.sc)
-        evaluation = Evaluation(tuple(nodes), self._wire, _outside, counting)
-        with self._recorder.plain(), asking(sc, "replaying", self._recorder.progress):
-            base: RDD[Any] = SparkContext.parallelize(sc, [], 1)
-            found = answers(sc, base, evaluation, [0])
+                nodes.append(Node(operator.id, operator.parents, around(operator.id, self._operation(rdd, lowering))))
+        return Evaluation(tuple(nodes), self.wire, _outside, counting)
+
+    def run(self, evaluation: Evaluation) -> Any | None:
+        """Records of the last of its operators, or their number; None if it turned out that only Spark can know.
+
+        Errors of the user's functions are PySpark's, as from a job.
+        """
+        found = self.in_one_task(evaluation, "replaying")
         if found and isinstance(found[0], Declined):
             return None
-        return found[0] if counting else found
+        return found[0] if evaluation.counting else found
+
+    def in_one_task(self, function: Callable[[int, Any], Any], what: str) -> list[Any]:
+        """What a function gives in a task of its own."""
+        sc = running(self._recorder.sc)
+        with self._recorder.plain(), asking(sc, what, self._recorder.progress):
+            base: RDD[Any] = SparkContext.parallelize(sc, [], 1)
+            return answers(sc, base, function, [0])
 
     def _operation(self, rdd: Captured, lowering: Lowering) -> Operation:
         operator = rdd._definition.operator
         if isinstance(lowering, Narrow):
-            return Stepped(Fresh(lowering.step, self._wire), operator.form.record_wise)
+            return Stepped(Fresh(lowering.step, self.wire), operator.form.record_wise)
         if isinstance(lowering, Exchange):
             partition = hashing.portable_hash if lowering.partition is portable_hash else lowering.partition
-            before = Fresh((partition, lowering.create, lowering.combine), self._wire)
-            merge = None if lowering.merge is None else Fresh(lowering.merge(MEMORY), self._wire)
+            before = Fresh((partition, lowering.create, lowering.combine), self.wire)
+            merge = None if lowering.merge is None else Fresh(lowering.merge(MEMORY), self.wire)
             return Exchanged(lowering.targets, MEMORY, before, merge, lowering.stays, lowering.pairs)
         if operator.form is Form.COALESCE:
             return Coalesced(tuple(map(tuple, resolved(rdd).detail["groups"])))

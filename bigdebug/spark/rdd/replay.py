@@ -46,13 +46,13 @@ class Replay:
     it is for a trace that stands before such an operator.
     """
 
-    def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None) -> None:
+    def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None, target: int | None = None) -> None:
         self._trace = trace
         self._exclude = exclude
         self._edit = edit
         self._run = trace.run
         self._questions = trace._questions
-        self._subject = self._questions.rdd(self._run.subject)
+        self._target = self._run.subject if target is None else target
         self._at = None if at is None else trace._operator(at)
 
     # ---- results ----------------------------------------------------------------------------------------------
@@ -61,16 +61,16 @@ class Replay:
     def rdd(self) -> Any:
         """The program on Spark, with the records of the trace restricted, dropped or changed."""
         made: dict[int, Any] = {}
-        for known in self._needed:
+        for known in self.program:
             operator = known._definition.operator.id
-            parents = [made[p._definition.operator.id] for p in known._definition.parents if operator not in self._cut]
-            if operator in self._cut:
+            parents = [made[p._definition.operator.id] for p in known._definition.parents if operator not in self.cut]
+            if operator in self.cut:
                 made[operator] = self._changed(operator)
             elif operator in self._inhabited:
                 made[operator] = self._restricted(known, parents[0])
             else:
                 made[operator] = self._questions.definition(operator).again(parents)
-        return made[self._run.subject]
+        return made[self._target]
 
     def collect(self) -> list[Any]:
         """The records that the program gives now."""
@@ -121,7 +121,7 @@ class Replay:
         return self._exclude or self._edit is not None
 
     @cached_property
-    def _cut(self) -> dict[int, Places]:
+    def cut(self) -> dict[int, Places]:
         """Where the program is entered, and with which records of the run."""
         cut: dict[int, Places]
         if self._exclude:
@@ -175,7 +175,7 @@ class Replay:
 
     def _reachable(self, source: int, cut: Mapping[Any, Any]) -> bool:
         """Whether the subject still reads ``source`` when the program is cut at ``cut``."""
-        todo, seen = [self._run.subject], set()
+        todo, seen = [self._target], set()
         while todo:
             operator = todo.pop()
             if operator == source:
@@ -190,8 +190,9 @@ class Replay:
         return {p: np.arange(n, dtype=np.int64) for p, n in sizes.items()}
 
     @cached_property
-    def _needed(self) -> list[Captured]:
-        return needed(self._subject, self._cut)
+    def program(self) -> list[Captured]:
+        """What is computed, parents first, with what it is entered with."""
+        return needed(self._questions.rdd(self._target), self.cut)
 
     # ---- functions over whole partitions ----------------------------------------------------------------------
 
@@ -201,7 +202,7 @@ class Replay:
         if self._anew:
             return frozenset()
         on_the_way = {u for o in self._trace.operators for u in self._run.graph.upstream(o)}
-        return frozenset(rdd._definition.operator.id for rdd in self._needed).intersection(on_the_way).difference(self._cut)
+        return frozenset(rdd._definition.operator.id for rdd in self.program).intersection(on_the_way).difference(self.cut)
 
     @cached_property
     def _inhabited(self) -> dict[int, frozenset[int]]:
@@ -210,7 +211,7 @@ class Replay:
         standing = {o: self._trace.back_to(o).standing.get(o, {}) for o in functions}
         return {o: frozenset(p for p, at in places.items() if len(at)) for o, places in standing.items()}
 
-    def _within(self, operator: int, step: Step) -> Step:
+    def within(self, operator: int, step: Step) -> Step:
         """The step of a narrow operator, for the partitions that the trace has there."""
         if operator not in self._inhabited:
             return step
@@ -230,7 +231,7 @@ class Replay:
     def _changed(self, operator: int) -> Any:
         """An RDD of what the program reads at ``operator`` instead."""
         rdd = self._questions.rdd(operator)
-        places = self._cut[operator]
+        places = self.cut[operator]
         made: RDD[Any]
         with self._trace._recorder.plain():
             if not self._exclude:
@@ -250,24 +251,24 @@ class Replay:
 
     def _in_one_task(self, counting: bool) -> Any | None:
         """The result if one task can compute it as Spark would, else None."""
-        if sum(map(count, self._cut.values())) > IN_PROCESS:
+        if sum(map(count, self.cut.values())) > IN_PROCESS:
             return None
-        if not evaluable(self._needed, self._cut, changed=self._anew):
+        if not evaluable(self.program, self.cut, changed=self._anew):
             return None
         evaluator = Evaluator(self._trace._recorder, self._questions)
         given = {}
-        for rdd in self._needed:
+        for rdd in self.program:
             operator = rdd._definition.operator.id
-            if operator in self._cut:
+            if operator in self.cut:
                 facts = self._run.sources.get(operator)
-                frames = evaluator.shipped(operator, self._cut[operator], facts is not None and facts.type == "text")
+                frames = evaluator.shipped(operator, self.cut[operator], facts is not None and facts.type == "text")
                 if frames is None:
                     return None
                 edited = self._edited(operator)
                 given[operator] = evaluator.given(
                     frames, self._run.graph[operator].partitions, edited, self._edit if edited else None
                 )
-        return evaluator.run(self._needed, self._questions.definition, given, self._within, counting)
+        return evaluator.run(evaluator.evaluation(self.program, self._questions.definition, given, self.within, counting))
 
     def _edited(self, operator: int) -> Mapping[int, Any]:
         """Which of the records that the program is entered with are edited, by partition."""
@@ -275,7 +276,7 @@ class Replay:
             return {}
         if self._exclude:
             return dict(self._aimed().get(operator, {}))
-        return {p: np.arange(len(at)) for p, at in self._cut[operator].items()}
+        return {p: np.arange(len(at)) for p, at in self.cut[operator].items()}
 
 
 def _minus(everything: Mapping[int, Any], places: Places) -> dict[int, Any]:

@@ -1,0 +1,66 @@
+"""A judge: the user's test of outputs, and what it says of what a program gives on some of its records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+PASS, FAIL, UNRESOLVED = "pass", "fail", "unresolved"
+
+Verdict = tuple[str, float]
+"""An outcome, and the number that the output holds, NaN if it holds none."""
+
+_NUMBERS = (int, float, Decimal, Fraction, np.number)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges outputs by ``test``, which is true of one that is wrong; with ``key`` it is given the key of the output as well.
+
+    If ``whole``, it is given all outputs, as a list. ``raises`` says that an exception of the program is a failure, else it is unresolved; of the test,
+    it always is.
+    """
+
+    test: Callable[..., Any]
+    key: Callable[[Any], Any] | None = None
+    whole: bool = False
+    raises: bool = False
+
+    def wrong(self, output: Any) -> bool:
+        """Whether one output is wrong."""
+        return bool(self.test(output) if self.key is None else self.test(output, self.key(output)))
+
+    def verdict(self, outputs: Iterable[Any]) -> Verdict:
+        """The outcome of what a program gives, which is computed as it is read: FAIL if any of it is wrong."""
+        try:
+            known = list(outputs)
+        except Exception:  # of the user's functions
+            return FAIL if self.raises else UNRESOLVED, math.nan
+        try:
+            wrong = bool(self.test(known)) if self.whole else any(map(self.wrong, known))
+        except Exception:
+            return UNRESOLVED, math.nan
+        return FAIL if wrong else PASS, self._value(known)
+
+    def _value(self, known: list[Any]) -> float:
+        if self.whole:
+            return math.fsum(value for each in known if math.isfinite(value := number(each)))
+        return number(known[0]) if len(known) == 1 else math.nan
+
+
+def number(output: Any) -> float:
+    """The number that an output holds, the last one if there are several: of (key, value) it is the value's. NaN if there is none."""
+    if isinstance(output, _NUMBERS) and not isinstance(output, bool):
+        try:
+            return float(output)
+        except (OverflowError, TypeError):  # 10**400; a complex number of numpy's
+            return math.nan
+    parts = list(output.values()) if isinstance(output, Mapping) else output if isinstance(output, tuple | list) else ()
+    found = (number(part) for part in reversed(parts))
+    return next((value for value in found if not math.isnan(value)), math.nan)

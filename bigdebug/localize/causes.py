@@ -1,0 +1,101 @@
+"""The cause of one wrong output: the fewest candidates whose removal repairs it, the fewest that are wrong alone, and what might as well be the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pyroaring import BitMap
+
+from bigdebug.localize.fewest import Fewest
+from bigdebug.localize.oracle import Oracle, Spent
+from bigdebug.localize.suspicion import Suspicion
+
+LIKELY = 64
+"""Of the most likely candidates, so many are tried in the place of members of a repair."""
+
+MEMBERS = 4
+"""Of a repair, so many members are replaced, the least likely ones: it is these that might be others."""
+
+
+class State(Enum):
+    """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or it does not repeat itself; or it was ended before."""
+
+    FOUND = "found"
+    NOT_WRONG = "not wrong"
+    ALWAYS_WRONG = "always wrong"
+    NOT_REPRODUCIBLE = "not reproducible"
+    ENDED = "ended"
+
+
+@dataclass
+class Cause:
+    """What is known of the cause of one output.
+
+    Without ``repair`` the output is right, and without any fewer of it it is wrong. ``alone`` fails by itself, and nothing less of it does.
+    ``instead`` are sets as small that repair it as well, the likeliest first; ``alike`` others that fail alone, with another one beside what is of the repair.
+    ``why`` says why a search ended.
+    A repair is a cause, and a set that fails alone is evidence: of an average, innocent records fail alone (the drift of what is averaged).
+    """
+
+    state: State = State.ENDED
+    repair: BitMap | None = None
+    alone: BitMap | None = None
+    instead: list[BitMap] = field(default_factory=list)
+    alike: list[BitMap] = field(default_factory=list)
+    why: str = ""
+
+
+def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
+    """The cause of an output, whose candidates are suspected as ``suspicion`` says.
+
+    Never raises Spent: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test.
+    """
+    found, every = Cause(), BitMap(suspicion.order)
+    repairing = Fewest(lambda sets: [answer.passes for answer in oracle.answers([every - each for each in sets])], suspicion.order, at_once)
+    failing = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, at_once)
+    try:
+        whole, nothing = oracle.answers([every, BitMap()])
+        if not whole.fails or nothing.fails:
+            found.state = State.ALWAYS_WRONG if whole.fails else State.NOT_WRONG
+            return found
+        found.repair = BitMap(suspicion.singles[:1]) if suspicion.singles else repairing.search()
+        found.alone = failing.search()
+        if not _repeats(oracle, [every, every - found.repair, found.alone]):
+            found.state = State.NOT_REPRODUCIBLE
+            return found
+        found.instead = _instead(oracle, suspicion, every, found.repair, found.alone)
+        found.alike = _alike(oracle, suspicion, found.repair, found.alone)
+        found.state = State.FOUND
+    except Spent as spent:
+        found.why = str(spent)
+        if found.repair is None and len(repairing.best) < len(every):
+            found.repair = repairing.best
+    return found
+
+
+def _repeats(oracle: Oracle, sets: Sequence[BitMap]) -> bool:
+    before = [answer.outcome for answer in oracle.answers(sets)]
+    return [answer.outcome for answer in oracle.anew(sets)] == before
+
+
+def _instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap, alone: BitMap) -> list[BitMap]:
+    """Repairs as small as the one that was found, with another candidate in the place of one member."""
+    if suspicion.singles is not None and len(repair) == 1:  # all of them are known
+        return [BitMap([other]) for other in suspicion.singles if other not in repair]
+    likely = [int(each) for each in suspicion.order[: LIKELY + len(repair)] if each not in repair][:LIKELY]
+    members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
+    others = [*likely, *(each for each in alone - repair if each not in likely)]
+    sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
+    return [each for each, answer in zip(sets, oracle.answers([every - each for each in sets])) if answer.passes]
+
+
+def _alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -> list[BitMap]:
+    """Sets that fail alone as the one that was found does, with another candidate in the place of its only member that is innocent."""
+    innocent = alone - repair
+    if len(innocent) != 1 or not alone & repair:
+        return []
+    others = [int(each) for each in suspicion.order[: LIKELY + len(alone | repair)] if each not in alone | repair][:LIKELY]
+    sets = [(alone & repair) | BitMap([other]) for other in others]
+    return [each for each, answer in zip(sets, oracle.answers(sets)) if answer.fails]

@@ -1,0 +1,84 @@
+"""A diagnosis: which source records make outputs wrong, as people read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bigdebug.model import SourceRecord
+from bigdebug.shown import counted, shown
+from bigdebug.trace.table import Table
+
+CULPRIT, AMBIGUOUS, ORDER, UNSTABLE = "culprit", "ambiguous", "order-dependent", "not-reproducible"
+
+_ROWS = 20
+"""Of the ranking, and of a fault set, so many records are shown."""
+
+
+@dataclass(frozen=True)
+class FaultSet:
+    """Source records without which ``outputs`` are right, and without any fewer of which they are wrong (to the last one that was tried).
+
+    ``instead`` are sets that would do as well, by which the verdict is ambiguous; ``evidence`` says in sentences what was seen.
+    """
+
+    records: tuple[SourceRecord, ...]
+    outputs: tuple[Any, ...]
+    evidence: tuple[str, ...] = ()
+    instead: tuple[tuple[SourceRecord, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a diagnosis took: tests (runs of the program on some records), and seconds."""
+
+    tests: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.tests:,} tests, {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """Which source records make outputs wrong.
+
+    ``verdict``: "culprit" (the records of the fault sets, and no others that were tried, are the cause), "ambiguous" (others might be as well, or the
+    search was ended: ``incomplete`` says why), "order-dependent" (the output is right on the same records in another order), "not-reproducible" (the
+    same records gave another outcome). ``ranking``: records with how far the output moves without them, those of fault sets first, 1 being the farthest.
+    """
+
+    verdict: str
+    fault_sets: tuple[FaultSet, ...]
+    ranking: tuple[tuple[SourceRecord, float], ...]
+    cost: Cost
+    explanation: str
+    incomplete: str | None = None
+
+    def table(self) -> Table:
+        """The fault sets, a row for each record."""
+        rows = []
+        for number, fault in enumerate(self.fault_sets, 1):
+            outputs = ", ".join(shown(output) for output in fault.outputs[:3]) + (" ..." if len(fault.outputs) > 3 else "")
+            rows += [
+                (str(number), str(record.origin), shown(record.record), self._score(record), outputs) for record in fault.records[:_ROWS]
+            ]
+        notes = [line for fault in self.fault_sets for line in fault.evidence]
+        incomplete = [f"Not all was looked at: {self.incomplete}."] if self.incomplete else []
+        caption = f"{self.verdict}: {self.explanation} ({self.cost})"
+        return Table(("fault", "origin", "record", "moves", "outputs"), rows, [*notes, *incomplete], caption)
+
+    def suspects(self) -> Table:
+        """The ranking."""
+        rows = [(f"{score:.2f}", str(record.origin), shown(record.record)) for record, score in self.ranking[:_ROWS]]
+        left = len(self.ranking) - len(rows)
+        return Table(("moves", "origin", "record"), rows, [f"and {counted(left)} more"] if left > 0 else [])
+
+    def _score(self, record: SourceRecord) -> str:
+        return next((f"{score:.2f}" for known, score in self.ranking if known.rid == record.rid and known.origin == record.origin), "")
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self.table().html()}

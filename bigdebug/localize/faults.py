@@ -1,0 +1,110 @@
+"""Faults: the causes of several wrong outputs put together, so that one fault is told once, with all the outputs that it explains (BigSift 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from pyroaring import BitMap
+
+from bigdebug.localize.causes import Cause, State, cause
+from bigdebug.localize.oracle import Budget, Oracle, Spent
+from bigdebug.localize.suspicion import Suspicion, suspicion, unsuspected
+
+Ids = frozenset[int]
+"""Candidates by their numbers among those of all outputs."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A wrong output: the numbers of its candidates, ascending, and what is asked about sets of them, which are named by their places in that."""
+
+    candidates: npt.NDArray[np.int64]
+    oracle: Oracle
+
+    def ids(self, places: Iterable[int]) -> Ids:
+        return frozenset(self.candidates[list(places)].tolist())
+
+    def places(self, ids: Ids) -> BitMap:
+        """Where those of ``ids`` stand that are candidates of this output."""
+        return BitMap(np.flatnonzero(np.isin(self.candidates, list(ids))).astype(np.uint32))
+
+    def repaired_by(self, repairs: Sequence[Ids]) -> list[bool]:
+        """Whether the output is right without each of ``repairs``; one that has none of its candidates does nothing for it."""
+        every = BitMap(range(len(self.candidates)))
+        places = [self.places(each) for each in repairs]
+        answers = iter(self.oracle.answers([every - each for each in places if each]))
+        return [next(answers).passes if each else False for each in places]
+
+
+@dataclass
+class Fault:
+    """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these.
+
+    ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
+    """
+
+    repair: Ids
+    explains: list[int]
+    cause: Cause
+    alone: Ids = frozenset()
+    instead: list[Ids] = field(default_factory=list)
+
+
+@dataclass
+class Faults:
+    """What is known: the faults, by output how candidates are suspected, outputs that have no cause with the reason; ``ended`` says why there may be more."""
+
+    found: list[Fault] = field(default_factory=list)
+    suspected: dict[int, Suspicion] = field(default_factory=dict)
+    strange: dict[int, State] = field(default_factory=dict)
+    ended: str | None = None
+
+
+def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, say: Progress = lambda text: None) -> Faults:
+    """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
+
+    Where several candidates might as well be the cause of an output, those are that explain the most outputs. Never raises Spent.
+    """
+    known = Faults()
+    for number in sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates)):
+        subject = subjects[number]
+        say(f"output {number + 1} of {len(subjects)}, {len(subject.candidates):,} candidates")
+        try:
+            if not _explained(known.found, number, subject):
+                _searched(known, number, subject, at_once)
+        except Spent as spent:
+            known.ended = str(spent)
+        if known.ended is not None:
+            break
+    return known
+
+
+def _explained(found: Sequence[Fault], number: int, subject: Subject) -> bool:
+    """Whether a fault that is known explains an output, too; of what might be the cause, that is kept which explains it."""
+    for fault in found:
+        options = [fault.repair, *fault.instead]
+        able = [option for option, repairs in zip(options, subject.repaired_by(options)) if repairs]
+        if able:
+            fault.repair, *fault.instead = able
+            fault.explains.append(number)
+            return True
+    return False
+
+
+def _searched(known: Faults, number: int, subject: Subject, at_once: int) -> None:
+    size = len(subject.candidates)
+    known.suspected[number] = unsuspected(size)
+    known.suspected[number] = suspicion(subject.oracle, size)
+    cause_of = cause(subject.oracle, known.suspected[number], at_once)
+    if cause_of.state is State.ENDED:
+        known.ended = cause_of.why
+    elif cause_of.state is not State.FOUND:
+        known.strange[number] = cause_of.state
+    if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
+        instead = [subject.ids(each) for each in cause_of.instead]
+        known.found.append(Fault(subject.ids(cause_of.repair), [number], cause_of, subject.ids(cause_of.alone or ()), instead))

@@ -1,0 +1,101 @@
+"""An oracle: says of sets of candidates whether the output that is asked about is still wrong when the program runs on them alone."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from pyroaring import BitMap
+
+
+class Outcome(Enum):
+    """What a test says of the program's output on a set of candidates (Zeller). UNRESOLVED: it said nothing, for something raised."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNRESOLVED = "unresolved"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The outcome on a set, and the number that the output holds there: NaN if it holds none, or there is no output."""
+
+    outcome: Outcome
+    value: float = math.nan
+
+    @property
+    def fails(self) -> bool:
+        return self.outcome is Outcome.FAIL
+
+    @property
+    def passes(self) -> bool:
+        return self.outcome is Outcome.PASS
+
+
+Ask = Callable[[Sequence[BitMap]], Sequence[Answer]]
+"""Answers for several sets of candidates at once, in their order."""
+
+
+class Spent(Exception):  # it passes through a search, which says by itself how far it came
+    """A search is to end: its budget is spent, or somebody stopped it. The message says which."""
+
+
+class Budget:
+    """What a search may take: ``most`` tests, so many ``seconds``, until ``stop()``. None is without end. Counts the tests of all its oracles."""
+
+    def __init__(self, most: int | None = None, seconds: float | None = None) -> None:
+        self.tests = 0
+        self._most, self._began = most, time.monotonic()
+        self._until = None if seconds is None else self._began + seconds
+        self._seconds, self._stopped = seconds, False
+
+    @property
+    def took(self) -> float:
+        """Seconds since it was made."""
+        return time.monotonic() - self._began
+
+    def stop(self) -> None:
+        """Let the search end at its next test; from any thread."""
+        self._stopped = True
+
+    def spend(self, tests: int) -> None:
+        """Count ``tests`` that are to come. Raises Spent, and counts none, if they are too many."""
+        if self._stopped:
+            raise Spent("it was stopped")
+        if self._most is not None and self.tests + tests > self._most:
+            raise Spent(f"its {self._most:,} tests were spent")
+        if self._until is not None and time.monotonic() >= self._until:
+            raise Spent(f"its {self._seconds:g} seconds were over")
+        self.tests += tests
+
+
+class Oracle:
+    """Asks about each set once, as long as the ``budget`` lasts.
+
+    Verdicts are kept by what the set's roaring bitmap is written as (BigSift 4.4): sets of a million in few runs take some ten bytes.
+    """
+
+    def __init__(self, ask: Ask, budget: Budget) -> None:
+        self._ask, self._budget = ask, budget
+        self._known: dict[bytes, Answer] = {}
+
+    def answers(self, sets: Sequence[BitMap]) -> list[Answer]:
+        """The answers for ``sets``; those that are known are not asked again. Raises Spent."""
+        keys = [_key(each) for each in sets]
+        new = {key: each for key, each in zip(keys, sets) if key not in self._known}
+        if new:
+            self._known.update(zip(new, self.anew(list(new.values()))))
+        return [self._known[key] for key in keys]
+
+    def anew(self, sets: Sequence[BitMap]) -> list[Answer]:
+        """The answers for ``sets`` asked once more, whatever is known: a test that repeats itself gives what it gave."""
+        self._budget.spend(len(sets))
+        return list(self._ask(sets))
+
+
+def _key(candidates: BitMap) -> bytes:
+    candidates.run_optimize()
+    return bytes(candidates.serialize())

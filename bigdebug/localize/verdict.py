@@ -1,0 +1,130 @@
+"""The verdict: what was found, as source records and in sentences. An innocent record is never named as the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bigdebug.localize.causes import State
+from bigdebug.localize.diagnosis import AMBIGUOUS, CULPRIT, ORDER, UNSTABLE, Cost, Diagnosis, FaultSet
+from bigdebug.localize.faults import Fault, Faults, Ids, Subject
+from bigdebug.model import SourceRecord
+from bigdebug.shown import counted, shown
+
+RANKED = 50
+"""Of the candidates, so many are ranked."""
+
+_TOLD = 4
+"""Records that a sentence names at most."""
+
+Sources = Callable[[Iterable[int]], Mapping[int, tuple[SourceRecord, ...]]]
+"""Gives the source records behind candidates."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What else is known of a search: the outputs' records, those outputs that another order repairs, and what was not looked at."""
+
+    outputs: Sequence[Any]
+    unordered: frozenset[int] = frozenset()
+    left: str | None = None
+
+
+def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: Sources, cost: Cost) -> Diagnosis:
+    """The diagnosis of some outputs; ``sources`` is asked once, for all that it names."""
+    ranking = _ranking(known, subjects)
+    named = {each for fault in known.found for ids in (fault.repair, fault.alone, *fault.instead) for each in ids}
+    records = sources(named.union(number for number, _ in ranking))
+    fault_sets = tuple(_fault_set(fault, _by_rank(fault, known, subjects), seen, records) for fault in known.found)
+    ended = known.ended or seen.left
+    verdict = _verdict(known, seen)
+    return Diagnosis(
+        verdict, fault_sets, tuple((record, score) for number, score in ranking for record in records[number]), cost,
+        _explained(verdict, known, len(subjects)), None if ended is None else ended,
+    )
+
+
+def _verdict(known: Faults, seen: Seen) -> str:
+    if State.NOT_REPRODUCIBLE in known.strange.values() or State.NOT_WRONG in known.strange.values():
+        return UNSTABLE
+    if seen.unordered:
+        return ORDER
+    certain = known.found and known.ended is None and not any(fault.instead for fault in known.found)
+    return CULPRIT if certain else AMBIGUOUS
+
+
+def _explained(verdict: str, known: Faults, outputs: int) -> str:
+    explained = sum(len(fault.explains) for fault in known.found)
+    of = f"{explained} of {outputs} wrong outputs" if explained != outputs else "the wrong output" if outputs == 1 else f"all {outputs} wrong outputs"
+    if verdict == UNSTABLE:
+        return "the same records gave another outcome when they were tried again, or gave no wrong output by themselves"
+    if verdict == ORDER:
+        return "the output is right on the same records in another order"
+    if not known.found:
+        return "nothing was found"
+    sizes = [len(fault.repair) for fault in known.found]
+    what = counted(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} faults of {', '.join(map(str, sizes[:-1]))} and {sizes[-1]} records"
+    if verdict == CULPRIT:
+        return f"without {what}, {of} {'is' if outputs == 1 else 'are'} right, and without less {'it is' if outputs == 1 else 'they are'} not"
+    if known.ended is not None:
+        return f"{of} {'is' if outputs == 1 else 'are'} right without {what}; it may be fewer, or others"
+    return f"without {what}, {of} {'is' if outputs == 1 else 'are'} right; but others would do as well, and which is to blame the data alone does not tell"
+
+
+def _fault_set(fault: Fault, ranked: Callable[[Ids], list[int]], seen: Seen, records: Mapping[int, tuple[SourceRecord, ...]]) -> FaultSet:
+    return FaultSet(
+        _all(ranked(fault.repair), records), tuple(seen.outputs[number] for number in fault.explains),
+        tuple(_evidence(fault, ranked, records)), tuple(_all(ranked(ids), records) for ids in fault.instead),
+    )
+
+
+def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping[int, tuple[SourceRecord, ...]]) -> list[str]:
+    found = []
+    if fault.instead:
+        found.append(f"{len(fault.instead)} other sets of {len(fault.repair)} repair it as well: {_names([i for ids in fault.instead for i in ids if i not in fault.repair], records)}.")
+    if not fault.alone:
+        return found
+    if fault.alone <= fault.repair:
+        found.append(f"It is wrong on {_names(ranked(fault.alone), records)} alone.")
+    elif fault.alone & fault.repair:
+        others = f", as it is with {len(fault.cause.alike)} others in the place of the innocent one" if fault.cause.alike else ""
+        found.append(f"The least on which it is wrong: {_names(ranked(fault.alone), records)} together{others}.")
+    elif not fault.instead:
+        found.append(f"It is also wrong on {_names(ranked(fault.alone), records)} alone, but right only without the cause: on few records, an aggregate drifts.")
+    return found
+
+
+def _by_rank(fault: Fault, known: Faults, subjects: Sequence[Subject]) -> Callable[[Ids], list[int]]:
+    """Puts candidates in the order in which they are suspected in the first output of a fault."""
+    first = fault.explains[0]
+    order = subjects[first].candidates[known.suspected[first].order].tolist()
+
+    def ranked(ids: Ids) -> list[int]:
+        return [each for each in order if each in ids]
+
+    return ranked
+
+
+def _ranking(known: Faults, subjects: Sequence[Subject]) -> list[tuple[int, float]]:
+    """The candidates most suspected: of causes first, then those that might be, then the others."""
+    scores: dict[int, float] = {}
+    for number, suspected in known.suspected.items():
+        for place in suspected.order[:RANKED].tolist():
+            candidate = int(subjects[number].candidates[place])
+            scores[candidate] = max(scores.get(candidate, 0.0), float(suspected.scores[place]))
+    first = {each for fault in known.found for each in fault.repair}
+    second = {each for fault in known.found for ids in fault.instead for each in ids}
+    every = sorted(scores, key=lambda each: (each not in first, each not in second, -scores[each]))
+    return [(each, scores[each]) for each in every[:RANKED]]
+
+
+def _all(ids: Iterable[int], records: Mapping[int, tuple[SourceRecord, ...]]) -> tuple[SourceRecord, ...]:
+    return tuple(dict.fromkeys(record for each in ids for record in records[each]))
+
+
+def _names(ids: Sequence[int], records: Mapping[int, tuple[SourceRecord, ...]]) -> str:
+    names = [f"{shown(record.record)} ({record.origin})" for each in ids[:_TOLD] for record in records[each]]
+    more = [f"{len(ids) - _TOLD} more"] if len(ids) > _TOLD else []
+    every = [*names, *more]
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"

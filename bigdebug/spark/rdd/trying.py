@@ -1,0 +1,138 @@
+"""Trying: a program run on sets of the records that wrong outputs were made of, in one task that stays until the search has ended (DESIGN 4.4)."""
+
+from __future__ import annotations
+
+import queue
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyroaring import BitMap
+
+from bigdebug.agents.evaluate import Evaluation
+from bigdebug.agents.judges import Judge, Verdict
+from bigdebug.agents.trials import Chosen, Subject, Trials
+from bigdebug.agents.watches.sealed import Secret
+from bigdebug.errors import ReplayError
+from bigdebug.localize.oracle import Answer, Outcome
+from bigdebug.spark.jobs import beside
+from bigdebug.spark.listening import Line, Listener, Message
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.evaluate import Evaluator
+    from bigdebug.spark.rdd.recorder import Recorder
+
+_LOOK = 0.2
+"""Seconds between two looks at whether the task is still there."""
+
+_GRACE = 1.0
+"""Seconds in which the task may end by itself."""
+
+_AT_ONCE = 1 << 23
+"""Bytes of sets that are told in one message."""
+
+
+class OnlySpark(Exception):
+    """The program does what one task cannot know; the message says what."""
+
+
+class Conversation:
+    """What the task is asked, and what it answers."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = sizes
+        self._told: queue.SimpleQueue[tuple[Line, Message]] = queue.SimpleQueue()
+        self._line: Line | None = None
+        self._task: Future[list[Any]] | None = None
+
+    def begin(self, task: Future[list[Any]]) -> None:
+        self._task = task
+
+    def hear(self, line: Line, message: Message) -> None:
+        """Called in the thread of the connection."""
+        self._told.put((line, message))
+
+    def greeting(self) -> list[Message]:
+        return []
+
+    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
+        """What the judge says of an output on sets of its candidates; ``backwards``: of the records of a partition the last one comes first."""
+        found: list[Answer] = []
+        batch, held = list[Chosen](), 0
+        for each in sets:
+            batch.append(self._chosen(subject, each))
+            held += len(batch[-1][1])
+            if held > _AT_ONCE:
+                found += self._tried(subject, batch, backwards)
+                batch, held = [], 0
+        return found + (self._tried(subject, batch, backwards) if batch else [])
+
+    def _chosen(self, subject: int, places: BitMap) -> Chosen:
+        """The set, or what is not in it: the smaller of both is told."""
+        size = self._sizes[subject]
+        if 2 * len(places) <= size:
+            return False, _packed(places)
+        every = BitMap()
+        every.add_range(0, size)
+        return True, _packed(every - places)
+
+    def _tried(self, subject: int, sets: list[Chosen], backwards: bool) -> list[Answer]:
+        if self._line is None:
+            self._line, _ = self._next()  # it is ready
+        self._line.tell([("try", subject, sets, backwards)])
+        match self._next()[1]:
+            case ("tried", verdicts):
+                return [_answer(verdict) for verdict in verdicts]
+            case ("declined", why):
+                raise OnlySpark(why)
+            case other:
+                raise ReplayError("A task that tries a program has said what nobody asked", value=other)
+
+    def _next(self) -> tuple[Line, Message]:
+        """What the task says next; what it raised, if it ended."""
+        assert self._task is not None
+        while True:
+            try:
+                line, message = self._told.get(timeout=_LOOK)
+            except queue.Empty:
+                pass
+            else:
+                if message != ("lost",):
+                    return line, message
+            if self._task.done():
+                self._task.result()
+                raise ReplayError("The task that tries the program has ended", remedy="Ask once more.")
+
+
+@contextmanager
+def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Subject], judge: Judge) -> Iterator[Conversation]:
+    """Within: a task tries ``evaluation`` on what it is asked about. It takes one core, and is gone afterwards, as its listener is."""
+    sc, secret, tag = recorder.sc, Secret(), f"bigdebug-{uuid.uuid4()}"
+    conversation = Conversation([len(subject.candidates) // 8 for subject in subjects])
+    listener = Listener(sc, secret, conversation.hear, conversation.greeting)
+    trials = Trials(evaluation, judge, tuple(subjects), listener.address, secret)
+    sc.addJobTag(tag)
+    try:
+        task = beside(partial(evaluator.in_one_task, trials, "localizing"))
+        conversation.begin(task)
+        try:
+            yield conversation
+        finally:
+            listener.close()
+            if not wait([task], _GRACE).done:  # it is in a function of the user's
+                sc.cancelJobsWithTag(tag)
+    finally:
+        sc.removeJobTag(tag)
+
+
+def _answer(verdict: Verdict) -> Answer:
+    outcome, value = verdict
+    return Answer(Outcome(outcome), value)
+
+
+def _packed(places: BitMap) -> bytes:
+    return np.array(places.to_array(), dtype=np.uint32).tobytes()

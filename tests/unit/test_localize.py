@@ -1,0 +1,263 @@
+"""The search for causes: what is found has the property and needs each member (law 7), an innocent is never the cause, and what it costs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap
+
+from bigdebug.localize.candidates import Candidates
+from bigdebug.localize.causes import Cause, State, cause
+from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.fewest import Fewest
+from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
+from bigdebug.localize.suspicion import BLOCKS, EACH, suspicion, unsuspected
+
+FAIL, PASS = Answer(Outcome.FAIL), Answer(Outcome.PASS)
+
+
+def oracle(fails: Callable[[BitMap], bool], budget: Budget | None = None) -> Oracle:
+    return Oracle(lambda sets: [FAIL if fails(each) else PASS for each in sets], budget or Budget())
+
+
+def of_values(values: Sequence[float], value: Callable[[list[float]], float], wrong: Callable[[float], bool], budget: Budget | None = None) -> Oracle:
+    """An output that is a function of the values of its candidates; of none of them there is no output."""
+
+    def answer(places: BitMap) -> Answer:
+        if not places:
+            return PASS
+        found = value([values[place] for place in places])
+        return Answer(Outcome.FAIL if wrong(found) else Outcome.PASS, found)
+
+    return Oracle(lambda sets: [answer(each) for each in sets], budget or Budget())
+
+
+def found_cause(values: Sequence[float], value: Callable[[list[float]], float], wrong: Callable[[float], bool]) -> Cause:
+    asked = of_values(values, value, wrong)
+    return cause(asked, suspicion(asked, len(values)))
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+# ---- the fewest ---------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 9).flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(0, 2**size - 1)), st.permutations(range(size)), st.integers(1, 4))))
+def test_whatever_the_property_is_what_is_found_has_it_and_needs_each_member(drawn: tuple[int, set[int], list[int], int]) -> None:
+    size, having, order, at_once = drawn
+    having.add(2**size - 1)  # all together have it
+
+    def wanted(sets: Sequence[BitMap]) -> list[bool]:
+        return [sum(1 << member for member in each) in having for each in sets]
+
+    search = Fewest(wanted, np.array(order, dtype=np.uint32), at_once)
+    members = search.search()
+    assert wanted([members]) == [True]
+    assert not any(wanted([members - BitMap([member]) for member in members]))
+    assert search.best == members
+
+
+@given(st.data())
+def test_what_is_known_when_a_search_is_spent_has_the_property(data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 2_000))
+    members = BitMap(data.draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=6)))
+    asked = oracle(lambda places: members <= places, Budget(data.draw(st.integers(0, 40))))
+    search = Fewest(lambda sets: [answer.fails for answer in asked.answers(sets)], np.arange(size, dtype=np.uint32))
+    try:
+        assert search.search() == members
+    except Spent:
+        assert members <= search.best
+
+
+@pytest.mark.parametrize(("culprits", "most"), [(1, 25), (2, 50), (4, 90), (8, 170)])
+def test_tests_that_it_takes_among_a_million(culprits: int, most: int) -> None:
+    taken = []
+    for seed in range(15):
+        members, budget = BitMap(random.Random(seed).sample(range(10**6), culprits)), Budget()
+        asked = oracle(lambda places, members=members: members <= places, budget)  # type: ignore[misc]
+        assert Fewest(lambda sets, asked=asked: [answer.fails for answer in asked.answers(sets)], np.arange(10**6, dtype=np.uint32)).search() == members  # type: ignore[misc]
+        taken.append(budget.tests)
+    assert median(taken) <= most
+
+
+def test_where_many_are_needed_each_takes_two_tests_or_so() -> None:
+    budget = Budget()
+    asked = oracle(lambda places: len(places) >= 1_000, budget)
+    members = Fewest(lambda sets: [answer.fails for answer in asked.answers(sets)], np.arange(5_000, dtype=np.uint32)).search()
+    assert len(members) == 1_000
+    assert budget.tests <= 3_100
+
+
+# ---- causes -------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.lists(st.integers(0, 55), min_size=60, max_size=90))
+def test_the_drift_trap_names_both_corrupt_ones_wherever_they_are(first: int, second: int, others: list[int]) -> None:
+    """The mean of the cars: innocents of more than 50 are wrong alone, and are no cause."""
+    values = [41.0 + each % 15 for each in others]
+    values.insert(second, 653)
+    values.insert(first, 648)
+    corrupt = {place for place, value in enumerate(values) if value > 600}
+    bound = (mean([v for v in values if v < 600]) + mean([v for v in values if v != 653])) / 2  # right without both alone
+    found = found_cause(values, mean, lambda value: value > bound)
+    assert found.state is State.FOUND
+    assert found.repair is not None
+    assert set(found.repair) == corrupt
+    assert not found.instead
+
+
+def test_a_large_value_is_the_cause_and_not_many_small_ones_before_it() -> None:
+    found = found_cause([50.0] * 10 + [900.0], sum, lambda value: value > 1_000)
+    assert (found.repair, found.instead) == (BitMap([10]), [])
+
+
+def test_where_any_would_do_none_is_the_cause() -> None:
+    found = found_cause([50.0] * 21, sum, lambda value: value > 1_000)
+    assert found.repair is not None
+    assert len(found.repair) == 1
+    assert len(found.instead) == 20
+
+
+def test_where_any_two_would_do_that_is_said_too() -> None:
+    found = found_cause([50.0] * 22, sum, lambda value: value > 1_000)
+    assert found.repair is not None
+    assert len(found.repair) == 2
+    assert found.instead
+
+
+def test_those_that_are_wrong_together_are_evidence_and_the_one_that_all_need_is_the_cause() -> None:
+    values = [float(each % 7) for each in range(30)]
+    values[17] = 9_000
+    found = found_cause(values, lambda known: max(known) - min(known), lambda value: value > 8_999.5 - 5)
+    assert found.repair == BitMap([17])
+    assert found.alone is not None
+    assert 17 in found.alone
+    assert len(found.alone) == 2
+    assert len(found.alike) > 5
+
+
+@pytest.mark.parametrize(
+    ("fails", "state"),
+    [(lambda places: False, State.NOT_WRONG), (lambda places: True, State.ALWAYS_WRONG)],
+)
+def test_nothing_is_looked_for_where_nothing_or_everything_is_wrong(fails: Callable[[BitMap], bool], state: State) -> None:
+    assert cause(oracle(fails), unsuspected(100)).state is state
+
+
+def test_a_test_that_does_not_repeat_itself_is_said_to() -> None:
+    chance = random.Random(5)
+    assert cause(oracle(lambda places: bool(places) and (len(places) == 50 or chance.random() < 0.5)), unsuspected(50)).state in (State.NOT_REPRODUCIBLE, State.ALWAYS_WRONG)
+    seen = set[tuple[int, ...]]()
+
+    def once(places: BitMap) -> bool:
+        """Wrong with the seventh, the first time that it is asked."""
+        key = tuple(places)
+        again = key in seen
+        seen.add(key)
+        return 7 in places and not again
+
+    assert cause(oracle(once), unsuspected(50)).state is State.NOT_REPRODUCIBLE
+
+
+@given(st.integers(0, 60))
+def test_a_budget_leaves_an_honest_answer(most: int) -> None:
+    asked = oracle(lambda places: 77 in places, Budget(most))
+    found = cause(asked, unsuspected(1_000))
+    if found.state is State.ENDED:
+        assert "spent" in found.why
+        assert found.repair is None or 77 in found.repair
+    else:
+        assert found.repair == BitMap([77])
+
+
+def test_a_set_is_asked_about_once() -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def ask(sets: Sequence[BitMap]) -> list[Answer]:
+        asked.extend(map(tuple, sets))
+        return [FAIL if 3 in each else PASS for each in sets]
+
+    budget = Budget()
+    found = cause(Oracle(ask, budget), unsuspected(20))
+    assert found.repair == BitMap([3])
+    again = 3  # to see that it repeats itself
+    assert len(asked) == len(set(asked)) + again == budget.tests
+
+
+# ---- suspicion ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 40, EACH, EACH + 1, 100_000])
+def test_the_one_that_moves_the_output_most_is_suspected_first(size: int) -> None:
+    values = [1.0] * size
+    values[size * 2 // 3] = 1e6
+    budget = Budget()
+    asked = of_values(values, sum, lambda value: value > 1e6 - 1, budget)
+    found = suspicion(asked, size)
+    assert found.order[0] == size * 2 // 3
+    assert sorted(found.order.tolist()) == list(range(size))
+    assert found.scores.max() == 1
+    assert budget.tests <= (size + 1 if size <= EACH else 8 * BLOCKS)
+
+
+def test_where_outputs_hold_no_number_those_that_repair_come_first_and_others_keep_their_order() -> None:
+    found = suspicion(oracle(lambda places: 5 in places), 9)
+    assert found.order.tolist() == [5, 0, 1, 2, 3, 4, 6, 7, 8]
+    assert found.singles == [5]
+
+
+# ---- faults -------------------------------------------------------------------------------------------------------
+
+
+def subject(candidates: list[int], fails: Callable[[set[int]], bool], budget: Budget) -> Subject:
+    return Subject(np.array(candidates), oracle(lambda places: fails({candidates[place] for place in places}), budget))
+
+
+def test_one_fault_explains_all_outputs_that_it_repairs_and_others_have_their_own() -> None:
+    budget = Budget()
+    known = faults([
+        subject([1, 2, 3, 4, 5], lambda here: 3 in here, budget), subject([3, 7], lambda here: 3 in here, budget), subject([6, 9], lambda here: 9 in here, budget),
+    ], budget)
+    assert {(fault.repair, tuple(sorted(fault.explains))) for fault in known.found} == {(frozenset([3]), (0, 1)), (frozenset([9]), (2,))}
+
+
+def test_of_those_that_might_be_the_cause_that_is_which_explains_more() -> None:
+    budget = Budget()
+    known = faults([subject([1, 2], lambda here: len(here) == 2, budget), subject([2, 3, 4], lambda here: 2 in here, budget)], budget)
+    (fault,) = known.found
+    assert (fault.repair, fault.instead, fault.explains) == (frozenset([2]), [], [0, 1])
+
+
+def test_faults_that_are_known_are_told_when_the_budget_ends() -> None:
+    budget = Budget(9)
+    known = faults([subject([1], lambda here: 1 in here, budget), subject(list(range(10, 400)), lambda here: 33 in here, budget)], budget)
+    assert [fault.repair for fault in known.found] == [frozenset([1])]
+    assert known.ended == "its 9 tests were spent"
+
+
+# ---- candidates ---------------------------------------------------------------------------------------------------
+
+standings = st.dictionaries(
+    st.integers(1, 5), st.dictionaries(st.integers(0, 3), st.sets(st.integers(0, 9)).map(lambda at: np.array(sorted(at), dtype=np.int64)), max_size=3), max_size=3,
+)
+
+
+@given(standings, st.data())
+def test_numbers_name_records_and_records_numbers(standing: dict[int, dict[int, np.ndarray]], data: st.DataObject) -> None:
+    candidates = Candidates(standing)
+    every = [(o, p, int(at)) for o in sorted(standing) for p in sorted(standing[o]) for at in standing[o][p]]
+    assert len(candidates) == len(every)
+    chosen = sorted(data.draw(st.sets(st.sampled_from(range(len(every)))))) if every else []
+    placed = candidates.standing(chosen)
+    assert [(o, p, int(at)) for o, places in placed.items() for p, found in places.items() for at in found] == [every[n] for n in chosen]
+    assert candidates.numbers(placed).tolist() == chosen
+    assert [candidates.operator(n) for n in chosen] == [every[n][0] for n in chosen]
+    assert all(candidates.begins(o) == next(n for n, each in enumerate(every) if each[0] == o) for o in {each[0] for each in every})
