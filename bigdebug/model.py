@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,14 @@ class SourceRecord:
 
     def __repr__(self) -> str:
         return masked(f"SourceRecord(record={shown(self.record)}, rid={self.rid}, origin={self.origin!r})")
+
+
+class Outcome(Enum):
+    """What a test says of the program's output on a set of records (Zeller). UNRESOLVED: it said nothing, for something raised."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNRESOLVED = "unresolved"
 
 
 @dataclass(frozen=True)

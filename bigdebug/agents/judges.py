@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-PASS, FAIL, UNRESOLVED = "pass", "fail", "unresolved"
+from bigdebug.model import Outcome
 
-Verdict = tuple[str, float]
+Verdict = tuple[Outcome, float]
 """An outcome, and the number that the output holds, NaN if it holds none."""
 
 _NUMBERS = (int, float, Decimal, Fraction, np.number)
@@ -41,12 +41,12 @@ class Judge:
         try:
             known = list(outputs)
         except Exception:  # of the user's functions
-            return FAIL if self.raises else UNRESOLVED, math.nan
+            return Outcome.FAIL if self.raises else Outcome.UNRESOLVED, math.nan
         try:
             wrong = bool(self.test(known)) if self.whole else any(map(self.wrong, known))
         except Exception:
-            return UNRESOLVED, math.nan
-        return FAIL if wrong else PASS, self._value(known)
+            return Outcome.UNRESOLVED, math.nan
+        return Outcome.FAIL if wrong else Outcome.PASS, self._value(known)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:

@@ -84,7 +84,7 @@ def of_keys(pair: Any, keys: Sequence[Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Subject:
+class Tried:
     """A wrong output: the numbers of its candidates, ascending, as bytes of int64, and the pickled keys that it is known by, if it is."""
 
     candidates: bytes
@@ -101,7 +101,7 @@ class Trials:
 
     evaluation: Evaluation
     judge: Judge
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Tried, ...]
     address: tuple[str, int]
     secret: Secret
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.trace.places import Places, count
+from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions
+from bigdebug.trace.trace import Standing
 
 Numbers = npt.NDArray[np.int64]
-Standing = Mapping[int, Places]
-"""Records by operator."""
 
 
 class Candidates:
@@ -61,8 +60,3 @@ class Candidates:
 
     def __repr__(self) -> str:
         return f"<{len(self):,} candidates at operators {sorted({operator for operator, _, _ in self._parts})}>"
-
-
-def size(standing: Standing) -> int:
-    """How many records there are."""
-    return sum(map(count, standing.values()))

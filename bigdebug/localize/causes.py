@@ -84,7 +84,7 @@ def _instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap
     """Repairs as small as the one that was found, with another candidate in the place of one member."""
     if suspicion.singles is not None and len(repair) == 1:  # all of them are known
         return [BitMap([other]) for other in suspicion.singles if other not in repair]
-    likely = [int(each) for each in suspicion.order[: LIKELY + len(repair)] if each not in repair][:LIKELY]
+    likely = _likely(suspicion, repair)
     members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
     others = [*likely, *(each for each in alone - repair if each not in likely)]
     sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
@@ -96,6 +96,10 @@ def _alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) 
     innocent = alone - repair
     if len(innocent) != 1 or not alone & repair:
         return []
-    others = [int(each) for each in suspicion.order[: LIKELY + len(alone | repair)] if each not in alone | repair][:LIKELY]
-    sets = [(alone & repair) | BitMap([other]) for other in others]
+    sets = [(alone & repair) | BitMap([other]) for other in _likely(suspicion, alone | repair)]
     return [each for each, answer in zip(sets, oracle.answers(sets)) if answer.fails]
+
+
+def _likely(suspicion: Suspicion, but: BitMap) -> list[int]:
+    """The most likely candidates, but for some."""
+    return [int(each) for each in suspicion.order[: LIKELY + len(but)] if each not in but][:LIKELY]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +15,6 @@ from bigdebug.localize.suspicion import Suspicion, suspicion, unsuspected
 
 Ids = frozenset[int]
 """Candidates by their numbers among those of all outputs."""
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Faults:
     ended: str | None = None
 
 
-def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, say: Progress = lambda text: None) -> Faults:
+def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1) -> Faults:
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
     Where several candidates might as well be the cause of an output, those are that explain the most outputs. Never raises Spent.
@@ -73,7 +71,6 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, say: P
     known = Faults()
     for number in sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates)):
         subject = subjects[number]
-        say(f"output {number + 1} of {len(subjects)}, {len(subject.candidates):,} candidates")
         try:
             if not _explained(known.found, number, subject):
                 _searched(known, number, subject, at_once)

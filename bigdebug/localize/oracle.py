@@ -6,17 +6,10 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from pyroaring import BitMap
 
-
-class Outcome(Enum):
-    """What a test says of the program's output on a set of candidates (Zeller). UNRESOLVED: it said nothing, for something raised."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    UNRESOLVED = "unresolved"
+from bigdebug.model import Outcome
 
 
 @dataclass(frozen=True)

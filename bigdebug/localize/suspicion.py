@@ -46,13 +46,13 @@ def suspicion(oracle: Oracle, size: int) -> Suspicion:
     Takes a test for each of up to EACH candidates; of n more, some BLOCKS * log(n / BLOCKS), and what stands in a block has the block's score. A candidate
     without which the output is right comes before all others; where the output holds no number, nothing else is known. Equals keep their order.
     """
-    every = _run(0, size)
+    every = BitMap(range(size))
     (whole,) = oracle.answers([every])
     moved, repairs = np.zeros(size), np.zeros(size, dtype=bool)
     todo, each = [(0, size)], size <= EACH
     while todo:
         parts = [part for start, end in todo for part in _divided(start, end, EACH if each else max(2, BLOCKS // len(todo)))]
-        far, right = _moved(oracle, [every - _run(*part) for part in parts], whole)
+        far, right = _moved(oracle, [every - BitMap(range(*part)) for part in parts], whole)
         for (start, end), by, repaired in zip(parts, far, right):
             moved[start:end], repairs[start:end] = by / (end - start), repaired
         likely = sorted(range(len(parts)), key=lambda i: (not right[i], -far[i] / (parts[i][1] - parts[i][0])))[: BLOCKS // 8]
@@ -79,9 +79,3 @@ def _scaled(moved: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def _divided(start: int, end: int, parts: int) -> list[tuple[int, int]]:
     ends = np.unique(np.linspace(start, end, min(parts, end - start) + 1).astype(np.int64)).tolist()
     return list(pairwise(ends))
-
-
-def _run(start: int, end: int) -> BitMap:
-    run = BitMap()
-    run.add_range(start, end)
-    return run

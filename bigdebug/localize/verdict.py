@@ -37,11 +37,10 @@ def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: S
     named = {each for fault in known.found for ids in (fault.repair, fault.alone, *fault.instead) for each in ids}
     records = sources(named.union(number for number, _ in ranking))
     fault_sets = tuple(_fault_set(fault, _by_rank(fault, known, subjects), seen, records) for fault in known.found)
-    ended = known.ended or seen.left
     verdict = _verdict(known, seen)
     return Diagnosis(
         verdict, fault_sets, tuple((record, score) for number, score in ranking for record in records[number]), cost,
-        _explained(verdict, known, len(subjects)), None if ended is None else ended,
+        _explained(verdict, known, len(subjects)), known.ended or seen.left,
     )
 
 
@@ -63,13 +62,14 @@ def _explained(verdict: str, known: Faults, outputs: int) -> str:
         return "the output is right on the same records in another order"
     if not known.found:
         return "nothing was found"
+    are, they_are = ("is", "it is") if outputs == 1 else ("are", "they are")
     sizes = [len(fault.repair) for fault in known.found]
     what = counted(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} faults of {', '.join(map(str, sizes[:-1]))} and {sizes[-1]} records"
     if verdict == CULPRIT:
-        return f"without {what}, {of} {'is' if outputs == 1 else 'are'} right, and without less {'it is' if outputs == 1 else 'they are'} not"
+        return f"without {what}, {of} {are} right, and without less {they_are} not"
     if known.ended is not None:
-        return f"{of} {'is' if outputs == 1 else 'are'} right without {what}; it may be fewer, or others"
-    return f"without {what}, {of} {'is' if outputs == 1 else 'are'} right; but others would do as well, and which is to blame the data alone does not tell"
+        return f"{of} {are} right without {what}; it may be fewer, or others"
+    return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
 
 
 def _fault_set(fault: Fault, ranked: Callable[[Ids], list[int]], seen: Seen, records: Mapping[int, tuple[SourceRecord, ...]]) -> FaultSet:

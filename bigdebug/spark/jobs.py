@@ -89,16 +89,26 @@ _OURS = "bigdebug-"
 @contextmanager
 def _watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event], None]) -> Iterator[None]:
     """Within: jobs of this thread have a tag, and ``watch`` is given it in a thread of its own, with an event for when this ends."""
-    tag, over = f"{_OURS}{uuid.uuid4()}", threading.Event()
+    over = threading.Event()
+    with tagged(sc) as tag:
+        watcher = threading.Thread(target=watch, args=(tag, over), name=name, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+
+@contextmanager
+def tagged(sc: SparkContext) -> Iterator[str]:
+    """Within: jobs of this thread, and of those that it starts, have a tag of their own."""
+    tag = f"{_OURS}{uuid.uuid4()}"
     sc.addJobTag(tag)
-    watcher = threading.Thread(target=watch, args=(tag, over), name=name, daemon=True)
-    watcher.start()
     try:
-        yield
+        yield tag
     finally:
-        over.set()
         sc.removeJobTag(tag)
-        watcher.join()
 
 
 def beside(work: Callable[[], _T]) -> Future[_T]:

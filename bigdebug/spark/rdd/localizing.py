@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyroaring import BitMap
-from pyspark import cloudpickle
 
 from bigdebug.agents.judges import Judge
 from bigdebug.agents.operations import Operation
-from bigdebug.agents.trials import Entered, OfKeys
-from bigdebug.agents.trials import Subject as Tried
+from bigdebug.agents.trials import Entered, OfKeys, Tried
 from bigdebug.errors import LocalizeError
 from bigdebug.graph import Form, OperatorGraph
-from bigdebug.localize.candidates import Candidates, Standing, size
+from bigdebug.localize.candidates import Candidates
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults
@@ -32,7 +30,8 @@ from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.replay import Replay
 from bigdebug.spark.rdd.trying import trying
-from bigdebug.trace.places import rids_of, union
+from bigdebug.trace.places import count, rids_of, union
+from bigdebug.trace.trace import Standing
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
@@ -50,6 +49,7 @@ class Localizing:
         self._trace, self._judge, self._budget = trace, judge, budget
         self._run, self._recorder = trace.run, trace._recorder
         self._questions = self._recorder.questions(self._run)
+        self._evaluator = Evaluator(self._recorder, self._questions)
         self._target = trace._only("localize()")
 
     def diagnosis(self) -> Diagnosis:
@@ -57,18 +57,19 @@ class Localizing:
         wrong = self._wrong()
         traces = [wrong] if self._judge.whole else [wrong.at([rid]) for rid in rids_of(wrong.places).tolist()]
         entered = [Replay(trace, False, None, None, self._target).cut for trace in traces]
-        few = sorted(range(len(traces)), key=lambda i: size(entered[i]))[:OUTPUTS]
+        few = sorted(range(len(traces)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
         left = f"of {len(traces):,} wrong outputs, {len(few)} were looked at, those made of the fewest records" if len(few) < len(traces) else None
-        outputs = [None] if self._judge.whole else self._outputs(wrong, [traces[i] for i in few])
+        records = {} if self._judge.whole else _by_rid(wrong)
+        outputs = [None] if self._judge.whole else [records[int(traces[i].rids()[0])] for i in few]
         candidates = Candidates(_together([entered[i] for i in few]))
         numbers = [candidates.numbers(entered[i]) for i in few]
         keyed = keyed_by(self._run.graph, self._target) if not self._judge.whole else None
-        keys = self._keys(keyed, wrong, [traces[i] for i in few])
+        keys = self._keys(keyed, wrong, [traces[i] for i in few], records)
         replay = Replay(wrong, False, None, None, self._target)
         with self._tried(replay, candidates, keyed, [Tried(n.tobytes(), k) for n, k in zip(numbers, keys)]) as ask:
             subjects = [Subject(n, Oracle(partial(ask, i), self._budget)) for i, n in enumerate(numbers)]
             known = faults(subjects, self._budget)
-            self._check(known, len(subjects))
+            _check(known)
             unordered = self._unordered(known, subjects, ask)
         seen = Seen(outputs, unordered, left)
         return diagnosis(known, subjects, seen, partial(self._sources, candidates), Cost(self._budget.tests, self._budget.took))
@@ -89,16 +90,12 @@ class Localizing:
             )
         return self._trace._to([self._target], lambda: {self._target: places})
 
-    def _outputs(self, wrong: LineageRDD, chosen: Sequence[LineageRDD]) -> list[Any]:
-        records = {rid: record for _, rid, record in wrong._located()}
-        return [records[int(trace.rids()[0])] for trace in chosen]
-
-    def _keys(self, keyed: int | None, wrong: LineageRDD, chosen: Sequence[LineageRDD]) -> list[bytes | None]:
-        """By output, the pickled keys that it has at the operator that groups or joins."""
+    def _keys(self, keyed: int | None, wrong: LineageRDD, chosen: Sequence[LineageRDD], records: dict[int, Any]) -> list[bytes | None]:
+        """By output, the pickled keys that it has at the operator that groups or joins; ``records`` are the wrong outputs."""
         if keyed is None:
             return [None] * len(chosen)
-        pairs = {rid: record for _, rid, record in wrong.back_to(keyed)._located()}
-        return [pickled([pairs[rid][0] for rid in trace.back_to(keyed).rids().tolist()]) for trace in chosen]
+        pairs = records if keyed == self._target else _by_rid(wrong.back_to(keyed))
+        return [self._evaluator.wire.dumps([pairs[rid][0] for rid in trace.back_to(keyed).rids().tolist()]) for trace in chosen]
 
     # ---- trials -----------------------------------------------------------------------------------------------
 
@@ -107,33 +104,22 @@ class Localizing:
         """Within: a task answers for sets of the candidates of an output, named by its number."""
         if not evaluable(replay.program, replay.cut, changed=True):
             raise NotImplementedError
-        evaluator = Evaluator(self._recorder, self._questions)
+        standing = {operator: candidates.at(operator) for operator in replay.cut}
+        shipped = replay.shipped(self._evaluator, standing)
+        if shipped is None:
+            raise NotImplementedError
         entered: dict[int, Operation] = {}
-        for rdd in replay.program:
-            operator = rdd._definition.operator.id
-            if operator in replay.cut:
-                facts = self._run.sources.get(operator)
-                places = candidates.at(operator)
-                frames = evaluator.shipped(operator, places, facts is not None and facts.type == "text")
-                if frames is None:
-                    raise NotImplementedError
-                width = range(self._run.graph[operator].partitions)
-                entered[operator] = Entered(
-                    tuple(frames.get(p, []) for p in width), tuple(len(places.get(p, ())) for p in width), candidates.begins(operator),
-                )
-        evaluation = evaluator.evaluation(
+        for operator, frames in shipped.items():
+            places, width = standing[operator], range(self._run.graph[operator].partitions)
+            entered[operator] = Entered(
+                tuple(frames.get(p, []) for p in width), tuple(len(places.get(p, ())) for p in width), candidates.begins(operator),
+            )
+        evaluation = self._evaluator.evaluation(
             replay.program, self._questions.definition, entered, replay.within,
             around=lambda operator, operation: OfKeys(operation) if operator == keyed else operation,
         )
-        with trying(self._recorder, evaluator, evaluation, subjects, self._judge) as conversation:
+        with trying(self._recorder, self._evaluator, evaluation, subjects, self._judge) as conversation:
             yield conversation.ask
-
-    def _check(self, known: Faults, outputs: int) -> None:
-        if not known.found and known.strange and set(known.strange.values()) == {State.ALWAYS_WRONG}:
-            raise LocalizeError(
-                "The test fails on the output of no records at all, so no records are the cause",
-                remedy="See that it is false where there is nothing to be wrong.",
-            )
 
     def _unordered(self, known: Faults, subjects: Sequence[Subject], ask: Ask) -> frozenset[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
@@ -162,6 +148,10 @@ class Localizing:
         return found
 
 
+def _by_rid(trace: LineageRDD) -> dict[int, Any]:
+    return {rid: record for _, rid, record in trace._located()}
+
+
 def keyed_by(graph: OperatorGraph, target: int) -> int | None:
     """The operator that groups or joins by keys, from which each record goes its way alone to ``target``; None if there is none."""
     operator = graph[target]
@@ -173,9 +163,13 @@ def keyed_by(graph: OperatorGraph, target: int) -> int | None:
     return operator.id
 
 
-def pickled(value: Any) -> bytes:
-    """As functions travel: also what a notebook defines."""
-    return bytes(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
+def _check(known: Faults) -> None:
+    """Raise LocalizeError if no records at all are the cause."""
+    if not known.found and set(known.strange.values()) == {State.ALWAYS_WRONG}:
+        raise LocalizeError(
+            "The test fails on the output of no records at all, so no records are the cause",
+            remedy="See that it is false where there is nothing to be wrong.",
+        )
 
 
 def _together(standings: Sequence[Standing]) -> Standing:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark import RDD
 
+from bigdebug.agents.operations import Frames
 from bigdebug.agents.recompute import Without
 from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
@@ -256,19 +257,29 @@ class Replay:
         if not evaluable(self.program, self.cut, changed=self._anew):
             return None
         evaluator = Evaluator(self._trace._recorder, self._questions)
+        shipped = self.shipped(evaluator, self.cut)
+        if shipped is None:
+            return None
         given = {}
+        for operator, frames in shipped.items():
+            edited = self._edited(operator)
+            given[operator] = evaluator.given(
+                frames, self._run.graph[operator].partitions, edited, self._edit if edited else None
+            )
+        return evaluator.run(evaluator.evaluation(self.program, self._questions.definition, given, self.within, counting))
+
+    def shipped(self, evaluator: Evaluator, standing: Mapping[int, Places]) -> dict[int, dict[int, Frames]] | None:
+        """Records at the operators that the program is entered at, as they leave a worker; None if some cannot leave it."""
+        found: dict[int, dict[int, Frames]] = {}
         for rdd in self.program:
             operator = rdd._definition.operator.id
             if operator in self.cut:
                 facts = self._run.sources.get(operator)
-                frames = evaluator.shipped(operator, self.cut[operator], facts is not None and facts.type == "text")
+                frames = evaluator.shipped(operator, standing.get(operator, {}), facts is not None and facts.type == "text")
                 if frames is None:
                     return None
-                edited = self._edited(operator)
-                given[operator] = evaluator.given(
-                    frames, self._run.graph[operator].partitions, edited, self._edit if edited else None
-                )
-        return evaluator.run(evaluator.evaluation(self.program, self._questions.definition, given, self.within, counting))
+                found[operator] = frames
+        return found
 
     def _edited(self, operator: int) -> Mapping[int, Any]:
         """Which of the records that the program is entered with are edited, by partition."""

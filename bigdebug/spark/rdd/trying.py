@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
@@ -14,12 +13,12 @@ import numpy as np
 from pyroaring import BitMap
 
 from bigdebug.agents.evaluate import Evaluation
-from bigdebug.agents.judges import Judge, Verdict
-from bigdebug.agents.trials import Chosen, Subject, Trials
+from bigdebug.agents.judges import Judge
+from bigdebug.agents.trials import Chosen, Trials, Tried
 from bigdebug.agents.watches.sealed import Secret
 from bigdebug.errors import ReplayError
-from bigdebug.localize.oracle import Answer, Outcome
-from bigdebug.spark.jobs import beside
+from bigdebug.localize.oracle import Answer
+from bigdebug.spark.jobs import beside, tagged
 from bigdebug.spark.listening import Line, Listener, Message
 
 if TYPE_CHECKING:
@@ -56,9 +55,6 @@ class Conversation:
         """Called in the thread of the connection."""
         self._told.put((line, message))
 
-    def greeting(self) -> list[Message]:
-        return []
-
     def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
         """What the judge says of an output on sets of its candidates; ``backwards``: of the records of a partition the last one comes first."""
         found: list[Answer] = []
@@ -76,9 +72,7 @@ class Conversation:
         size = self._sizes[subject]
         if 2 * len(places) <= size:
             return False, _packed(places)
-        every = BitMap()
-        every.add_range(0, size)
-        return True, _packed(every - places)
+        return True, _packed(BitMap(range(size)) - places)
 
     def _tried(self, subject: int, sets: list[Chosen], backwards: bool) -> list[Answer]:
         if self._line is None:
@@ -86,7 +80,7 @@ class Conversation:
         self._line.tell([("try", subject, sets, backwards)])
         match self._next()[1]:
             case ("tried", verdicts):
-                return [_answer(verdict) for verdict in verdicts]
+                return [Answer(*verdict) for verdict in verdicts]
             case ("declined", why):
                 raise OnlySpark(why)
             case other:
@@ -109,14 +103,13 @@ class Conversation:
 
 
 @contextmanager
-def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Subject], judge: Judge) -> Iterator[Conversation]:
+def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Tried], judge: Judge) -> Iterator[Conversation]:
     """Within: a task tries ``evaluation`` on what it is asked about. It takes one core, and is gone afterwards, as its listener is."""
-    sc, secret, tag = recorder.sc, Secret(), f"bigdebug-{uuid.uuid4()}"
+    sc, secret = recorder.sc, Secret()
     conversation = Conversation([len(subject.candidates) // 8 for subject in subjects])
-    listener = Listener(sc, secret, conversation.hear, conversation.greeting)
+    listener = Listener(sc, secret, conversation.hear, list)
     trials = Trials(evaluation, judge, tuple(subjects), listener.address, secret)
-    sc.addJobTag(tag)
-    try:
+    with tagged(sc) as tag:
         task = beside(partial(evaluator.in_one_task, trials, "localizing"))
         conversation.begin(task)
         try:
@@ -125,13 +118,6 @@ def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, sub
             listener.close()
             if not wait([task], _GRACE).done:  # it is in a function of the user's
                 sc.cancelJobsWithTag(tag)
-    finally:
-        sc.removeJobTag(tag)
-
-
-def _answer(verdict: Verdict) -> Answer:
-    outcome, value = verdict
-    return Answer(Outcome(outcome), value)
 
 
 def _packed(places: BitMap) -> bytes:
