@@ -286,7 +286,14 @@ class DebugSession:
         self, target: Any, test: Callable[..., Any] | None = None, *, key: Callable[[Any], Any] | None = None, whole: Callable[[list[Any]], Any] | None = None,
         raises: bool = False, tests: int | None = None, seconds: float | None = None,
     ) -> Diagnosis:
-        """Which source records make outputs wrong."""
+        """Which source records make outputs wrong, by running the program on some of those that they were made of (BigSift; DESIGN 4.4).
+
+        ``target`` is an RDD of which an action was captured, a run or a trace; ``test`` is true of an output that is wrong, and is given its key, too, if
+        there is a ``key`` function of an output; ``whole`` is a test of the list of all outputs instead. An output is known again by its key at the last
+        operator that groups or joins. Exceptions of the program on fewer records are failures if ``raises``. At most so many ``tests`` and ``seconds``: then what is known
+        by then is told, and why it is not all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds
+        one core meanwhile. DataFrames are not localized yet. Raises LocalizeError where nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
+        """
         return localize(self.lineage(target), test, key, whole, raises, tests, seconds)
 
     @property

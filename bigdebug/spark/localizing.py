@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bigdebug.agents.judges import Judge
+from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.oracle import Budget
 from bigdebug.shown import shown
@@ -26,7 +27,10 @@ def localize(
     for name, number in (("tests", tests), ("seconds", seconds)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int | float) or number < 0):
             raise ValueError(f"{name} is a number that is not below 0, not {shown(number)}")
-    judge = Judge(whole if test is None else test, key, test is None, raises)  # type: ignore[arg-type]
     if not isinstance(trace, LineageRDD):
-        raise NotImplementedError
+        raise LocalizeError(
+            "Faults are localized in RDD programs only, so far", value=trace,
+            remedy="Look at what made the rows: dbg.lineage(df).where(...).goBackAll(); or localize in the program as RDDs.",
+        )
+    judge = Judge(whole if test is None else test, key, test is None, raises)  # type: ignore[arg-type]
     return Localizing(trace, judge, Budget(tests, seconds)).diagnosis()

@@ -17,14 +17,16 @@ from bigdebug.errors import PredicateError
 _FAILED = "a predicate of bigdebug's user raised "
 
 
-def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``predicate``; what it raises is told in a line that ``told`` reads."""
+def guarded(predicate: Callable[[Any], Any], around: int = 0) -> Callable[[Any], Any]:
+    """``predicate``; what it raises is told in a line that ``told`` reads. ``around`` are calls of ours in it that stand around the user's."""
 
     def test(record: Any) -> Any:
         try:
             return bool(predicate(record))  # an array has no truth value
         except Exception as error:
-            within = error.__traceback__ and error.__traceback__.tb_next
+            within = error.__traceback__
+            for _ in range(1 + around):
+                within = within and within.tb_next
             where = (within.tb_frame.f_code.co_filename, within.tb_lineno) if within else None
             try:
                 seen = reprlib.repr(record)

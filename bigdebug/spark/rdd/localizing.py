@@ -29,7 +29,7 @@ from bigdebug.model import SourceRecord
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.replay import Replay
-from bigdebug.spark.rdd.trying import trying
+from bigdebug.spark.rdd.trying import OnlySpark, trying
 from bigdebug.trace.places import count, rids_of, union
 from bigdebug.trace.trace import Standing
 
@@ -81,7 +81,7 @@ class Localizing:
         if self._judge.whole:
             return self._trace
         with told("The test of localize()"):
-            found = self._questions.records(self._target, self._trace.places, guarded(self._judge.wrong))
+            found = self._questions.records(self._target, self._trace.places, guarded(self._judge.wrong, around=1))
         places = {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}
         if not places:
             raise LocalizeError(
@@ -103,11 +103,11 @@ class Localizing:
     def _tried(self, replay: Replay, candidates: Candidates, keyed: int | None, subjects: Sequence[Tried]) -> Iterator[Ask]:
         """Within: a task answers for sets of the candidates of an output, named by its number."""
         if not evaluable(replay.program, replay.cut, changed=True):
-            raise NotImplementedError
+            raise untried("Spark alone decides where its records go, or in which order they come: repartition(), a sort, a product")
         standing = {operator: candidates.at(operator) for operator in replay.cut}
         shipped = replay.shipped(self._evaluator, standing)
         if shipped is None:
-            raise NotImplementedError
+            raise untried("some of its records cannot be pickled")
         entered: dict[int, Operation] = {}
         for operator, frames in shipped.items():
             places, width = standing[operator], range(self._run.graph[operator].partitions)
@@ -118,8 +118,11 @@ class Localizing:
             replay.program, self._questions.definition, entered, replay.within,
             around=lambda operator, operation: OfKeys(operation) if operator == keyed else operation,
         )
-        with trying(self._recorder, self._evaluator, evaluation, subjects, self._judge) as conversation:
-            yield conversation.ask
+        try:
+            with trying(self._recorder, self._evaluator, evaluation, subjects, self._judge) as conversation:
+                yield conversation.ask
+        except OnlySpark as only:
+            raise untried(str(only)) from only
 
     def _unordered(self, known: Faults, subjects: Sequence[Subject], ask: Ask) -> frozenset[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
@@ -161,6 +164,14 @@ def keyed_by(graph: OperatorGraph, target: int) -> int | None:
             return None
         operator = graph[operator.parents[0]]
     return operator.id
+
+
+def untried(why: str) -> LocalizeError:
+    """The error of a program that one task cannot try."""
+    return LocalizeError(
+        f"This program cannot be tried on fewer records: {why}",
+        remedy="The records that a wrong output was made of are trace.goBackAll(); trace.replay(exclude=True) runs the program without some of them.",
+    )
 
 
 def _check(known: Faults) -> None:
