@@ -41,15 +41,20 @@ class Join:
         ends = np.cumsum(lefts * widths)
         return ends - lefts * widths, ends, widths
 
-    def back(self, outputs: Positions) -> Positions:
+    def sides(self, outputs: Positions) -> tuple[Positions, Positions]:
+        """The left and the right input of each output; -1 for the None of an outer side."""
         first, ends, widths = self._layout
         groups = np.searchsorted(ends, outputs, side="right")
         within, width = outputs - first[groups], widths[groups]
-        found = []
-        for side, place in zip(self._sides, (within // width, within % width), strict=True):
+        found = np.full((2, len(outputs)), -1, dtype=np.int64)
+        for inputs, side, place in zip(found, self._sides, (within // width, within % width), strict=True):
             real = side.sizes[groups] > 0
-            found.append(side.members[(side.starts[groups] + place)[real]])
-        return distinct(np.concatenate(found))
+            inputs[real] = side.members[(side.starts[groups] + place)[real]]
+        return found[0], found[1]
+
+    def back(self, outputs: Positions) -> Positions:
+        found = np.concatenate(self.sides(outputs))
+        return distinct(found[found >= 0])
 
     def ahead(self, inputs: Positions) -> Positions:
         first, ends, widths = self._layout
@@ -103,8 +108,12 @@ class Subtract:
         at = np.flatnonzero(~self.right & ~blocked[self.codes])
         return at[np.argsort(self.codes[at], kind="stable")].astype(np.int64)
 
+    def left(self, outputs: Positions) -> Positions:
+        """The input of each output."""
+        return self._order[outputs]
+
     def back(self, outputs: Positions) -> Positions:
-        return distinct(self._order[outputs])
+        return distinct(self.left(outputs))
 
     def ahead(self, inputs: Positions) -> Positions:
         return np.flatnonzero(np.isin(self._order[: self.outputs], inputs)).astype(np.int64)

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import FINE, Form, OperatorGraph, Stage
 from bigdebug.store.blocks import Block
@@ -142,6 +144,21 @@ class Lineage:
         here = {partition: (self._runs(stage, partition), arrivals)}
         parents = enumerate(self.graph[stage.reads].parents)
         return {parent: self._departures(stage.reads, branch).back(here) for branch, parent in parents}
+
+    def together(self, stage: Stage, partition: int) -> Positions:
+        """How many records each of what arrived in a partition of a stage was before its shuffle: a combiner is made of several."""
+        feeding = [self._departures(stage.reads, branch) for branch, _ in enumerate(self.graph[stage.reads].parents)]
+        parts = [feeding[branch].together(sender, partition, numbers) for branch, sender, numbers in self._runs(stage, partition).sent()]
+        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+    def association(self, stage: Stage, number: int, partition: int) -> Table:
+        """The table of a segment, of whichever stage went furthest in ``partition``; derived if need be."""
+        return self._table(stage, number, partition)
+
+    def levels(self, stage: Stage, number: int, partition: int) -> tuple[int, int]:
+        """How many records enter a segment in a partition, and how many leave it."""
+        block = self.block(self._furthest(stage, number, partition), partition, tables=False)
+        return block.levels[number], block.levels[number + 1]
 
     def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
         """The block of a partition; without ``tables`` a stub will do, for its counts."""

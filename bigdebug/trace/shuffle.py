@@ -37,6 +37,11 @@ class Arrivals:
         """The branch of each arrival."""
         return np.repeat(self.branch, self.count)
 
+    def sent(self) -> Iterator[tuple[int, int, Positions]]:
+        """(branch, map partition, numbers in what that sent) of each run, in the order of arrivals."""
+        for branch, partition, start, count in zip(self.branch.tolist(), self.partition.tolist(), self.start.tolist(), self.count.tolist()):
+            yield branch, partition, np.arange(start, start + count, dtype=np.int64)
+
     def senders(self, arrivals: Positions, branch: int) -> Iterator[tuple[int, Positions]]:
         """Map partitions of ``branch`` and the numbers of ``arrivals`` in what each of them sent."""
         run = np.searchsorted(self._firsts, arrivals, side="right") - 1
@@ -115,6 +120,17 @@ class Departures:
                 arrived = self.arrivals(reading, target).received(self.stage.branch, partition, numbers)
                 found.setdefault(target, []).append(arrived)
         return {target: distinct(np.concatenate(parts)) for target, parts in found.items()}
+
+    def together(self, partition: int, target: int, numbers: Positions) -> Positions:
+        """How many records are in each of what left a map partition for a target under these numbers: in combiners, several."""
+        if self.stage.emission is not Emission.COMBINED:
+            return np.ones(len(numbers), dtype=np.int64)
+        block, leaving = self.block(partition), self._leaving(partition)
+        if "together" not in block.made:
+            codes = np.delete(block.column("out.codes"), _nowhere(block))
+            block.made["together"] = np.bincount(codes, minlength=len(block.column("out.targets")))
+        found: Positions = block.made["together"][leaving.order[leaving.starts[target] + numbers]]
+        return found
 
     def _left(self, partition: int, by_target: Mapping[int, Positions]) -> Positions:
         """Records of ``partition``, from their numbers among what it sent to each target."""

@@ -12,7 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bigdebug.agents.notes import smallest
+from bigdebug.errors import UntraceableError
 from bigdebug.trace.joins import Product
+from bigdebug.trace.multiplicities import inputs_of, outputs_of
 from bigdebug.trace.positions import distinct, members, spread
 from bigdebug.trace.tables import Table, table
 
@@ -195,6 +197,19 @@ def test_back_and_ahead_are_the_same_relation_read_both_ways(case: Case) -> None
     assert back == ahead == case.pairs
 
 
+@every_form
+@given(data=st.data())
+def test_multiplicities_count_the_pairs_of_each_input_and_output(form: Any, data: st.DataObject) -> None:
+    case = data.draw(form())
+    if form is product:
+        with pytest.raises(UntraceableError, match="OneSide"):
+            outputs_of(case.table, case.inputs, case.outputs)
+        return
+    sizes_ = np.array(data.draw(st.lists(st.integers(1, 9), min_size=case.inputs, max_size=case.inputs)), dtype=np.int64)
+    assert outputs_of(case.table, case.inputs, case.outputs).tolist() == [sum(i == a for a, _ in case.pairs) for i in range(case.inputs)]
+    assert inputs_of(case.table, sizes_, case.outputs).tolist() == [sum(int(sizes_[a]) for a, b in case.pairs if b == o) for o in range(case.outputs)]
+
+
 @st.composite
 def chains(draw: st.DrawFn) -> list[Case]:
     """The tables of a stage: whatever arrives, then narrow segments."""
@@ -238,6 +253,8 @@ def test_outputs_that_did_not_leave_are_in_no_answer(form: str, right: Any) -> N
     cut = noted(form, ARRIVED, 6, 2, right, outer_left=False, outer_right=False)
     everything = cut.ahead(np.arange(6))
     assert everything.tolist() == [0, 1]
+    assert (outputs_of(cut, 6, 2) > 0).tolist() == [i in cut.back(everything) for i in range(6)]
+    assert inputs_of(cut, np.ones(6, dtype=np.int64), 2).sum() == outputs_of(cut, 6, 2).sum()
     assert cut.back(everything).tolist() == {"codes": [0, 1, 3, 4], "join": [0, 1, 3, 4], "subtract": [0, 3]}[form]
 
 
