@@ -1,11 +1,11 @@
-"""Output multiplicity: operators that make unusually many, or few, outputs of an input (Newt 4.1, 7.3.1)."""
+"""Multiplicity: operators that make unusually many, or few, outputs of an input, or make an output of unusually many inputs (Newt 4.1, 7.3.1)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from itertools import accumulate
 from typing import Any
 
@@ -13,18 +13,29 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.errors import UnknownRecordError
-from bigdebug.graph import OperatorGraph
 from bigdebug.mining.grubbs import ALPHA, Outlier, outliers
 from bigdebug.trace.positions import Positions, distinct
 
-Instance = tuple[int, int]
-"""An operator's id and a partition: Newt's actor instance."""
+Instance = tuple[Any, int]
+"""An operator's id (or what else names one) and a partition: Newt's actor instance."""
 
 Multiplicities = Mapping[Instance, npt.NDArray[Any]]
-"""By instance, how many outputs each of its inputs has, by position. An input without outputs counts 0."""
+"""By instance, how many outputs each of its inputs has, by position, or how many inputs each output. An input without outputs counts 0."""
 
 Records = Mapping[Instance, Iterable[int]]
-"""By instance, positions of inputs."""
+"""By instance, positions of what is counted at."""
+
+
+class Way(Enum):
+    """What is counted: the outputs of each input, or the inputs of each output. In words: what has a count, and what is counted."""
+
+    OUTPUTS = "input", "output"
+    INPUTS = "output", "input"
+
+    def says(self, count: float) -> str:
+        """What one has, in words."""
+        counted = f"{count:,.10g} {self.value[1]}{'' if count == 1 else 's'}"
+        return f"has {counted}" if self is Way.OUTPUTS else f"was made of {counted}"
 
 
 class Made(IntEnum):
@@ -46,23 +57,24 @@ _SAYS = {
 
 @dataclass(frozen=True)
 class Suspect:
-    """An input of an operator (at ``position`` of ``partition``), or a whole partition (None), with an unusual multiplicity.
+    """An input of an operator (at ``position`` of ``partition``), or an output if ``way`` says so, or a whole partition (None), with an unusual multiplicity.
 
-    ``multiplicity`` is the outputs of the input, or the mean over those of the partition. ``score``, above 1, is the statistic
+    ``multiplicity`` is the outputs of the input, or the inputs of the output, or the mean over those of the partition. ``score``, above 1, is the statistic
     of its test over what chance allows, and not less than that of an outlier which is nearer to the others. ``evidence`` says it in sentences.
     """
 
-    operator: int
+    operator: Any
     partition: int
     position: int | None
     multiplicity: float
     score: float
     evidence: str
+    way: Way = Way.OUTPUTS
 
 
 def suspects(
-    counts: Multiplicities, bad: Records | None = None, good: Records | None = None, graph: OperatorGraph | None = None,
-    alpha: float = ALPHA, most: int = 20,
+    counts: Multiplicities, bad: Records | None = None, good: Records | None = None, called: Callable[[Instance], str] | None = None,
+    alpha: float = ALPHA, most: int = 20, way: Way = Way.OUTPUTS,
 ) -> list[Suspect]:
     """Inputs and partitions whose multiplicity is an outlier: first what only bad outputs were made of, then by score.
 
@@ -74,7 +86,7 @@ def suspects(
     phase 1 compares is the inputs in either, where these are three at least: of the others, nobody said that they are right (Newt,
     Figure 6). Phase 2 takes the mean over all inputs of an instance, also where it has no bad ones, so that there is something to compare with.
 
-    ``graph`` gives operators their names. An instance without inputs has no mean, and is left out. Raises UnknownRecordError for
+    ``called`` gives instances their names ("partition 0 of flatMap"). With another ``way``, all this is of outputs where inputs are said. An instance without inputs has no mean, and is left out. Raises UnknownRecordError for
     inputs in ``bad`` or ``good`` that have no count. Cost: a sort of each instance's counts.
     """
     found: list[tuple[Made, Suspect]] = []
@@ -84,7 +96,7 @@ def suspects(
             _within(records[unknown], 0, unknown)
     for place in sorted(counts):
         if len(counts[place]):
-            instance = _Instance(place, np.asarray(counts[place]), bad, good, graph)
+            instance = _Instance(place, np.asarray(counts[place]), bad, good, (called or _called)(place), way)
             instances.setdefault(place[0], []).append(instance)
             found += sorted(instance.inputs(alpha), key=_rank)[:most]
     for peers in instances.values():
@@ -97,10 +109,9 @@ class _Instance:
 
     def __init__(
         self, place: Instance, outputs: npt.NDArray[Any],
-        bad: Records | None, good: Records | None, graph: OperatorGraph | None,
+        bad: Records | None, good: Records | None, called: str, way: Way,
     ) -> None:
-        self.place, self.outputs = place, outputs
-        self.operator = str(graph[place[0]]) if graph is not None else f"operator {place[0]}"
+        self.place, self.outputs, self.called, self.way = place, outputs, called, way
         self._narrowed, self._compared = bad is not None, bad is not None and good is not None
         wrong, right = (_within((records or {}).get(place, ()), len(outputs), place) for records in (bad, good))
         self._made = np.full(len(outputs), Made.UNKNOWN, dtype=np.int8)
@@ -125,11 +136,12 @@ class _Instance:
             if self._narrowed and made is Made.GOOD:
                 continue
             too = _too(alike[each.value] - 1)
+            one = self.way.value[0]
             evidence = (
-                f"Input {position:,} of partition {self.place[1]} of {self.operator} has {_plural(each.value, 'output')}{too}, where "
-                f"the {len(usual):,} usual inputs have {float(usual.mean()):,.4g} on average{_grubbs(each)}{_SAYS[made].format(it='it')}"
+                f"{one.capitalize()} {position:,} of {self.called} {self.way.says(each.value)}{too}, where "
+                f"the {len(usual):,} usual {one}s have {float(usual.mean()):,.4g} on average{_grubbs(each)}{_SAYS[made].format(it='it')}"
             )
-            yield made, Suspect(*self.place, position, each.value, score, evidence)
+            yield made, Suspect(*self.place, position, each.value, score, evidence, self.way)
 
 
 def _partitions(peers: list[_Instance], alpha: float) -> Iterator[tuple[Made, Suspect]]:
@@ -140,12 +152,13 @@ def _partitions(peers: list[_Instance], alpha: float) -> Iterator[tuple[Made, Su
     for each, score in _scored(unusual):
         peer = peers[each.index]
         if peer.told:
+            one, counted = peer.way.value
             evidence = (
-                f"Partition {peer.place[1]} of {peer.operator} has {each.value:,.4g} outputs per input ({len(peer.outputs):,} inputs), where "
+                f"{peer.called[:1].upper()}{peer.called[1:]} has {each.value:,.4g} {counted}s per {one} ({len(peer.outputs):,} {one}s), where "
                 f"the {len(usual):,} usual partitions have {float(usual.mean()):,.4g} on average{_grubbs(each)}"
-                f"{_SAYS[peer.made].format(it='its inputs')}"
+                f"{_SAYS[peer.made].format(it=f'its {one}s')}"
             )
-            yield peer.made, Suspect(*peer.place, None, each.value, score, evidence)
+            yield peer.made, Suspect(*peer.place, None, each.value, score, evidence, peer.way)
 
 
 def _scored(unusual: list[Outlier]) -> list[tuple[Outlier, float]]:
@@ -178,8 +191,8 @@ def _grubbs(outlier: Outlier) -> str:
     return f"{off} (chance allows {outlier.critical:.3g}, but one that is nearer to the others is an outlier already)."
 
 
-def _plural(number: float, noun: str) -> str:
-    return f"{number:,.10g} {noun}{'' if number == 1 else 's'}"
+def _called(place: Instance) -> str:
+    return f"partition {place[1]} of operator {place[0]}"
 
 
 def _too(others: int) -> str:

@@ -130,7 +130,7 @@ def inputs_of(table: Table, sizes: Counts, outputs: int) -> Counts:
             went = np.flatnonzero(table.codes < outputs)
             return np.bincount(table.codes[went], weights=sizes[went], minlength=outputs).astype(np.int64)
         case Order():
-            return sizes[table.order[:outputs]]
+            return np.take(sizes, table.order[:outputs])
         case Join():
             padded = np.append(sizes, 0)  # of the None of an outer side
             left, right = table.sides(_all(outputs))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.errors import UnknownRecordError
-from bigdebug.graph import CallSite, Form, Kind, Operator, OperatorGraph
-from bigdebug.mining.multiplicity import Suspect, suspects
+from bigdebug.graph import CallSite, Form, Kind, Operator
+from bigdebug.mining.multiplicity import Suspect, Way, suspects
 
 USUAL = np.array([1, 2, 1, 1, 3, 2, 1, 2, 2, 1] * 10)
 
@@ -32,6 +32,14 @@ def test_an_input_with_many_outputs_is_told_with_its_evidence() -> None:
     assert suspect.score > 1
     assert suspect.evidence.startswith("Input 42 of partition 1 of operator 7 has 60 outputs, where the 99 usual inputs have 1.6")
     assert "chance allows 3.38" in suspect.evidence
+
+
+def test_an_output_of_many_inputs_is_told_as_such() -> None:
+    (suspect,) = suspects({(7, 1): with_one(42, 60)}, way=Way.INPUTS)
+    assert (suspect.position, suspect.multiplicity, suspect.way) == (42, 60, Way.INPUTS)
+    assert suspect.evidence.startswith("Output 42 of partition 1 of operator 7 was made of 60 inputs, where the 99 usual outputs have 1.606 ")
+    wide = {(3, partition): USUAL * (4 if partition == 8 else 1) + partition % 2 for partition in range(9)}
+    assert suspects(wide, way=Way.INPUTS)[-1].evidence.startswith("Partition 8 of operator 3 has 6.4 inputs per output (100 outputs), ")
 
 
 def test_inputs_without_outputs_are_told_where_that_is_rare() -> None:
@@ -101,7 +109,7 @@ def test_an_outlier_that_others_mask_is_no_less_suspicious_than_they() -> None:
 def test_the_first_of_an_instance_are_told_and_operators_have_their_names() -> None:
     operator = Operator(1, "flatMap", Kind.DISPATCHER, Form.OFFSETS, (), 2, CallSite("job.py", 12))
     counts = np.array([1] * 1000 + list(range(100, 130)))
-    found = suspects({(1, 0): counts}, graph=OperatorGraph([operator], [1]), most=5)
+    found = suspects({(1, 0): counts}, called=lambda place: f"partition {place[1]} of {operator}", most=5)
     assert [each.position for each in found] == [1029, 1028, 1027, 1026, 1025]
     assert "partition 0 of flatMap#1 at job.py:12 has 129 outputs" in found[0].evidence
 
