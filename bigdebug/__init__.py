@@ -20,6 +20,7 @@ _HOMES = {
     "BigdebugError": "bigdebug.errors",
     "open": "bigdebug.trace.saved",
     "read_letters": "bigdebug.trace.letters",
+    "checks": "bigdebug.agents.checks",
 }
 # Names that are something else at home: ``open`` there would hide Python's own.
 _RENAMED = {"open": "open_session"}
@@ -29,7 +30,8 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (all of them are strings)
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), _RENAMED.get(name, name))
+        home = import_module(_HOMES[name])
+        return home if _HOMES[name].endswith(f".{name}") else getattr(home, _RENAMED.get(name, name))
     raise AttributeError(f"module 'bigdebug' has no attribute {name!r}")
 
 

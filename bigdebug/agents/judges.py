@@ -56,11 +56,17 @@ class Judge:
 
 def number(output: Any) -> float:
     """The number that an output holds, the last one if there are several: of (key, value) it is the value's. NaN if there is none."""
-    if isinstance(output, _NUMBERS) and not isinstance(output, bool):
-        try:
-            return float(output)
-        except (OverflowError, TypeError):  # 10**400; a complex number of numpy's
-            return math.nan
+    found = held(output)
+    try:
+        return math.nan if found is None else float(found)
+    except OverflowError:  # 10**400
+        return math.nan
+
+
+def held(output: Any) -> Any:
+    """The same number as it is held; None if there is none."""
+    if isinstance(output, _NUMBERS) and not isinstance(output, bool | np.complexfloating):
+        return None if (output.is_nan() if isinstance(output, Decimal) else output != output) else output
     parts = list(output.values()) if isinstance(output, Mapping) else output if isinstance(output, tuple | list) else ()
-    found = (number(part) for part in reversed(parts))
-    return next((value for value in found if not math.isnan(value)), math.nan)
+    found = (held(part) for part in reversed(parts))
+    return next((value for value in found if value is not None), None)

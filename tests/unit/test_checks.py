@@ -1,0 +1,192 @@
+"""Checks: what each says of outputs of any kind, how they combine, and that they travel to tasks as they are."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import statistics
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import Row
+
+import bigdebug
+from bigdebug import checks
+from bigdebug.agents.check import Check, Moments, moments
+from bigdebug.agents.judges import held, number
+from bigdebug.errors import LocalizeError
+
+NAN = float("nan")
+STRANGE = [None, NAN, math.inf, -math.inf, Decimal("NaN"), Decimal("sNaN"), Decimal(3), Fraction(1, 3), np.float32("nan"), np.int64(5), 10**400, "text", b"bytes", True, 1j,
+           np.complex128(1j), np.array([1, 2]), np.array([NAN, 2]), np.array([]), pd.NA, pd.NaT, (), (None,), [], {}, {"sum": None}, {1}, object(), ("key", NAN), Row(a=1, b=None), type]
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+def double(output: Any) -> Any:
+    return output[1] * 2
+
+
+def positive(output: Any) -> bool:
+    return output[1] > 0
+
+
+EVERY = [
+    checks.at_most(60), checks.at_least(0), checks.between(0, 60), checks.between("a", "k"), checks.not_null(), checks.unique(), checks.schema(int), checks.schema(str, int | None),
+    checks.schema({"a": int}), checks.sigma(1).fitted(lambda value: moments(map(float, [1, 1, 1, 5]))), checks.constraint(bool), checks.at_most(60) | checks.not_null() | checks.unique(),
+]
+
+
+@pytest.mark.parametrize("check", EVERY, ids=str)
+def test_whatever_an_output_is_a_check_says_something_of_it(check: Check) -> None:
+    for output in STRANGE:
+        if not (isinstance(output, np.ndarray) or output is pd.NA) or "bool" not in repr(check):  # these have no truth value
+            assert check(output) in (True, False)
+            assert check.wrong_in([output]) in (True, False)
+            assert check.wrong_in([output, output]) in (True, False)
+
+
+@pytest.mark.parametrize("check", EVERY, ids=str)
+def test_a_check_travels_as_it_is(check: Check) -> None:
+    assert pickle.loads(pickle.dumps(check)) == check
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "wrong"),
+    [
+        (checks.at_most(60), [60, -1, ("a", 60), ("a", 60.0, "b"), {"n": 60}, "61", None, NAN, ("a", NAN), True], [61, ("a", 60.5), (61, "b"), [1, 61], {"n": 61}, Decimal("60.1"), 10**400, np.float32(61), math.inf]),
+        (checks.at_most(2**53), [2**53], [2**53 + 1, ("a", 2**53 + 1)]),
+        (checks.at_most(60, field=0), [(60, 99), [60], {0: 3}, None], [(61, 1)]),
+        (checks.at_most(60, field="y"), [Point(99, 60), {"y": 60, "x": 99}, {}, Row(x=99, y=60)], [Point(1, 61), {"y": 61}, Row(x=1, y=61)]),
+        (checks.at_most(60, field=double), [("a", 30)], [("a", 31)]),
+        (checks.at_most("2020-01-01", field=0), [("2019-12-31", 1), (5, 1)], [("2020-01-02", 1)]),
+        (checks.at_least(Decimal(0)), [0, ("a", 0.0), "x"], [-1, ("a", -0.5), Decimal("-0.1"), np.int64(-3), -math.inf]),
+        (checks.between(0, 60), [0, 60, ("a", 30)], [-1, 61, ("a", 61)]),
+        (checks.not_null(), [0, ("a", 0), "", (), np.array([1, 2])], [None, NAN, ("a", None), ("a", (1, NAN)), {"x": None}, Decimal("sNaN"), pd.NA, pd.NaT, np.array([1, NAN]), np.float32("nan")]),
+        (checks.not_null(field=0), [("a", None), (np.array([1, 2]),)], [(None, 1), None, (NAN,)]),
+        (checks.schema(int), [1, np.int64(1)], [True, 1.0, "1", None, (1,)]),
+        (checks.schema(int | None, field=1), [("a", 1), ("a", None), None], [("a", True), ("a", 1.0)]),
+        (checks.schema(str, float | None), [("a", 1.0), ["a", None], ("a", np.float64(1))], [("a", 1), ("a",), ("a", 1.0, 2), "ab", None, {"a": 1.0}]),
+        (checks.schema({"x": int, "y": bool}), [{"x": 1, "y": True, "z": 0}, Point(1, np.True_), Row(x=1, y=False)], [{"x": 1}, Point(True, True), (1, True), 5, None]),
+        (checks.schema(object, None), [(True, None)], [(True, 1)]),
+        (checks.constraint(positive), [("a", 1)], [("a", 0)]),
+        (checks.at_most(60) | checks.not_null() | positive, [("a", -1)], [("a", 61), ("a", None)]),
+        (positive | checks.not_null(), [("a", 0)], [("a", 1)]),
+    ],
+    ids=repr,
+)
+def test_what_is_right_and_what_is_wrong(check: Check, right: list[Any], wrong: list[Any]) -> None:
+    def said(output: Any) -> bool:
+        return check(output) if not ("positive" in repr(check) and output[1] is None) else checks.not_null()(output)
+
+    assert [output for output in right if said(output)] == []
+    assert [output for output in wrong if not said(output)] == []
+
+
+@pytest.mark.parametrize(
+    ("check", "alike", "different"),
+    [
+        (checks.unique(), [[1, 1], [NAN, 2, NAN], [[1], [1]], [{"a": 1, "b": {2}}, {"b": {2}, "a": 1}], [0.0, -0.0], [None, None]], [[1, 1.0, True], [], [("a", 1), ("a", 2)]]),
+        (checks.unique(field=0), [[("a", 1), ("a", 2)], [(None, 1), (None, 2)]], [[("a", 1), ("b", 1)]]),
+        (checks.unique(field=0) | checks.at_most(60), [[("a", 1), ("a", 2)], [("a", 61)]], [[("a", 1), ("b", 1)]]),
+    ],
+)
+def test_only_all_outputs_together_show_duplicates(check: Check, alike: list[list[Any]], different: list[list[Any]]) -> None:
+    assert check.whole
+    assert all(map(check.wrong_in, alike))
+    assert not any(map(check.wrong_in, different))
+
+
+def test_the_bounds_of_sigma_are_those_of_all_outputs() -> None:
+    outputs = [("a", 10.0 + each % 3) for each in range(50)] + [("b", 900.0), ("c", None), ("d", NAN), ("e", math.inf)]
+    fitted = checks.sigma(3).fitted(lambda value: moments(map(value, outputs)))
+    values = [value for _, value in outputs if value is not None and math.isfinite(value)]
+    far = 3 * statistics.pstdev(values)
+    assert [output for output in outputs if fitted(output)] == [output for output in outputs if output[1] is not None and abs(output[1] - statistics.fmean(values)) > far]
+    assert fitted(("b", 900.0))
+    assert not fitted(("z", 12))  # the same bounds, whatever it is called with
+    assert (checks.sigma(3) | checks.not_null()).fitted(lambda value: moments(map(value, outputs)))(("c", None))
+
+
+def test_sigma_says_where_it_could_find_nothing_whatever_the_numbers_are() -> None:
+    with pytest.raises(LocalizeError, match=r"Of 10 numbers none can be more than 3 standard deviations away from their mean, so sigma\(3\) finds nothing"):
+        checks.sigma(3).fitted(lambda value: moments(range(10)))
+    eleven = [0.0] * 10 + [1.0]
+    assert checks.sigma(3).fitted(lambda value: moments(eleven))(1.0)
+    with pytest.raises(TypeError, match=r"sigma\(3\) is known when all outputs were looked at"):
+        checks.sigma(3)(5)
+
+
+@given(st.lists(st.lists(st.floats(-1e6, 1e6) | st.just(NAN)), max_size=5))
+def test_moments_of_parts_are_those_of_the_whole(parts: list[list[float]]) -> None:
+    known = reduce(Moments.with_, map(moments, parts), Moments())
+    whole = [value for part in parts for value in part if value == value]
+    assert known.size == len(whole)
+    if whole:
+        assert math.isclose(known.mean, statistics.fmean(whole), rel_tol=1e-6, abs_tol=1e-6)
+        assert math.isclose(known.squares, statistics.pvariance(whole) * len(whole), rel_tol=1e-6, abs_tol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("check", "written", "said"),
+    [
+        (checks.at_most(60), "at_most(60)", "its number is more than 60"),
+        (checks.at_least(Decimal(1), field="sum"), "at_least(Decimal('1'), field='sum')", "its field 'sum' is less than Decimal('1')"),
+        (checks.between(0, 60, field=1), "between(0, 60, field=1)", "its field 1 is less than 0 or more than 60"),
+        (checks.sigma(2.5), "sigma(2.5)", "its number is more than 2.5 standard deviations away from the mean of all"),
+        (checks.not_null() | checks.unique(field=0), "not_null() | unique(field=0)", "it is null, or holds a null or two outputs are alike in field 0"),
+        (checks.schema(str, int | None), "schema(str, int | None)", "it is not of the types str, int | None"),
+        (checks.schema({"x": int}), "schema({'x': int})", "it is not of the types 'x': int"),
+        (checks.constraint(positive, field=double), "constraint(positive, field=double)", "positive does not hold"),
+        (checks.not_null(field=double) | positive, "not_null(field=double) | positive", "its double is null or positive holds"),
+    ],
+)
+def test_how_it_is_written_and_what_it_says(check: Check, written: str, said: str) -> None:
+    assert (repr(check), str(check)) == (written, said)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: checks.at_most(None), ValueError, "None bounds nothing"),
+        (lambda: checks.at_least(NAN), ValueError, "nan bounds nothing"),
+        (lambda: checks.between(5, 1), ValueError, "nothing is between 5 and 1"),
+        (lambda: checks.sigma(0), ValueError, "how many standard deviations are too far, not 0"),
+        (lambda: checks.sigma(True), ValueError, "not True"),
+        (checks.schema, TypeError, r"schema\(\) takes types"),
+        (lambda: checks.schema("str"), TypeError, "as isinstance does"),
+        (lambda: checks.schema(list[int]), TypeError, "as isinstance does"),
+        (lambda: checks.constraint(5), TypeError, "a function that is true of a right output, not 5"),
+        (lambda: checks.not_null(field=1.5), TypeError, "field is an index, a name, or a function of an output, not 1.5"),
+        (lambda: checks.at_most(60) | 5, TypeError, "unsupported operand"),
+        (lambda: checks.at_most(60, field=2)(("a", 1)), LookupError, r"\('a', 1\) has no field 2"),
+        (lambda: checks.at_most(60, field="sum")(("a", 1)), LookupError, "has no field 'sum'"),
+    ],
+)
+def test_what_is_no_check_is_said_to_be_none(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_the_number_that_is_held_is_the_one_that_orders() -> None:
+    for output in STRANGE:
+        if not isinstance(output, int) or abs(output) < 10**300:
+            assert math.isnan(number(output)) if held(output) is None else number(output) == float(held(output))
+    assert (held(10**400), held(("a", 10**400)), held(1j)) == (10**400, 10**400, None)
+    assert math.isnan(number(10**400))
+
+
+def test_checks_are_a_public_name_and_all_that_is_in_it() -> None:
+    assert bigdebug.checks is checks
+    assert "checks" in dir(bigdebug)
+    assert sorted(checks.__all__) == ["at_least", "at_most", "between", "constraint", "not_null", "schema", "sigma", "unique"]
