@@ -11,7 +11,7 @@ from pyroaring import BitMap
 
 from bigdebug.localize.causes import Cause, State, cause
 from bigdebug.localize.oracle import Budget, Oracle, Spent
-from bigdebug.localize.suspicion import Suspicion, suspicion, unsuspected
+from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
 
 Ids = frozenset[int]
 """Candidates by their numbers among those of all outputs."""
@@ -63,17 +63,18 @@ class Faults:
     ended: str | None = None
 
 
-def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1) -> Faults:
+def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH) -> Faults:
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
-    Where several candidates might as well be the cause of an output, those are that explain the most outputs. Never raises Spent.
+    ``at_once`` is how many sets are worth asking about together; up to ``each_of`` candidates of an output, each is left out once. Where several candidates might
+    as well be the cause of an output, those are that explain the most outputs. Never raises Spent.
     """
     known = Faults()
     for number in sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates)):
         subject = subjects[number]
         try:
             if not _explained(known.found, number, subject):
-                _searched(known, number, subject, at_once)
+                _searched(known, number, subject, at_once, each_of)
         except Spent as spent:
             known.ended = str(spent)
         if known.ended is not None:
@@ -93,10 +94,10 @@ def _explained(found: Sequence[Fault], number: int, subject: Subject) -> bool:
     return False
 
 
-def _searched(known: Faults, number: int, subject: Subject, at_once: int) -> None:
+def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:
     size = len(subject.candidates)
     known.suspected[number] = unsuspected(size)
-    known.suspected[number] = suspicion(subject.oracle, size)
+    known.suspected[number] = suspicion(subject.oracle, size, each_of)
     cause_of = cause(subject.oracle, known.suspected[number], at_once)
     if cause_of.state is State.ENDED:
         known.ended = cause_of.why

@@ -40,18 +40,18 @@ def unsuspected(size: int) -> Suspicion:
     return Suspicion(np.arange(size, dtype=np.uint32), np.zeros(size))
 
 
-def suspicion(oracle: Oracle, size: int) -> Suspicion:
+def suspicion(oracle: Oracle, size: int, each_of: int = EACH) -> Suspicion:
     """The order in which the candidates 0 to ``size`` - 1 of an output are suspected. Spent passes.
 
-    Takes a test for each of up to EACH candidates; of n more, some BLOCKS * log(n / BLOCKS), and what stands in a block has the block's score. A candidate
+    Takes a test for each of up to ``each_of`` candidates; of n more, some BLOCKS * log(n / BLOCKS), and what stands in a block has the block's score. A candidate
     without which the output is right comes before all others; where the output holds no number, nothing else is known. Equals keep their order.
     """
     every = BitMap(range(size))
     (whole,) = oracle.answers([every])
     moved, repairs = np.zeros(size), np.zeros(size, dtype=bool)
-    todo, each = [(0, size)], size <= EACH
+    todo, each = [(0, size)], size <= each_of
     while todo:
-        parts = [part for start, end in todo for part in _divided(start, end, EACH if each else max(2, BLOCKS // len(todo)))]
+        parts = [part for start, end in todo for part in _divided(start, end, size if each else max(2, BLOCKS // len(todo)))]
         far, right = _moved(oracle, [every - BitMap(range(*part)) for part in parts], whole)
         for (start, end), by, repaired in zip(parts, far, right):
             moved[start:end], repairs[start:end] = by / (end - start), repaired
