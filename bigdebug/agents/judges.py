@@ -7,16 +7,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from bigdebug.agents.guards.crash import name_of
 from bigdebug.model import Outcome
 
 Verdict = tuple[Outcome, float]
 """An outcome, and the number that the output holds, NaN if it holds none."""
 
 _NUMBERS = (int, float, Decimal, Fraction, np.number)
+
+
+class Judging(Protocol):
+    """Judges what a program gives."""
+
+    def verdict(self, outputs: Iterable[Any]) -> Verdict:
+        """The outcome of outputs that are computed as they are read."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,21 @@ class Judge:
         if self.whole:
             return math.fsum(value for each in known if math.isfinite(value := number(each)))
         return number(known[0]) if len(known) == 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Crashing:
+    """Judges whether a program raises an exception, known by the name of its class: another one says nothing of that."""
+
+    exception: str
+
+    def verdict(self, outputs: Iterable[Any]) -> Verdict:
+        try:
+            for _ in outputs:
+                pass
+        except Exception as problem:  # of the user's functions
+            return Outcome.FAIL if name_of(problem) == self.exception else Outcome.UNRESOLVED, math.nan
+        return Outcome.PASS, math.nan
 
 
 def number(output: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,13 @@ class Faults:
     suspected: dict[int, Suspicion] = field(default_factory=dict)
     strange: dict[int, State] = field(default_factory=dict)
     ended: str | None = None
+
+    def take(self, others: Faults, numbers: Sequence[int]) -> None:
+        """Add what is known of others, which are ``numbers`` here."""
+        self.found += [replace(fault, explains=[numbers[each] for each in fault.explains]) for fault in others.found]
+        self.suspected.update((numbers[each], known) for each, known in others.suspected.items())
+        self.strange.update((numbers[each], state) for each, state in others.strange.items())
+        self.ended = self.ended or others.ended
 
 
 def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH) -> Faults:

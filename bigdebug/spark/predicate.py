@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import reprlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -17,16 +19,19 @@ from bigdebug.errors import PredicateError
 _FAILED = "a predicate of bigdebug's user raised "
 
 
-def guarded(predicate: Callable[[Any], Any], around: int = 0) -> Callable[[Any], Any]:
-    """``predicate``; what it raises is told in a line that ``told`` reads. ``around`` are calls of ours in it that stand around the user's."""
+_OURS = os.path.join(Path(__file__).absolute().parents[1], "")
+
+
+def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``predicate``; what it raises is told in a line that ``told`` reads, with the first line in it that is not ours."""
 
     def test(record: Any) -> Any:
         try:
             return bool(predicate(record))  # an array has no truth value
         except Exception as error:
             within = error.__traceback__
-            for _ in range(1 + around):
-                within = within and within.tb_next
+            while within is not None and within.tb_frame.f_code.co_filename.startswith(_OURS):
+                within = within.tb_next
             where = (within.tb_frame.f_code.co_filename, within.tb_lineno) if within else None
             try:
                 seen = reprlib.repr(record)

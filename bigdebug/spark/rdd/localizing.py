@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from pyroaring import BitMap
 
-from bigdebug.agents.judges import Judge
 from bigdebug.agents.operations import Operation
 from bigdebug.agents.trials import Entered, OfKeys, Tried
 from bigdebug.errors import LocalizeError
@@ -25,12 +23,12 @@ from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
-from bigdebug.model import SourceRecord
-from bigdebug.spark.predicate import guarded, told
+from bigdebug.model import Outcome, SourceRecord
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
+from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
 from bigdebug.spark.rdd.replay import Replay
 from bigdebug.spark.rdd.trying import OnlySpark, trying
-from bigdebug.trace.places import count, rids_of, union
+from bigdebug.trace.places import count, union
 from bigdebug.trace.trace import Standing
 
 if TYPE_CHECKING:
@@ -43,68 +41,70 @@ OUTPUTS = 20
 
 
 class Localizing:
-    """One question: which records make outputs of ``trace`` wrong, as ``judge`` has it."""
+    """One question: which records make outputs of the run of ``trace`` wrong, those that were ``found``."""
 
-    def __init__(self, trace: LineageRDD, judge: Judge, budget: Budget) -> None:
-        self._trace, self._judge, self._budget = trace, judge, budget
+    def __init__(self, trace: LineageRDD, found: Found, budget: Budget) -> None:
+        self._trace, self._budget = trace, budget
         self._run, self._recorder = trace.run, trace._recorder
         self._questions = self._recorder.questions(self._run)
         self._evaluator = Evaluator(self._recorder, self._questions)
-        self._target = trace._only("localize()")
+        self._left = list(found.left)
+        self._faulty, entered = self._few(found.faulty)
+        self._candidates = Candidates(_together(entered))
+        self._numbers = [self._candidates.numbers(each) for each in entered]
+        self._asks: dict[int, Ask] = {}
 
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for."""
-        wrong = self._wrong()
-        traces = [wrong] if self._judge.whole else [wrong.at([rid]) for rid in rids_of(wrong.places).tolist()]
-        entered = [Replay(trace, False, None, None, self._target).cut for trace in traces]
-        few = sorted(range(len(traces)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
-        left = f"of {len(traces):,} wrong outputs, {len(few)} were looked at, those made of the fewest records" if len(few) < len(traces) else None
-        records = {} if self._judge.whole else _by_rid(wrong)
-        outputs = [None] if self._judge.whole else [records[int(traces[i].rids()[0])] for i in few]
-        candidates = Candidates(_together([entered[i] for i in few]))
-        numbers = [candidates.numbers(entered[i]) for i in few]
-        keyed = keyed_by(self._run.graph, self._target) if not self._judge.whole else None
-        keys = self._keys(keyed, wrong, [traces[i] for i in few], records)
-        replay = Replay(wrong, False, None, None, self._target)
-        with self._tried(replay, candidates, keyed, [Tried(n.tobytes(), k) for n, k in zip(numbers, keys)]) as ask:
-            subjects = [Subject(n, Oracle(partial(ask, i), self._budget)) for i, n in enumerate(numbers)]
-            known = faults(subjects, self._budget)
-            _check(known)
-            unordered = self._unordered(known, subjects, ask)
-        seen = Seen(outputs, unordered, left)
-        return diagnosis(known, subjects, seen, partial(self._sources, candidates), Cost(self._budget.tests, self._budget.took))
+        known, unordered = Faults(), set[int]()
+        subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget)) for i, numbers in enumerate(self._numbers)]
+        for target in dict.fromkeys(each.target for each in self._faulty):
+            here = [i for i, each in enumerate(self._faulty) if each.target == target]
+            with self._tried(target, here):
+                part = faults([subjects[i] for i in here], self._budget)
+                known.take(part, here)
+                unordered |= self._unordered(known, here, subjects)
+            if known.ended is not None:
+                break
+        _check(known)
+        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None)
+        return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
-    # ---- which outputs ----------------------------------------------------------------------------------------
+    def _few(self, faulty: Sequence[Faulty]) -> tuple[list[Faulty], list[Standing]]:
+        """Those of the wrong outputs that were made of the fewest records, and where the program is entered with these."""
+        entered = [Replay(each.trace, False, None, None, each.target).cut for each in faulty]
+        few = sorted(range(len(faulty)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
+        if len(few) < len(faulty):
+            self._left.append(f"of {len(faulty):,} wrong outputs, {len(few)} were looked at, those made of the fewest records")
+        return [faulty[i] for i in few], [entered[i] for i in few]
 
-    def _wrong(self) -> LineageRDD:
-        """The trace over the wrong outputs; over all, if they are judged as a whole."""
-        if self._judge.whole:
-            return self._trace
-        with told("The test of localize()"):
-            found = self._questions.records(self._target, self._trace.places, guarded(self._judge.wrong, around=1))
-        places = {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}
-        if not places:
-            raise LocalizeError(
-                f"The test finds nothing wrong with any of the {self._trace.count():,} outputs of {self._run.graph[self._target]}",
-                remedy="It is true of an output that is wrong: localize(report, lambda out: out[1] < 0).",
-            )
-        return self._trace._to([self._target], lambda: {self._target: places})
-
-    def _keys(self, keyed: int | None, wrong: LineageRDD, chosen: Sequence[LineageRDD], records: dict[int, Any]) -> list[bytes | None]:
-        """By output, the pickled keys that it has at the operator that groups or joins; ``records`` are the wrong outputs."""
-        if keyed is None:
-            return [None] * len(chosen)
-        pairs = records if keyed == self._target else _by_rid(wrong.back_to(keyed))
-        return [self._evaluator.wire.dumps([pairs[rid][0] for rid in trace.back_to(keyed).rids().tolist()]) for trace in chosen]
+    def _keys(self, keyed: int | None, faulty: Sequence[Faulty]) -> list[bytes | None]:
+        """By output, the pickled keys that it has at the operator that groups or joins."""
+        known = [each.trace.back_to(keyed) if each.keyed and keyed is not None else None for each in faulty]
+        standing = [trace.standing for trace in known if trace is not None]
+        if not standing:
+            return [None] * len(faulty)
+        every = _together(standing)
+        pairs = by_rid(self._trace._to([keyed], lambda: every))  # type: ignore[list-item]
+        return [None if trace is None else self._evaluator.wire.dumps([pairs[rid][0] for rid in trace.rids().tolist()]) for trace in known]
 
     # ---- trials -----------------------------------------------------------------------------------------------
 
+    def _asked(self, number: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
+        """What is said of an output on sets of its candidates."""
+        said = self._asks[number](sets, backwards)
+        if not self._faulty[number].needs_some:
+            return said
+        return [answer if each else Answer(Outcome.UNRESOLVED) for each, answer in zip(sets, said)]
+
     @contextmanager
-    def _tried(self, replay: Replay, candidates: Candidates, keyed: int | None, subjects: Sequence[Tried]) -> Iterator[Ask]:
-        """Within: a task answers for sets of the candidates of an output, named by its number."""
+    def _tried(self, target: int, here: Sequence[int]) -> Iterator[None]:
+        """Within: a task answers for outputs of one target."""
+        faulty, keyed = [self._faulty[i] for i in here], keyed_by(self._run.graph, target)
+        replay = Replay(_traced(self._trace, faulty), False, None, None, target)
         if not evaluable(replay.program, replay.cut, changed=True):
             raise untried("Spark alone decides where its records go, or in which order they come: repartition(), a sort, a product")
-        standing = {operator: candidates.at(operator) for operator in replay.cut}
+        standing = {operator: self._candidates.at(operator) for operator in replay.cut}
         shipped = replay.shipped(self._evaluator, standing)
         if shipped is None:
             raise untried("some of its records cannot be pickled")
@@ -112,32 +112,36 @@ class Localizing:
         for operator, frames in shipped.items():
             places, width = standing[operator], range(self._run.graph[operator].partitions)
             entered[operator] = Entered(
-                tuple(frames.get(p, []) for p in width), tuple(len(places.get(p, ())) for p in width), candidates.begins(operator),
+                tuple(frames.get(p, []) for p in width), tuple(len(places.get(p, ())) for p in width), self._candidates.begins(operator),
             )
         evaluation = self._evaluator.evaluation(
             replay.program, self._questions.definition, entered, replay.within,
             around=lambda operator, operation: OfKeys(operation) if operator == keyed else operation,
         )
+        keys = self._keys(keyed, faulty)
+        tried = [Tried(self._numbers[i].tobytes(), key, each.judge) for i, key, each in zip(here, keys, faulty)]
         try:
-            with trying(self._recorder, self._evaluator, evaluation, subjects, self._judge) as conversation:
-                yield conversation.ask
+            with trying(self._recorder, self._evaluator, evaluation, tried) as conversation:
+                self._asks = {i: partial(conversation.ask, place) for place, i in enumerate(here)}
+                yield
         except OnlySpark as only:
             raise untried(str(only)) from only
 
-    def _unordered(self, known: Faults, subjects: Sequence[Subject], ask: Ask) -> frozenset[int]:
+    def _unordered(self, known: Faults, here: Sequence[int], subjects: Sequence[Subject]) -> set[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
         found = set()
         for fault in known.found if known.ended is None else ():
             number = fault.explains[0]
-            every = BitMap(range(len(subjects[number].candidates)))
-            whole, repaired = ask(number, [every, every - subjects[number].places(fault.repair)], backwards=True)
-            if not whole.fails or not repaired.passes:
-                found.add(number)
-        return frozenset(found)
+            if number in here:
+                every = BitMap(range(len(subjects[number].candidates)))
+                whole, repaired = self._asked(number, [every, every - subjects[number].places(fault.repair)], backwards=True)
+                if not whole.fails or not repaired.passes:
+                    found.add(number)
+        return found
 
-    def _sources(self, candidates: Candidates, numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
+    def _sources(self, numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
         """The source records behind candidates: themselves, where the program is entered at its sources."""
-        wanted = sorted(numbers)
+        wanted, candidates = sorted(numbers), self._candidates
         found: dict[int, tuple[SourceRecord, ...]] = {}
         sources = {source.id for source in self._run.graph.sources}
         standing = candidates.standing(wanted)
@@ -149,10 +153,6 @@ class Localizing:
             one = candidates.standing([number])
             found[number] = tuple(self._trace._to(one, one.copy).goBackAll().source_records())
         return found
-
-
-def _by_rid(trace: LineageRDD) -> dict[int, Any]:
-    return {rid: record for _, rid, record in trace._located()}
 
 
 def keyed_by(graph: OperatorGraph, target: int) -> int | None:
@@ -181,6 +181,12 @@ def _check(known: Faults) -> None:
             "The test fails on the output of no records at all, so no records are the cause",
             remedy="See that it is false where there is nothing to be wrong.",
         )
+
+
+def _traced(trace: LineageRDD, faulty: Sequence[Faulty]) -> LineageRDD:
+    """One trace over several outputs, of the run of ``trace``."""
+    every = _together([each.trace.standing for each in faulty])
+    return trace._to(every, lambda: every)
 
 
 def _together(standings: Sequence[Standing]) -> Standing:

@@ -13,7 +13,6 @@ import numpy as np
 from pyroaring import BitMap
 
 from bigdebug.agents.evaluate import Evaluation
-from bigdebug.agents.judges import Judge
 from bigdebug.agents.trials import Chosen, Trials, Tried
 from bigdebug.agents.watches.sealed import Secret
 from bigdebug.errors import ReplayError
@@ -103,12 +102,12 @@ class Conversation:
 
 
 @contextmanager
-def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Tried], judge: Judge) -> Iterator[Conversation]:
+def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Tried]) -> Iterator[Conversation]:
     """Within: a task tries ``evaluation`` on what it is asked about. It takes one core, and is gone afterwards, as its listener is."""
     sc, secret = recorder.sc, Secret()
     conversation = Conversation([len(subject.candidates) // 8 for subject in subjects])
     listener = Listener(sc, secret, conversation.hear, list)
-    trials = Trials(evaluation, judge, tuple(subjects), listener.address, secret)
+    trials = Trials(evaluation, tuple(subjects), listener.address, secret)
     with tagged(sc) as tag:
         task = beside(partial(evaluator.in_one_task, trials, "localizing"))
         conversation.begin(task)

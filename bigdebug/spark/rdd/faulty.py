@@ -1,0 +1,134 @@
+"""Faulty: the outputs of a run that a test finds wrong, and how each is judged where the program runs on fewer records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bigdebug.agents.check import Check, Moments, moments
+from bigdebug.agents.judges import Judge, Judging
+from bigdebug.errors import LocalizeError
+from bigdebug.spark.asking import answers, asking
+from bigdebug.spark.predicate import guarded, told
+from bigdebug.trace.places import rids_of
+
+if TYPE_CHECKING:
+    from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+
+_TEST = "The test of localize()"
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """A wrong output: the trace over it, what it is shown as, and who judges what the program gives up to ``target`` on fewer records.
+
+    If ``keyed``, what it is on fewer records is known by its keys. ``needs_some`` says that no records at all say nothing of it.
+    """
+
+    trace: LineageRDD
+    output: Any
+    judge: Judging
+    target: int
+    keyed: bool = True
+    needs_some: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """The wrong outputs of a run, and what cannot be looked for, in sentences."""
+
+    faulty: list[Faulty]
+    left: tuple[str, ...] = ()
+
+
+def judged(trace: LineageRDD, judge: Judge) -> Found:
+    """Each output that a test finds wrong by itself. Raises LocalizeError if none is, PredicateError where the test raises."""
+    target = trace._only("localize()")
+    judge = fitted(trace, judge)
+    with told(_TEST):
+        found = trace._questions.records(target, trace.places, guarded(judge.wrong))
+    places = {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}
+    if not places:
+        raise LocalizeError(
+            f"The test finds nothing wrong with any of the {trace.count():,} outputs of {trace.run.graph[target]}{_said(judge)}",
+            remedy="It is true of an output that is wrong: localize(report, lambda out: out[1] < 0).",
+        )
+    wrong = trace._to([target], lambda: {target: places})
+    records = by_rid(wrong)
+    return Found([Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(places).tolist()])
+
+
+def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
+    """All outputs together. Raises LocalizeError if a test finds nothing wrong with them, PredicateError if it raises."""
+    judge = fitted(trace, judge)
+    with told(_TEST):
+        wrong = _whole(trace, guarded(judge.test))
+    if not wrong:
+        raise LocalizeError(
+            f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[trace._only('localize()')]} as a whole{_said(judge)}",
+            remedy="It is true of a list of outputs that is wrong: localize(report, whole=lambda outs: sum(outs) < 0).",
+        )
+    return Found([Faulty(trace, None, judge, trace._only("localize()"), keyed=False)])
+
+
+def fitted(trace: LineageRDD, judge: Judge) -> Judge:
+    """The judge, with a check's bounds set by all outputs; and one for the list of them, if only that can violate it."""
+    if not isinstance(judge.test, Check):
+        return judge
+    check = judge.test.fitted(partial(_measured, trace))
+    return replace(judge, test=check.wrong_in if judge.whole else check)
+
+
+def by_rid(trace: LineageRDD) -> dict[int, Any]:
+    return {rid: record for _, rid, record in trace._located()}
+
+
+def _said(judge: Judge) -> str:
+    check = getattr(judge.test, "__self__", judge.test)
+    return f": of none {check}" if isinstance(check, Check) and not judge.whole else ""
+
+
+# ---- of all outputs -----------------------------------------------------------------------------------------------
+
+
+def _measured(trace: LineageRDD, value: Callable[[Any], float]) -> Moments:
+    """The moments of what a function makes of each output, by one job."""
+    with told(_TEST):
+        parts = _by_partition(trace, _Measured(value))
+    return reduce(Moments.with_, parts, Moments())
+
+
+def _whole(trace: LineageRDD, test: Callable[[list[Any]], bool]) -> bool:
+    """What a test says of all outputs, in their order, in a task."""
+    outputs = trace.collect()
+    recorder = trace._recorder
+    with recorder.plain(), asking(recorder.sc, "judging outputs", recorder.progress):
+        base = recorder.sc.parallelize([outputs], 1)
+        return bool(answers(recorder.sc, base, _Judged(test), [0])[0])
+
+
+def _by_partition(trace: LineageRDD, function: Callable[[int, Iterable[Any]], Iterable[Any]]) -> list[Any]:
+    recorder = trace._recorder
+    with recorder.plain(), asking(recorder.sc, "measuring outputs", recorder.progress):
+        records = trace._questions.distributed(trace._only("localize()"), trace.places)
+        return answers(recorder.sc, records, function, [p for p, at in trace.places.items() if len(at)])
+
+
+@dataclass(frozen=True)
+class _Measured:
+    value: Callable[[Any], float]
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Moments]:
+        yield moments(map(self.value, incoming))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    test: Callable[[list[Any]], bool]
+
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bool]:
+        yield from map(self.test, incoming)
