@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap
 
+from bigdebug.agents.entered import Entered, OfKeys
 from bigdebug.agents.operations import Operation
-from bigdebug.agents.trials import Entered, OfKeys, Tried
+from bigdebug.agents.trials import Tried
 from bigdebug.errors import LocalizeError
 from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates
