@@ -11,6 +11,7 @@ from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.localize.diagnosis import Diagnosis
+from bigdebug.mining.mined import Explanation, Mined
 from bigdebug.shown import masking, shown
 from bigdebug.spark.attachment import (
     check_frame,
@@ -23,8 +24,10 @@ from bigdebug.spark.attachment import (
     uninstall,
 )
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.explaining import explain
 from bigdebug.spark.localizing import localize
 from bigdebug.spark.masks import mask
+from bigdebug.spark.mining import mine
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
@@ -295,6 +298,31 @@ class DebugSession:
         one core meanwhile. DataFrames are not localized yet. Raises LocalizeError where nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
         """
         return localize(self.lineage(target), test, key, whole, raises, tests, seconds)
+
+    def mine(
+        self, run: Any, bad: Any = None, good: Any = None, *, names: Sequence[str] | str | None = None, alpha: float = 0.05, most: int = 20,
+    ) -> Mined:
+        """What is unusual in a run: inputs with many outputs or few, outputs of many inputs, partitions unlike others (Newt 4.1, 7.3.1).
+
+        ``run`` is a run, an RDD of which an action was captured, or a trace over outputs. ``bad`` outputs, and ``good`` ones, are given as a predicate of
+        an output, as a list of their keys, or as a trace. Given bad ones, what only these were made of comes first, operators are ranked by the outputs that
+        they took part in, and it is told what holds of source records of bad outputs and of few others ("origin = 'EWR' and dep_time is NA"); given good
+        ones, these are what is usual. ``names`` name fields by position, or are a header line; ``alpha`` is the chance that a partition without outliers is said to have one.
+
+        Reads the lineage of the run, and up to 25,000 records of each source if there are bad outputs, besides one job for each that
+        finds outputs by a predicate. Raises LocalizeError if no output is bad, PredicateError for a predicate that raises.
+        """
+        return mine(self.lineage(run), bad, good, names, alpha, most)
+
+    def explain(self, culprits: Any, among: Any = None, *, names: Sequence[str] | str | None = None) -> Explanation:
+        """What culprits have in common that few other records of the same source have: "origin = 'EWR' and dep_time is NA", with the shares of both.
+
+        ``culprits`` are a trace (the source records that it leads back to), a diagnosis of ``localize``, ``run.culprits``, or source records.
+        ``among`` are those that they are compared with: a run, an RDD or a DataFrame, for all records of its sources, or a trace. A trace is compared with all
+        records of its run's sources, if nothing is said; the others need ``among``. ``names`` name fields by position, or are a header line.
+        Reads up to 25,000 records of each source. Raises LocalizeError if there are no culprits.
+        """
+        return explain(culprits, None if among is None else self.lineage(among), isinstance(among, LineageRDD | LineageFrame), names)
 
     @property
     def watches(self) -> tuple[Watch, ...]:

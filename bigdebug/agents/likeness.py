@@ -35,6 +35,16 @@ def likeness(record: Any) -> bytes:
         ) from None
 
 
+class OfKeys:
+    """True of the pairs that have one of some keys, whichever process holds them."""
+
+    def __init__(self, keys: Iterable[Any]) -> None:
+        self._keys = frozenset(map(likeness, keys))
+
+    def __call__(self, record: Any) -> bool:
+        return isinstance(record, (tuple, list)) and len(record) > 0 and likeness(record[0]) in self._keys
+
+
 class _Reading:
     """One record on its way to bytes: ``path`` are the containers around the part that is being read."""
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from bigdebug.errors import UnknownRecordError
 from bigdebug.mining.grubbs import ALPHA, Outlier, outliers
+from bigdebug.model import Origin
 from bigdebug.trace.positions import Positions, distinct
 
 Instance = tuple[Any, int]
@@ -60,7 +61,8 @@ class Suspect:
     """An input of an operator (at ``position`` of ``partition``), or an output if ``way`` says so, or a whole partition (None), with an unusual multiplicity.
 
     ``multiplicity`` is the outputs of the input, or the inputs of the output, or the mean over those of the partition. ``score``, above 1, is the statistic
-    of its test over what chance allows, and not less than that of an outlier which is nearer to the others. ``evidence`` says it in sentences.
+    of its test over what chance allows, and not less than that of an outlier which is nearer to the others. ``evidence`` says it in sentences. ``made`` is what is known of the
+    outputs that were made of it. ``records`` is the record itself, where somebody has looked it up, and ``origins`` where it came from, if it stands at a source.
     """
 
     operator: Any
@@ -70,11 +72,14 @@ class Suspect:
     score: float
     evidence: str
     way: Way = Way.OUTPUTS
+    made: Made = Made.UNKNOWN
+    records: tuple[Any, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
 
 def suspects(
     counts: Multiplicities, bad: Records | None = None, good: Records | None = None, called: Callable[[Instance], str] | None = None,
-    alpha: float = ALPHA, most: int = 20, way: Way = Way.OUTPUTS,
+    alpha: float = ALPHA, most: int = 20, way: Way = Way.OUTPUTS, together: bool = False,
 ) -> list[Suspect]:
     """Inputs and partitions whose multiplicity is an outlier: first what only bad outputs were made of, then by score.
 
@@ -86,42 +91,59 @@ def suspects(
     phase 1 compares is the inputs in either, where these are three at least: of the others, nobody said that they are right (Newt,
     Figure 6). Phase 2 takes the mean over all inputs of an instance, also where it has no bad ones, so that there is something to compare with.
 
+    If ``together``, all instances of an operator are one sample, and there is no phase 2: what a hash of keys puts into a partition is no peer of the others there.
+
     ``called`` gives instances their names ("partition 0 of flatMap"). With another ``way``, all this is of outputs where inputs are said. An instance without inputs has no mean, and is left out. Raises UnknownRecordError for
     inputs in ``bad`` or ``good`` that have no count. Cost: a sort of each instance's counts.
     """
-    found: list[tuple[Made, Suspect]] = []
+    found: list[Suspect] = []
     instances: dict[int, list[_Instance]] = {}
     for records in (bad or {}, good or {}):
         for unknown in sorted(set(records) - set(counts)):
             _within(records[unknown], 0, unknown)
+    samples: dict[Any, list[Instance]] = {}
     for place in sorted(counts):
         if len(counts[place]):
-            instance = _Instance(place, np.asarray(counts[place]), bad, good, (called or _called)(place), way)
-            instances.setdefault(place[0], []).append(instance)
-            found += sorted(instance.inputs(alpha), key=_rank)[:most]
-    for peers in instances.values():
+            samples.setdefault(place[0] if together else place, []).append(place)
+    for places in samples.values():
+        instance = _Instance({place: np.asarray(counts[place]) for place in places}, bad, good, called or _called, way)
+        instances.setdefault(places[0][0], []).append(instance)
+        found += sorted(instance.inputs(alpha), key=rank)[:most]
+    for peers in instances.values() if not together else ():
         found += _partitions(peers, alpha)
-    return [suspect for _, suspect in sorted(found, key=_rank)]
+    return sorted(found, key=rank)
 
 
 class _Instance:
-    """The inputs of one operator in one partition, how many outputs they have, and what is known of these."""
+    """The inputs of one operator in one partition, or in several together, how many outputs they have, and what is known of these."""
 
     def __init__(
-        self, place: Instance, outputs: npt.NDArray[Any],
-        bad: Records | None, good: Records | None, called: str, way: Way,
+        self, parts: Mapping[Instance, npt.NDArray[Any]], bad: Records | None, good: Records | None, called: Callable[[Instance], str], way: Way,
     ) -> None:
-        self.place, self.outputs, self.called, self.way = place, outputs, called, way
+        self._places, self._ends = list(parts), np.cumsum([0, *map(len, parts.values())])
+        self.place, self.outputs, self._called, self.way = self._places[0], np.concatenate(list(parts.values())), called, way
         self._narrowed, self._compared = bad is not None, bad is not None and good is not None
-        wrong, right = (_within((records or {}).get(place, ()), len(outputs), place) for records in (bad, good))
-        self._made = np.full(len(outputs), Made.UNKNOWN, dtype=np.int8)
+        wrong, right = (
+            np.concatenate([_within((records or {}).get(place, ()), len(parts[place]), place) + start for place, start in zip(self._places, self._ends)])
+            for records in (bad, good)
+        )
+        self._made = np.full(len(self.outputs), Made.UNKNOWN, dtype=np.int8)
         self._made[right] = Made.GOOD
         self._made[wrong] = np.where(self._made[wrong] == Made.GOOD, Made.BOTH, Made.BAD)
         self.made = (Made.BOTH if len(right) else Made.BAD) if len(wrong) else Made.GOOD if len(right) else Made.UNKNOWN
         self.told = not self._narrowed or len(wrong) > 0
-        self.mean = float(outputs.mean())
+        self.mean = float(self.outputs.mean())
 
-    def inputs(self, alpha: float) -> Iterator[tuple[Made, Suspect]]:
+    @property
+    def called(self) -> str:
+        return self._called(self.place)
+
+    def at(self, position: int) -> tuple[Instance, int]:
+        """The instance that an input is of, and its position there."""
+        part = int(np.searchsorted(self._ends, position, side="right")) - 1
+        return self._places[part], position - int(self._ends[part])
+
+    def inputs(self, alpha: float) -> Iterator[Suspect]:
         """Phase 1."""
         if not self.told:
             return
@@ -132,19 +154,20 @@ class _Instance:
         alike = Counter(each.value for each in unusual)
         for each, score in _scored(unusual):
             position = int(sample[each.index])
-            made = Made(self._made[position])
+            made = Made(int(self._made[position]))
             if self._narrowed and made is Made.GOOD:
                 continue
             too = _too(alike[each.value] - 1)
+            place, at = self.at(position)
             one = self.way.value[0]
             evidence = (
-                f"{one.capitalize()} {position:,} of {self.called} {self.way.says(each.value)}{too}, where "
+                f"{one.capitalize()} {at:,} of {self._called(place)} {self.way.says(each.value)}{too}, where "
                 f"the {len(usual):,} usual {one}s have {float(usual.mean()):,.4g} on average{_grubbs(each)}{_SAYS[made].format(it='it')}"
             )
-            yield made, Suspect(*self.place, position, each.value, score, evidence, self.way)
+            yield Suspect(*place, at, each.value, score, evidence, self.way, made)
 
 
-def _partitions(peers: list[_Instance], alpha: float) -> Iterator[tuple[Made, Suspect]]:
+def _partitions(peers: list[_Instance], alpha: float) -> Iterator[Suspect]:
     """Phase 2."""
     means = np.array([peer.mean for peer in peers])
     unusual = outliers(means, alpha)
@@ -154,11 +177,11 @@ def _partitions(peers: list[_Instance], alpha: float) -> Iterator[tuple[Made, Su
         if peer.told:
             one, counted = peer.way.value
             evidence = (
-                f"{peer.called[:1].upper()}{peer.called[1:]} has {each.value:,.4g} {counted}s per {one} ({len(peer.outputs):,} {one}s), where "
-                f"the {len(usual):,} usual partitions have {float(usual.mean()):,.4g} on average{_grubbs(each)}"
+                f"{peer.called[:1].upper()}{peer.called[1:]} has {each.value:,.6g} {counted}s per {one} ({len(peer.outputs):,} {one}s), where "
+                f"the {len(usual):,} usual partitions have {float(usual.mean()):,.6g} on average{_grubbs(each)}"
                 f"{_SAYS[peer.made].format(it=f'its {one}s')}"
             )
-            yield peer.made, Suspect(*peer.place, None, each.value, score, evidence, peer.way)
+            yield Suspect(*peer.place, None, each.value, score, evidence, peer.way, peer.made)
 
 
 def _scored(unusual: list[Outlier]) -> list[tuple[Outlier, float]]:
@@ -167,10 +190,9 @@ def _scored(unusual: list[Outlier]) -> list[tuple[Outlier, float]]:
     return [*zip(unusual, [*ratios][::-1])]
 
 
-def _rank(told: tuple[Made, Suspect]) -> tuple[Any, ...]:
-    """Of those that are equal in this, the more extreme come first already."""
-    made, suspect = told
-    return made, -suspect.score, suspect.operator, suspect.partition
+def rank(suspect: Suspect) -> tuple[Any, ...]:
+    """The key by which the most suspicious comes first. Of those that are equal in this, the more extreme stand first already."""
+    return suspect.made, -suspect.score, suspect.operator, suspect.partition
 
 
 def _within(records: Iterable[int], size: int, place: Instance) -> Positions:

@@ -22,7 +22,7 @@ from bigdebug.trace.given import number, width
 from bigdebug.trace.names import NOTHING, Names
 from bigdebug.trace.table import Table
 
-_RID = "__bigdebug_rid"
+RID = "__bigdebug_rid"
 
 
 class Rows:
@@ -160,7 +160,7 @@ class Rows:
         frame, origins = self._located(None)
         with bounded():
             found = unheard(frame, "toPandas")
-        rids = found.pop(_RID) if _RID in found else None
+        rids = found.pop(RID) if RID in found else None
         if rids is not None:
             found.insert(0, "rid", rids)
             found.insert(1, "origin", [str(origin) for origin in origins(rids.to_numpy())])
@@ -192,7 +192,7 @@ class Rows:
         if self.distributed:
             notes = (*notes, "more than the driver takes: the names of these rows stay in Spark")
         header = list(frame.columns)
-        if not header or header[0] != _RID:
+        if not header or header[0] != RID:
             return Table(header, [[shown(v) for v in row] for row in rows], notes)
         names = origins(np.array([row[0] for row in rows], dtype=np.int64))
         return Table(["origin", *header[1:]], [[str(o), *(shown(v) for v in row[1:])] for o, row in zip(names, rows)], notes)
@@ -216,7 +216,7 @@ class Rows:
         if leaf is None:
             frame = frame.select(*columns)
             return (frame if n is None else frame.limit(n)), lambda rids: []
-        frame = frame.select(catalyst.column(name).alias(_RID), *columns).orderBy(_RID)
+        frame = frame.select(catalyst.column(name).alias(RID), *columns).orderBy(RID)
         return (frame if n is None else frame.limit(n)), lambda rids: leaf.origins(catalyst, rids)
 
     def _rows(self, operator: int) -> tuple[Any, Any]:

@@ -1,0 +1,50 @@
+"""Mining: what ``dbg.mine`` is given, made sense of, and which wing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from bigdebug.agents.likeness import OfKeys
+from bigdebug.errors import LocalizeError, UnknownOperatorError
+from bigdebug.mining.mined import Mined
+from bigdebug.shown import shown
+from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.rdd.explaining import Names
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.rdd.mining import Mining
+from bigdebug.trace.given import number
+
+
+def mine(trace: Any, bad: Any, good: Any, names: Names, alpha: float, most: int) -> Mined:
+    """What was mined of a trace over outputs."""
+    most = number(most, "suspects that are told")
+    if not isinstance(trace, LineageRDD):
+        raise LocalizeError(
+            "Runs of RDD programs only are mined, so far", value=trace, remedy="What its rows have in common: dbg.explain(dbg.lineage(df).where(...)).",
+        )
+    return Mining(trace, outputs_of(trace, bad, "bad"), outputs_of(trace, good, "good"), names, alpha, most).mined()
+
+
+def outputs_of(trace: LineageRDD, given: Any, what: str) -> LineageRDD | None:
+    """Those of the outputs of a trace that somebody means: by a predicate, by their keys, or by a trace over them or over what they were made of."""
+    operator = trace._only(f"{what}=")
+    if given is None:
+        return None
+    if isinstance(given, LineageRDD):
+        if given.run is not trace.run:
+            raise UnknownOperatorError(f"The trace {what}= is about another run", value=given, remedy="Trace the outputs of the run that is asked about.")
+        found: LineageRDD = given if given.operators == (operator,) else given.forward_to(operator)
+        return found
+    if isinstance(given, str | bytes) or not (callable(given) or isinstance(given, Iterable)):
+        raise TypeError(f"{what} is a predicate of an output, a list of keys, or a trace, not {shown(given)}; {what}=lambda out: out[1] < 0")
+    wanted: Callable[[Any], Any] = given if callable(given) else OfKeys(given)
+
+    def find() -> Any:
+        with told(f"{what}="):
+            known = trace._questions.records(operator, trace.places, guarded(wanted))
+        return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in known.items() if at}}
+
+    return trace._to([operator], find)
