@@ -43,8 +43,6 @@ class Program:
     name: str
     millions: int
     run: Callable[[SparkContext, SparkSession, str], Any]
-    partitions: Callable[[SparkSession, str], int] = lambda spark, path: PARTITIONS
-    """Those of the stage that fails."""
     second: bool = False
     """Whether it fails in its second stage: then the first one does not count for plain PySpark, for it had finished."""
 
@@ -92,21 +90,16 @@ def _summed(numbers: DataFrame) -> Any:
     return numbers.agg(total("n")).collect()
 
 
-def partitions_of_file(spark: SparkSession, path: str) -> int:
-    """As Spark cuts it."""
-    return spark.read.text(path).rdd.getNumPartitions()
-
-
 PROGRAMS = (
     Program("RDD, map and count", 4, counting),
     Program("RDD, map before reduceByKey", 4, reducing),
     Program("RDD, mapPartitions", 8, iterating),
     Program("RDD, mapPartitions over lists", 8, iterating_over_lists),
-    Program("DataFrame, Python UDF", 16, partial(of_rows, False), partitions_of_file),
-    Program("DataFrame, Python UDF with Arrow", 16, partial(of_rows, True), partitions_of_file),
+    Program("DataFrame, Python UDF", 16, partial(of_rows, False)),
+    Program("DataFrame, Python UDF with Arrow", 16, partial(of_rows, True)),
     Program("DataFrame, Python UDF behind a shuffle", 16, behind_a_shuffle, second=True),
-    Program("DataFrame, pandas UDF", 16, of_columns, partitions_of_file),
-    Program("DataFrame, cast and aggregate", 80, casting, partitions_of_file),
+    Program("DataFrame, pandas UDF", 16, of_columns),
+    Program("DataFrame, cast and aggregate", 80, casting),
 )
 """Of sizes that plain PySpark takes two to eight seconds for: a diagnosis takes a few tenths of a second whatever the size (``--scale 0.25`` shows them)."""
 
@@ -128,12 +121,17 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
     records = program.records(inputs)
     fine, spoilt = (_numbers(scratch, records, number) for number in (0, bad))
 
+    one_partition: list[float] = []
+
     def plain() -> float:
         settle(sides)
         failing.stumbles(lambda sc, spark: program.run(sc, spark, spoilt))
-        began = time.perf_counter()
+        began, at = time.perf_counter(), time.time()
         failing.plain(lambda sc, spark: program.run(sc, spark, fine))
-        return time.perf_counter() - began - (failing.plain(lambda sc, _: _first_stage(sc)) if program.second else 0)
+        took = time.perf_counter() - began
+        before, first = failing.plain(lambda sc, _: _stages(sc, at, program.second))
+        one_partition.append(first)
+        return took - before
 
     def culprits() -> float:
         settle(sides)
@@ -160,26 +158,36 @@ def _measured(program: Program, bad: int, sides: Sides, failing: Failing, inputs
     print(f"  {subject}: {remark}", file=sys.stderr)
     detail = {"plain_seconds": pairs.first.values, "culprits_seconds": pairs.second.values, "first_pair": pairs.warmup}
     yield of_sample("P10", f"{subject}: all", "x", pairs.ratios, inputs.scale, must=MOST_ALL, remark=remark, detail=detail)
-    partitions, cores = failing.plain(lambda sc, spark: (program.partitions(spark, fine), sc.defaultParallelism))
-    yield _first(subject, Sample(tuple(first() for _ in range(repeats))), pairs, inputs, cores / max(partitions, cores))
+    yield _first(subject, Sample(tuple(first() for _ in range(repeats))), Sample(tuple(one_partition[-repeats:])), inputs)
 
 
-def _first_stage(sc: SparkContext) -> float:
-    """How long the first stage took of the latest query, which has three jobs."""
+def _stages(sc: SparkContext, began: float, second: bool) -> tuple[float, float]:
+    """Of the latest action: how long its first stage took, if the ``second`` is the one that counts, and how soon that had finished one of its partitions."""
     jsc: Any = sc._jsc  # type: ignore[attr-defined]
     jsc.sc().listenerBus().waitUntilEmpty(10_000)
     store = jsc.sc().statusStore()
-    first = store.jobsList(None).apply(2).stageIds()
-    if first.length() != 1:
-        raise DifferentAnswersError("The query did not run as three jobs")
-    stage = store.lastStageAttempt(first.apply(0))
-    return float(stage.completionTime().get().getTime() - stage.submissionTime().get().getTime()) / 1000
+    stages = store.stageList(None, False, False, getattr(store, "stageList$default$4")(), getattr(store, "stageList$default$5")())
+    done = [stage for stage in map(stages.apply, range(stages.size())) if stage.completionTime().isDefined() and _at(stage.submissionTime().get()) >= began - 0.001]
+    ran = sorted((stage for stage in done if int(stage.numCompleteTasks())), key=lambda stage: int(stage.stageId()))
+    if len(ran) < 1 + second:
+        raise DifferentAnswersError("The action did not run in the stages that it was made for")
+    before = _at(ran[0].completionTime().get()) - _at(ran[0].submissionTime().get()) if second else 0.0
+    stage = ran[int(second)]
+    tasks = store.taskList(stage.stageId(), stage.attemptId(), 10_000)
+    ends = [_at(task.launchTime()) + int(task.duration().get()) / 1000 for task in map(tasks.apply, range(tasks.size()))]
+    return before, min(ends) - _at(stage.submissionTime().get())
 
 
-def _first(subject: str, seconds: Sample, pairs: Pairs, inputs: Inputs, share: float) -> Result:
-    """Of the first culprit: within two seconds, or what one partition may take, which is this share of all."""
-    most = max(MOST_FIRST, MOST_ALL * share * pairs.first.median)
-    return of_sample("P10", f"{subject}: the first", "s", seconds, inputs.scale, must=most, detail={"plain_seconds": pairs.first.values})
+def _at(date: Any) -> float:
+    """Seconds of a date of Java's."""
+    return int(date.getTime()) / 1000
+
+
+def _first(subject: str, seconds: Sample, one_partition: Sample, inputs: Inputs) -> Result:
+    """Of the first culprit: within two seconds, or as soon as plain PySpark has finished one partition, of which some are as long as it takes to start a worker."""
+    most = max(MOST_FIRST, one_partition.median)
+    remark = f"plain PySpark finishes a partition after {one_partition.median:.2f} s"
+    return of_sample("P10", f"{subject}: the first", "s", seconds, inputs.scale, must=most, remark=remark, detail={"one_partition_seconds": one_partition.values})
 
 
 def _numbers(folder: Path, records: int, bad: int) -> str:

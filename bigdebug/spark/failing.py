@@ -21,6 +21,9 @@ _PATIENCE = 1_000
 _BRIEF = 1.5
 """Seconds that a task ran, and which matter little if they are spent once more: to start a worker takes most of that."""
 
+_BEARABLE = 3.0
+"""Seconds that a task ran beside others, for which one may wait that runs alone: it takes about two thirds of them."""
+
 
 class Failed(NamedTuple):
     """A stage of Spark's in which tasks failed: the ids of its RDDs, the first partition of these tasks, how many seconds its task ran, and the partitions that finished.
@@ -39,7 +42,12 @@ class Failed(NamedTuple):
     @property
     def soon(self) -> float | None:
         """Seconds in which what crashed first crashes again, with a worker that has to start; None if it took too long to be looked for by itself."""
-        return 2 * self.ran + 2 if self.ran <= _BRIEF else None
+        return 2 * self.ran + 2 if self.ran <= _BEARABLE else None
+
+    @property
+    def brief(self) -> bool:
+        """Whether to look for it by itself is hardly longer than to look for all."""
+        return self.ran <= _BRIEF
 
 
 NOTHING = Failed(frozenset(), 0, math.inf, frozenset(), 0, False, "")

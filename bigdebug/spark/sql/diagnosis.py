@@ -121,7 +121,7 @@ class FrameDiagnosis:
         """
         if self._culprits.known or self._looks or self._everywhere or self._stops or self._asking.numbered:
             return False
-        return (self._culprits.one_will_do or not self._calls) and all(step.node.deterministic() for step in self._steps)
+        return (self._culprits.one_will_do or (self._unfinished.brief and not self._calls)) and all(step.node.deterministic() for step in self._steps)
 
     @cached_property
     def _calls(self) -> bool:

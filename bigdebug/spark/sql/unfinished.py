@@ -101,6 +101,11 @@ class Unfinished:
         """Whether what failed first had not run for long."""
         return self._failed is not None and self._failed.soon is not None
 
+    @property
+    def brief(self) -> bool:
+        """Whether it had run so shortly that all who ask may wait for it."""
+        return self._failed is not None and self._failed.brief
+
     def _reads(self, failed: Failed, source: Node) -> bool:
         """Whether it is certain that the stage read a source, in partitions that come again."""
         if source.nodeName() == "LogicalRDD":
