@@ -33,7 +33,7 @@ def runs_of(written: bytes) -> Runs:
         at, as_runs, offsets = 8, [0] * size, True
     heads = np.frombuffer(written, np.uint16, 2 * size, at).tolist()
     at += 8 * size if offsets else 4 * size
-    found = []
+    found: list[Runs] = []
     for number, is_runs in enumerate(as_runs):
         runs, at = _container(written, at, heads[2 * number + 1] + 1, bool(is_runs))
         found.append(runs + (heads[2 * number] << 16))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -15,8 +16,10 @@ import numpy as np
 
 from bigdebug.agents.entered import Entered, OfKeys, Positions
 from bigdebug.agents.evaluate import Evaluation
+from bigdebug.agents.folds import Folds, folds
 from bigdebug.agents.judges import Judging, Verdict
 from bigdebug.agents.operations import Declined
+from bigdebug.agents.runs import Runs, numbers_of, runs_of
 from bigdebug.agents.watches.sealed import Sealed, Secret
 
 PATIENCE = 10.0
@@ -32,13 +35,43 @@ class Tried:
     judge: Judging
 
 
-Chosen = tuple[bool, bytes]
-"""A set of candidates of a subject by their places, as bytes of uint32; if the first is true, all others."""
+class Subject:
+    """A wrong output of ``evaluation``, on sets of its candidates; these are named by their places, and written by roaring."""
+
+    def __init__(self, evaluation: Evaluation, tried: Tried) -> None:
+        self._evaluation, self._judge = evaluation, tried.judge
+        self._candidates = np.frombuffer(tried.candidates, dtype=np.int64)
+        self._keys = None if tried.keys is None else pickle.loads(tried.keys)
+
+    def verdicts(self, sets: Sequence[bytes], backwards: bool, folded: bool) -> list[Verdict]:
+        """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first. ``folded``: as ``folds`` has it, if there is one."""
+        outputs = self._run if self._folds is None or not folded else self._folds.outputs
+        return [self._judge.verdict(outputs(runs_of(written), backwards)) for written in sets]
+
+    @cached_property
+    def _folds(self) -> Folds | None:
+        if self._keys is None or len(self._keys) != 1:
+            return None
+        self._enter(self._candidates, False)
+        return folds(self._evaluation, self._keys[0], self._candidates)
+
+    def _run(self, runs: Runs, backwards: bool) -> Iterator[Any]:
+        """What the program gives on a set; whatever is raised is the judge's to hear."""
+        self._enter(self._candidates[numbers_of(runs)], backwards)
+        yield from chain.from_iterable(self._evaluation.result())
+
+    def _enter(self, chosen: Positions, backwards: bool) -> None:
+        for node in self._evaluation.nodes:
+            operation = node.operation
+            if isinstance(operation, Entered):
+                operation.chosen, operation.backwards = chosen, backwards
+            elif isinstance(operation, OfKeys):
+                operation.keys = self._keys
 
 
 @dataclass(frozen=True)
 class Trials:
-    """The task. Tells ("ready",), and ("tried", verdicts) for each ("try", subject, sets, backwards) it is told, or ("declined", why) where only Spark can know."""
+    """The task. Tells ("ready",), and ("tried", verdicts) for each ("try", subject, sets, backwards, folded) it is told, or ("declined", why) where only Spark can know."""
 
     evaluation: Evaluation
     subjects: tuple[Tried, ...]
@@ -60,30 +93,13 @@ class Trials:
         return []
 
     def _converse(self, sealed: Sealed) -> None:
+        subjects = [Subject(self.evaluation, tried) for tried in self.subjects]
         sealed.send(pickle.dumps([("ready",)]))
         while (message := sealed.receive()) is not None:
             for order in pickle.loads(message):
                 if order[0] == "try":
                     try:
-                        told: tuple[Any, ...] = ("tried", self._tried(*order[1:]))
+                        told: tuple[Any, ...] = ("tried", subjects[order[1]].verdicts(*order[2:]))
                     except Declined as declined:
                         told = ("declined", str(declined))
                     sealed.send(pickle.dumps([told]))
-
-    def _tried(self, number: int, sets: Sequence[Chosen], backwards: bool) -> list[Verdict]:
-        subject = self.subjects[number]
-        candidates = np.frombuffer(subject.candidates, dtype=np.int64)
-        keys = None if subject.keys is None else pickle.loads(subject.keys)
-        return [subject.judge.verdict(self._outputs(candidates, keys, chosen, backwards)) for chosen in sets]
-
-    def _outputs(self, candidates: Positions, keys: list[Any] | None, chosen: Chosen, backwards: bool) -> Iterator[Any]:
-        """What the program gives on a set; whatever is raised is the judge's to hear."""
-        others, places = chosen[0], np.frombuffer(chosen[1], dtype=np.uint32)
-        wanted = np.delete(candidates, places) if others else candidates[places]
-        for node in self.evaluation.nodes:
-            operation = node.operation
-            if isinstance(operation, Entered):
-                operation.chosen, operation.backwards = wanted, backwards
-            elif isinstance(operation, OfKeys):
-                operation.keys = keys
-        yield from chain.from_iterable(self.evaluation.result())

@@ -19,6 +19,10 @@ MEMBERS = 4
 """Of a repair, so many members are replaced, the least likely ones: it is these that might be others."""
 
 
+CONFIRMED = 200_000
+"""Where tests are pushed down, others that might be the cause are tried by the program itself as well, with so many candidates in all at most."""
+
+
 class State(Enum):
     """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or it does not repeat itself; or it was ended before."""
 
@@ -50,7 +54,8 @@ class Cause:
 def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
     """The cause of an output, whose candidates are suspected as ``suspicion`` says.
 
-    Never raises Spent: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test.
+    Never raises Spent: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test. That of tests
+    that are pushed down is said to be not reproducible if the program itself does not confirm it.
     """
     found, every = Cause(), BitMap(suspicion.order)
     repairing = Fewest(lambda sets: [answer.passes for answer in oracle.answers([every - each for each in sets])], suspicion.order, at_once)
@@ -67,7 +72,8 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
             return found
         found.instead = _instead(oracle, suspicion, every, found.repair, found.alone)
         found.alike = _alike(oracle, suspicion, found.repair, found.alone)
-        found.state = State.FOUND
+        others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
+        found.state = State.FOUND if _repeats(oracle, others) else State.NOT_REPRODUCIBLE
     except Spent as spent:
         found.why = str(spent)
         if found.repair is None and len(repairing.best) < len(every):
@@ -77,7 +83,7 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
 
 def _repeats(oracle: Oracle, sets: Sequence[BitMap]) -> bool:
     before = [answer.outcome for answer in oracle.answers(sets)]
-    return [answer.outcome for answer in oracle.anew(sets)] == before
+    return not sets or [answer.outcome for answer in oracle.anew(sets)] == before
 
 
 def _instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap, alone: BitMap) -> list[BitMap]:

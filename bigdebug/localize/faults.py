@@ -17,6 +17,10 @@ Ids = frozenset[int]
 """Candidates by their numbers among those of all outputs."""
 
 
+FEW = 2
+"""Sets that the program is sooner asked about than what each record adds is computed."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """A wrong output: the numbers of its candidates, ascending, and what is asked about sets of them, which are named by their places in that."""
@@ -32,10 +36,19 @@ class Subject:
         return BitMap(np.flatnonzero(np.isin(self.candidates, list(ids))).astype(np.uint32))
 
     def repaired_by(self, repairs: Sequence[Ids]) -> list[bool]:
-        """Whether the output is right without each of ``repairs``; one that has none of its candidates does nothing for it."""
+        """Whether the output is right without each of ``repairs``; one that has none of its candidates does nothing for it.
+
+        Where tests are pushed down, few are asked of the program itself, and of many the first one that repairs.
+        """
         every = BitMap(range(len(self.candidates)))
         places = [self.places(each) for each in repairs]
-        answers = iter(self.oracle.answers([every - each for each in places if each]))
+        sets = [every - each for each in places if each]
+        few = self.oracle.pushed and len(sets) <= FEW
+        said = self.oracle.anew(sets) if few else self.oracle.answers(sets)
+        if self.oracle.pushed and not few and not all(answer.passes for answer in self.oracle.anew([each for each, answer in zip(sets, said) if answer.passes][:1])):
+            self.oracle.distrust()
+            said = self.oracle.answers(sets)
+        answers = iter(said)
         return [next(answers).passes if each else False for each in places]
 
 
@@ -106,6 +119,10 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
     known.suspected[number] = unsuspected(size)
     known.suspected[number] = suspicion(subject.oracle, size, each_of)
     cause_of = cause(subject.oracle, known.suspected[number], at_once)
+    if subject.oracle.pushed and cause_of.state not in (State.FOUND, State.ENDED):  # the program itself may know better
+        subject.oracle.distrust()
+        known.suspected[number] = suspicion(subject.oracle, size, each_of)
+        cause_of = cause(subject.oracle, known.suspected[number], at_once)
     if cause_of.state is State.ENDED:
         known.ended = cause_of.why
     elif cause_of.state is not State.FOUND:

@@ -68,25 +68,37 @@ class Budget:
 class Oracle:
     """Asks about each set once, as long as the ``budget`` lasts.
 
-    Verdicts are kept by what the set's roaring bitmap is written as (BigSift 4.4): sets of a million in few runs take some ten bytes.
+    Verdicts are kept by what the set's roaring bitmap is written as (BigSift 4.4): sets of a million in few runs take some ten bytes. With ``pushed``, tests
+    are pushed down (BigSift 4.2): it answers in the place of ``ask``, sooner, and as long as it is not seen to be wrong; what is asked ``anew``, it is not.
     """
 
-    def __init__(self, ask: Ask, budget: Budget) -> None:
-        self._ask, self._budget = ask, budget
+    def __init__(self, ask: Ask, budget: Budget, pushed: Ask | None = None) -> None:
+        self._ask, self._budget, self._pushed = ask, budget, pushed
         self._known: dict[bytes, Answer] = {}
+
+    @property
+    def pushed(self) -> bool:
+        """Whether answers are those of tests that were pushed down."""
+        return self._pushed is not None
 
     def answers(self, sets: Sequence[BitMap]) -> list[Answer]:
         """The answers for ``sets``; those that are known are not asked again. Raises Spent."""
         keys = [_key(each) for each in sets]
         new = {key: each for key, each in zip(keys, sets) if key not in self._known}
         if new:
-            self._known.update(zip(new, self.anew(list(new.values()))))
+            self._budget.spend(len(new))
+            self._known.update(zip(new, (self._pushed or self._ask)(list(new.values()))))
         return [self._known[key] for key in keys]
 
     def anew(self, sets: Sequence[BitMap]) -> list[Answer]:
         """The answers for ``sets`` asked once more, whatever is known: a test that repeats itself gives what it gave."""
         self._budget.spend(len(sets))
         return list(self._ask(sets))
+
+    def distrust(self) -> None:
+        """Forget what tests that were pushed down have said, and push down no more."""
+        self._pushed = None
+        self._known.clear()
 
 
 def _key(candidates: BitMap) -> bytes:

@@ -58,7 +58,7 @@ class Localizing:
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for."""
         known, unordered = Faults(), set[int]()
-        subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget)) for i, numbers in enumerate(self._numbers)]
+        subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True))) for i, numbers in enumerate(self._numbers)]
         for target in dict.fromkeys(each.target for each in self._faulty):
             here = [i for i, each in enumerate(self._faulty) if each.target == target]
             with self._tried(target, here):
@@ -91,9 +91,9 @@ class Localizing:
 
     # ---- trials -----------------------------------------------------------------------------------------------
 
-    def _asked(self, number: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
+    def _asked(self, number: int, sets: Sequence[BitMap], backwards: bool = False, folded: bool = False) -> list[Answer]:
         """What is said of an output on sets of its candidates."""
-        said = self._asks[number](sets, backwards)
+        said = self._asks[number](sets, backwards, folded)
         if not self._faulty[number].needs_some:
             return said
         return [answer if each else Answer(Outcome.UNRESOLVED) for each, answer in zip(sets, said)]

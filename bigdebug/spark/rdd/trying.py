@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pyroaring import BitMap
 
 from bigdebug.agents.evaluate import Evaluation
-from bigdebug.agents.trials import Chosen, Trials, Tried
+from bigdebug.agents.trials import Trials, Tried
 from bigdebug.agents.watches.sealed import Secret
 from bigdebug.errors import ReplayError
 from bigdebug.localize.oracle import Answer
@@ -41,8 +40,7 @@ class OnlySpark(Exception):
 class Conversation:
     """What the task is asked, and what it answers."""
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = sizes
+    def __init__(self) -> None:
         self._told: queue.SimpleQueue[tuple[Line, Message]] = queue.SimpleQueue()
         self._line: Line | None = None
         self._task: Future[list[Any]] | None = None
@@ -54,29 +52,26 @@ class Conversation:
         """Called in the thread of the connection."""
         self._told.put((line, message))
 
-    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
-        """What the judge says of an output on sets of its candidates; ``backwards``: of the records of a partition the last one comes first."""
+    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, folded: bool = False) -> list[Answer]:
+        """What the judge says of an output on sets of its candidates; ``backwards``: of the records of a partition the last one comes first.
+
+        ``folded``: as what each record adds has it (agents/folds.py), where the program is one of which that can be said; else as the program has it.
+        """
         found: list[Answer] = []
-        batch, held = list[Chosen](), 0
+        batch, held = list[bytes](), 0
         for each in sets:
-            batch.append(self._chosen(subject, each))
-            held += len(batch[-1][1])
+            each.run_optimize()
+            batch.append(each.serialize())
+            held += len(batch[-1])
             if held > _AT_ONCE:
-                found += self._tried(subject, batch, backwards)
+                found += self._tried(subject, batch, backwards, folded)
                 batch, held = [], 0
-        return found + (self._tried(subject, batch, backwards) if batch else [])
+        return found + (self._tried(subject, batch, backwards, folded) if batch else [])
 
-    def _chosen(self, subject: int, places: BitMap) -> Chosen:
-        """The set, or what is not in it: the smaller of both is told."""
-        size = self._sizes[subject]
-        if 2 * len(places) <= size:
-            return False, _packed(places)
-        return True, _packed(BitMap(range(size)) - places)
-
-    def _tried(self, subject: int, sets: list[Chosen], backwards: bool) -> list[Answer]:
+    def _tried(self, subject: int, sets: list[bytes], backwards: bool, folded: bool) -> list[Answer]:
         if self._line is None:
             self._line, _ = self._next()  # it is ready
-        self._line.tell([("try", subject, sets, backwards)])
+        self._line.tell([("try", subject, sets, backwards, folded)])
         match self._next()[1]:
             case ("tried", verdicts):
                 return [Answer(*verdict) for verdict in verdicts]
@@ -105,7 +100,7 @@ class Conversation:
 def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Tried]) -> Iterator[Conversation]:
     """Within: a task tries ``evaluation`` on what it is asked about. It takes one core, and is gone afterwards, as its listener is."""
     sc, secret = recorder.sc, Secret()
-    conversation = Conversation([len(subject.candidates) // 8 for subject in subjects])
+    conversation = Conversation()
     listener = Listener(sc, secret, conversation.hear, list)
     trials = Trials(evaluation, tuple(subjects), listener.address, secret)
     with tagged(sc) as tag:
@@ -117,7 +112,3 @@ def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, sub
             listener.close()
             if not wait([task], _GRACE).done:  # it is in a function of the user's
                 sc.cancelJobsWithTag(tag)
-
-
-def _packed(places: BitMap) -> bytes:
-    return np.array(places.to_array(), dtype=np.uint32).tobytes()
