@@ -193,8 +193,12 @@ class Catalyst(Expressions):
 
     def inner(self, left: Node, right: Node, conditions: Sequence[Expr]) -> Node:
         """The pairs of rows for which all conditions hold; all pairs if there are none."""
+        return self.joined("inner", left, right, conditions)
+
+    def joined(self, kind: str, left: Node, right: Node, conditions: Sequence[Expr]) -> Node:
+        """A join of some kind on all conditions."""
         hints = getattr(getattr(self._plans, "JoinHint$"), "MODULE$")
-        return self.join(left, right, "inner", self.some(self.all_hold(conditions) if conditions else None), hints.NONE())
+        return self.join(left, right, kind, self.some(self.all_hold(conditions) if conditions else None), hints.NONE())
 
     def local(self, like: Node, rows: Any) -> Node:
         """A plan of rows that the JVM holds, as a Scala Seq, with the columns of another one."""

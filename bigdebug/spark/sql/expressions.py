@@ -130,6 +130,9 @@ class Expressions:
     def one_holds(self, one: Expr, other: Expr) -> Expr:
         return self._expressions.Or(one, other)
 
+    def equal(self, one: Expr, other: Expr) -> Expr:
+        return self._expressions.EqualTo(one, other)
+
     def negated(self, condition: Expr) -> Expr:
         return self._expressions.Not(condition)
 
@@ -165,6 +168,10 @@ class Expressions:
     def literal(self, value: Any, kind: str) -> Expr:
         """A literal of a type, given as Spark writes it: ``bigint``, ``struct<a:int>``."""
         return self.null(kind) if value is None else self._literals.apply(value)
+
+    def whole(self, value: int) -> Expr:
+        """A literal of a bigint, which a small number would not be."""
+        return self.cast(self._literals.apply(value), "BIGINT")
 
     def constant(self, value: Any, like: Expr) -> Expr:
         """A literal of the type of another expression; ``value`` as Spark holds it."""

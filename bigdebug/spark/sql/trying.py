@@ -1,0 +1,202 @@
+"""Trying: a query run on sets of the records that wrong rows were made of, many sets by one query (DESIGN 4.4).
+
+The records are held by the JVM, so no trial reads a source. Trials run in a session of their own: one partition, no adaptive planning, nothing to be seen by the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import isclose, isnan
+from operator import and_, or_
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import BitMap
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as F
+
+from bigdebug.errors import LocalizeError
+from bigdebug.localize.oracle import Answer
+from bigdebug.model import Outcome
+from bigdebug.spark.jobs import counted
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.failures import brief, is_cancelled
+from bigdebug.spark.sql.judging import Given, Test
+from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.sessions import SHARING
+from bigdebug.spark.sql.subsets import SET, WORDS, Marked, Subsets, Told
+
+CELLS = 1 << 20
+"""Records that the sets of one query have in all, at most."""
+
+_SETTINGS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    SHARING: "false",  # what an expression shares with another is computed outside of TRY_EVAL
+}
+
+Key = tuple[Any, ...]
+"""Which row of a set one is: numbers, and None where a side of a join is missing."""
+
+
+def trying_session(catalyst: Catalyst) -> Catalyst:
+    """A session of its own for trials, with the settings of another otherwise."""
+    session = catalyst.jsession.cloneSession()
+    for name, value in _SETTINGS.items():
+        session.conf().set(name, value)
+    return Catalyst(catalyst.spark, session)
+
+
+@dataclass
+class Tried:
+    """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
+
+    ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there; found at its first trial.
+    """
+
+    numbers: npt.NDArray[np.int64]
+    row: Row | None
+    settled: Sequence[int]
+    key: Callable[[Row], Any] | None = None
+    keys: list[Key] | None = field(default=None, init=False)
+
+
+class Trials:
+    """Tries the query of ``root`` for each wrong row. ``held`` are the candidates at each source, with their numbers as the last column."""
+
+    def __init__(
+        self, catalyst: Catalyst, root: PlanOperator, told: Told, held: Mapping[int, Node], subjects: Sequence[Tried], test: Test, raises: bool,
+    ) -> None:
+        self._catalyst, self._root, self._told, self._held = catalyst, root, told, held
+        self._subjects, self._test, self._raises = subjects, test, raises
+        self._sets = self._plan_of([])
+        self._plans: dict[tuple[int, bool], Subsets] = {}
+
+    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
+        """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first."""
+        tried = self._subjects[subject]
+        first = tried.keys is None and tried.row is not None
+        known = list(sets)
+        if first:
+            known = [BitMap(range(len(tried.numbers))), *known]
+        step = max(1, CELLS // max(1, len(tried.numbers)))
+        answers: list[Answer] = []
+        for at in range(0, len(known), step):
+            answers += self._answers(subject, known[at: at + step], backwards)
+        return answers[1:] if first else answers
+
+    # ---- one query --------------------------------------------------------------------------------------------
+
+    def _answers(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[Answer]:
+        tried = self._subjects[subject]
+        if tried.keys is not None and not tried.keys:  # its lineage alone does not make it
+            return [Answer(Outcome.PASS)] * len(sets)
+        try:
+            given = self._given(subject, sets, backwards)
+        except PySparkException as problem:
+            if isinstance(problem, AnalysisException) or is_cancelled(self._catalyst, problem):
+                raise
+            return self._by_halves(subject, sets, backwards, problem)
+        if tried.keys is None and tried.row is not None:
+            tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
+        return [Answer(*self._test.verdict([each for each in rows if self._asked(each, tried)])) for rows in given]
+
+    def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
+        """The program raises on one of the sets, or on several."""
+        if len(sets) > 1:
+            middle = len(sets) // 2
+            return [answer for half in (sets[:middle], sets[middle:]) for answer in self._answers(subject, half, backwards)]
+        if len(sets[0]) == len(self._subjects[subject].numbers):
+            raise LocalizeError(
+                f"This query cannot be tried: on the records alone that a wrong row was made of, it raises: {brief(problem)}",
+                remedy="The records are dbg.lineage(df).where(...).goBackAll().",
+            ) from problem
+        return [Answer(Outcome.FAIL if self._raises else Outcome.UNRESOLVED)]
+
+    def _given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[Given]]:
+        """What the query gives of each set."""
+        c, tried = self._catalyst, self._subjects[subject]
+        marked = self._subsets(subject, backwards).over(self._plan_of([tried.numbers[np.array(each.to_array(), dtype=np.int64)] for each in sets]).data())
+        columns = c.items(self._root.node.output())
+        extra = self._test.columns(c)
+        marks = [c.alias(mark, f"__bigdebug_{i}") for i, mark in enumerate((marked.set, *marked.keys, *extra))]
+        frame = c.frame(c.project([*marks, *columns], self._restricted(marked, tried)))
+        with counted(c.spark.sparkContext, "localizing"):
+            rows = unheard(frame, "collect")
+        made, keys = Row(*(column.name() for column in columns)), 1 + len(marked.keys)
+        found: list[list[Given]] = [[] for _ in sets]
+        for row in rows:
+            found[row[0]].append(Given(tuple(row[1:keys]), made(*row[len(marks):]), tuple(row[keys: len(marks)])))
+        return found
+
+    def _restricted(self, marked: Marked, tried: Tried) -> Node:
+        """The rows that are asked about, once they are known."""
+        c = self._catalyst
+        if not tried.keys or not marked.keys or tried.key is not None:
+            return marked.plan
+        columns = [c.column(key) for key in marked.keys]
+        return c.plan(c.frame(marked.plan).filter(reduce(or_, [_alike(columns, key) for key in tried.keys])))
+
+    def _subsets(self, subject: int, backwards: bool) -> Subsets:
+        """The query over the candidates of a row."""
+        if (subject, backwards) not in self._plans:
+            own = {source: self._own(plan, self._subjects[subject].numbers, backwards) for source, plan in self._held.items()}
+            self._plans[subject, backwards] = Subsets(self._catalyst, self._root, own, self._sets, self._told)
+        return self._plans[subject, backwards]
+
+    def _own(self, plan: Node, numbers: npt.NDArray[np.int64], backwards: bool) -> Node:
+        c = self._catalyst
+        own = plan if len(self._subjects) == 1 else restricted(c, plan, [plan.output().last()], [pa.array(numbers)])
+        rows = plan.data() if own is plan else c.held(c.frame(own))
+        return c.local(plan, rows.reverse() if backwards else rows)
+
+    def _plan_of(self, sets: Sequence[npt.NDArray[np.int64]]) -> Node:
+        """A plan of a row for each set, which the JVM holds."""
+        numbers, words = pa.array(range(len(sets)), pa.int64()), pa.array([_words(each) for each in sets], pa.list_(pa.int64()))
+        return self._catalyst.plan(self._catalyst.spark.createDataFrame(pa.table({SET: numbers, WORDS: words})))
+
+    # ---- which rows -------------------------------------------------------------------------------------------
+
+    def _is_it(self, row: Row, tried: Tried) -> bool:
+        return tried.row is None or all(_same(row[i], tried.row[i]) for i in tried.settled)
+
+    def _asked(self, given: Given, tried: Tried) -> bool:
+        """Whether a row is the one that is asked about, as far as keys tell."""
+        if tried.row is None:
+            return True
+        if tried.key is not None:
+            return _same(tried.key(given.row), tried.key(tried.row))
+        return any(all(a is None or b is None or a == b for a, b in zip(given.key, key)) for key in tried.keys or ())
+
+
+def _alike(columns: Sequence[Column], key: Key) -> Column:
+    """Whether a row has such a key; a side that is missing, in the one or in the other, tells nothing."""
+    return reduce(and_, [column.isNull() | (column == F.lit(value)) for column, value in zip(columns, key) if value is not None], F.lit(True))
+
+
+def _words(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The bits of a set in words of 64, the lowest first."""
+    bits = np.zeros((int(numbers.max()) // 64 + 1) * 64 if len(numbers) else 0, dtype=np.uint8)
+    bits[numbers] = 1
+    return np.packbits(bits, bitorder="little").view("<i8")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a column are the same: sums of floating point come out a little otherwise in another order."""
+    if isinstance(one, float) and isinstance(other, float):
+        return (isnan(one) and isnan(other)) or one == other or isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(map(str, one)) == list(map(str, other)) and _same(list(one.values()), list(other.values()))
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
