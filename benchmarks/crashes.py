@@ -67,6 +67,11 @@ def iterating_over_lists(sc: SparkContext, spark: SparkSession, path: str) -> in
     return sc.textFile(path, PARTITIONS).map(cells).mapPartitions(parsed_cells).count()
 
 
+def iterating_behind_a_shuffle(sc: SparkContext, spark: SparkSession, path: str) -> int:
+    """Lists that a shuffle hands over are made of nothing that a guard could hold in their place."""
+    return sc.textFile(path, PARTITIONS).map(cells).repartition(PARTITIONS).mapPartitions(parsed_cells).count()
+
+
 def of_rows(arrow: bool, sc: SparkContext, spark: SparkSession, path: str) -> Any:
     return _summed(spark.read.text(path).select(udf(parse, "long", useArrow=arrow)("value").alias("n")))
 
@@ -95,6 +100,7 @@ PROGRAMS = (
     Program("RDD, map before reduceByKey", 4, reducing),
     Program("RDD, mapPartitions", 8, iterating),
     Program("RDD, mapPartitions over lists", 8, iterating_over_lists),
+    Program("RDD, mapPartitions over lists behind a shuffle", 8, iterating_behind_a_shuffle, second=True),
     Program("DataFrame, Python UDF", 16, partial(of_rows, False)),
     Program("DataFrame, Python UDF with Arrow", 16, partial(of_rows, True)),
     Program("DataFrame, Python UDF behind a shuffle", 16, behind_a_shuffle, second=True),
