@@ -25,7 +25,7 @@ from bigdebug.spark.attachment import (
 )
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.explaining import explain
-from bigdebug.spark.localizing import localize
+from bigdebug.spark.localizing import Asked, localize
 from bigdebug.spark.masks import mask
 from bigdebug.spark.mining import mine
 from bigdebug.spark.policies import policy_of
@@ -297,7 +297,7 @@ class DebugSession:
         by then is told, and why it is not all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds
         one core meanwhile. DataFrames are not localized yet. Raises LocalizeError where nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
         """
-        return localize(self.lineage(target), test, key, whole, raises, tests, seconds)
+        return localize(self.lineage(target), Asked(test, key, whole, raises), tests, seconds)
 
     def mine(
         self, run: Any, bad: Any = None, good: Any = None, *, names: Sequence[str] | str | None = None, alpha: float = 0.05, most: int = 20,

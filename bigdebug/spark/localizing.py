@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column
@@ -13,6 +13,7 @@ from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.oracle import Budget
 from bigdebug.shown import shown
+from bigdebug.spark.rdd.crashing import crashed, crashing
 from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.localizing import Localizing
@@ -20,40 +21,55 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.localizing import FrameLocalizing
 
 
-def localize(
-    trace: Any, test: Callable[..., Any] | None, key: Callable[[Any], Any] | None, whole: Callable[[list[Any]], Any] | None, raises: bool,
-    tests: int | None, seconds: float | None,
-) -> Diagnosis:
+@dataclass(frozen=True)
+class Asked:
+    """What the user takes for wrong: a ``test`` of an output (with its ``key``), or of the ``whole`` result, and whether exceptions are failures (``raises``)."""
+
+    test: Any = None
+    key: Any = None
+    whole: Any = None
+    raises: bool = False
+
+    def check(self) -> None:
+        """Raise TypeError for what asks nothing, or several things."""
+        given = [name for name, value in (("a test", self.test), ("whole=", self.whole)) if value is not None]
+        if not given and not self.raises:
+            raise TypeError("localize() takes a test of an output, or whole=, a test of all of them, or raises=True; localize(report, lambda out: out[1] < 0)")
+        if len(given) > 1:
+            raise TypeError(f"localize() takes one of {' and '.join(given)}, not both: what is wrong would be said twice")
+        if self.key is not None and (isinstance(self.test, Check) or self.test is None):
+            raise TypeError("key= is for a test of your own, which is called with an output and its key; what of an output a check looks at, its field says: checks.at_most(60, field=1)")
+
+
+def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None) -> Diagnosis:
     """The diagnosis of a trace over outputs."""
-    if (test is None) == (whole is None):
-        raise TypeError("localize() takes a test of an output, or whole=, a test of all of them; localize(report, lambda out: out[1] < 0)")
+    asked.check()
     if isinstance(trace, LineageFrame):
-        return _of_frame(trace, test, key, whole, raises, tests, seconds)
-    for name, function in (("test", test), ("whole", whole), ("key", key)):
-        if function is not None and not callable(function):
+        return _of_frame(trace, asked.test, asked.key, asked.whole, asked.raises, tests, seconds)
+    for name in ("test", "whole", "key"):
+        if (function := getattr(asked, name)) is not None and not callable(function):
             raise TypeError(f"{name} is a function, not {shown(function)}")
-    if key is not None and isinstance(test, Check):
-        raise TypeError(f"key= is for tests of your own; what of an output a check looks at, its field says: checks.at_most(60, field=1), not {shown(test)}")
-    for name, number in (("tests", tests), ("seconds", seconds)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int | float) or number < 0):
-            raise ValueError(f"{name} is a number that is not below 0, not {shown(number)}")
     if not isinstance(trace, LineageRDD):
         raise LocalizeError(
             "Faults are localized in RDD programs only, so far", value=trace,
             remedy="Look at what made the rows: dbg.lineage(df).where(...).goBackAll(); or localize in the program as RDDs.",
         )
     budget = _budget(tests, seconds)
-    return Localizing(trace, _found(trace, test, key, whole, raises), budget).diagnosis()
+    return Localizing(trace, _found(trace, asked), budget).diagnosis()
 
 
-def _found(
-    trace: LineageRDD, test: Callable[..., Any] | None, key: Callable[[Any], Any] | None, whole: Callable[[list[Any]], Any] | None, raises: bool,
-) -> Found:
+def _found(trace: LineageRDD, asked: Asked) -> Found:
     """The wrong outputs."""
-    if whole is not None:
-        return as_a_whole(trace, Judge(whole, None, True, raises))
-    assert test is not None
-    return as_a_whole(trace, Judge(test, None, True, raises)) if isinstance(test, Check) and test.whole else judged(trace, Judge(test, key, False, raises))
+    if asked.raises and (crashed(trace) or asked.test is asked.whole is None):
+        return crashing(trace)
+    if crashed(trace):
+        raise LocalizeError(
+            f"{trace.run.name} crashed, so not all of its outputs are there to be tested",
+            remedy="localize(run, raises=True) names the records that crash it; run.culprits tells of each.",
+        )
+    if asked.whole is not None or (isinstance(asked.test, Check) and asked.test.whole):
+        return as_a_whole(trace, Judge(asked.whole or asked.test, None, True, asked.raises))
+    return judged(trace, Judge(asked.test, asked.key, False, asked.raises))
 
 
 def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool, tests: int | None, seconds: float | None) -> Diagnosis:

@@ -43,8 +43,8 @@ class Blamed:
         """The first one of a partition that is being looked at. Where it came from is known when that has come to its end: who asks, waits."""
         return replace(next(self.culprits(stage, partition, crashes)), told=_ToldEarly(self, stage, partition, crashes, culprits))
 
-    def trace(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
-        """The trace over what the record at ``position`` of those before a segment was made of."""
+    def reached(self, stage: Stage, partition: int, segment: int, position: int | None) -> LineageRDD | None:
+        """The trace over the record at ``position`` of those before a segment; over what it was sent as, before a shuffle that it crashed behind."""
         if position is None:
             return None
         at, run = np.array([position], dtype=np.int64), self._run
@@ -53,8 +53,7 @@ class Blamed:
             standing = run.lineage.sent(stage, partition, at)
         else:
             standing = {stage.segments[segment - 1].operators[-1] if segment else stage.reads: {partition: at}}
-        trace: LineageRDD = LineageRDD(run, standing, lambda: standing, self._recorder).goBackAll()
-        return trace
+        return LineageRDD(run, standing, lambda: standing, self._recorder)
 
 
 def not_told(found: Sequence[CrashCulprit], early: Sequence[CrashCulprit]) -> list[CrashCulprit]:
@@ -105,10 +104,15 @@ class Told(OfFunction):
     def met(self) -> str | None:
         return self._crash.met
 
+    def reached(self) -> LineageRDD | None:
+        """The trace over the record where it had come to, which its sources are behind."""
+        crash = self._crash
+        return self._blamed.reached(self._stage, self._partition, crash.segment, crash.position)
+
     def trace(self) -> LineageRDD | None:
         if self._traced is None:
-            crash = self._crash
-            self._traced = (self._blamed.trace(self._stage, self._partition, crash.segment, crash.position),)
+            here = self.reached()
+            self._traced = (None if here is None else here.goBackAll(),)
         return self._traced[0]
 
     def names(self) -> Iterable[tuple[int, int]]:
@@ -130,7 +134,13 @@ class _ToldEarly(Told):
     def settled(self) -> bool:
         return self.found is not None
 
+    def reached(self) -> LineageRDD | None:
+        return self._known().reached()
+
     def trace(self) -> LineageRDD | None:
+        return self._known().trace()
+
+    def _known(self) -> Told:
         while self.found is None and self._culprits.more():
             pass
         if self.found is None:
@@ -138,7 +148,7 @@ class _ToldEarly(Told):
                 f"It is not known where {shown(self.record)} came from: its partition could not be looked at to the end, or there it did not crash once more",
                 remedy="See what run.culprits.unknown says, and whether its function depends on something else than its input.",
             )
-        return self.found.trace()
+        return self.found
 
     def names(self) -> Iterable[tuple[int, int]]:
         return () if self.found is None else self.found.names()

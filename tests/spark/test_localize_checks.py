@@ -1,0 +1,159 @@
+"""What localize takes for wrong besides a test of one's own: checks, what was expected, exceptions; and clear words where it is given something bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from operator import add
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bigdebug import checks
+from bigdebug.agents.judges import Judge
+from bigdebug.errors import LocalizeError, PredicateError
+from bigdebug.model import Outcome
+
+
+def ran(dbg: Any, rdd: Any, action: str = "collect") -> Any:
+    """The RDD, after an action under capture that may fail."""
+    with suppress(PySparkException, Py4JError), dbg.capture():
+        getattr(rdd, action)()
+    return rdd
+
+
+def sums(dbg: Any, pairs: list[Any], partitions: int = 3) -> Any:
+    return ran(dbg, dbg.context.parallelize(pairs, partitions).reduceByKey(add, 2))
+
+
+def blamed(found: Any) -> list[list[Any]]:
+    """By fault set, its records."""
+    return [sorted((source.record for source in fault.records), key=repr) for fault in found.fault_sets]
+
+
+# ---- checks -------------------------------------------------------------------------------------------------------
+
+PAIRS = [(key, 10 + n % 3) for n, key in enumerate("abcdefghijklmnopqrst" * 3)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "check", "culprits"),
+    [
+        ([*PAIRS[:30], ("c", 900), *PAIRS[30:]], checks.at_most(60), [[("c", 900)]]),
+        ([*PAIRS[:30], ("c", -900), *PAIRS[30:]], checks.at_least(0, field=1), [[("c", -900)]]),
+        ([*PAIRS, ("c", -900), ("d", 700)], checks.between(0, 60), [[("c", -900)], [("d", 700)]]),
+        ([*PAIRS[:30], ("c", 900), *PAIRS[30:]], checks.sigma(3), [[("c", 900)]]),
+        ([*PAIRS, ("c", float("nan"))], checks.not_null(), [[("c", float("nan"))]]),
+        ([*PAIRS, ("c", 0.5)], checks.schema(str, int), [[("c", 0.5)]]),
+        ([*PAIRS, ("c", 900), ("e", 0.5)], checks.at_most(60) | checks.schema(str, int), [[("c", 900)], [("e", 0.5)]]),
+        ([*PAIRS, ("c", 900)], checks.constraint(lambda out: out[1] < 100 or out[0] != "c"), [[("c", 900)]]),
+    ],
+    ids=repr,
+)
+def test_a_check_is_a_test(dbg: Any, pairs: list[Any], check: Any, culprits: list[Any]) -> None:
+    found = dbg.localize(sums(dbg, pairs), check)
+    assert (found.verdict, found.incomplete) == ("culprit", None)
+    assert repr(sorted(blamed(found))) == repr(culprits)
+
+
+def test_duplicates_are_those_of_the_result_as_a_whole(dbg: Any) -> None:
+    words = ran(dbg, dbg.context.parallelize(["a", "b", "c", "b", "d"], 3).map(lambda word: (word, len(word))))
+    found = dbg.localize(words, checks.unique(field=0))
+    assert found.verdict == "ambiguous"  # either is as good
+    assert {source.record for each in (found.fault_sets[0].records, *found.fault_sets[0].instead) for source in each} == {"b"}
+    with pytest.raises(LocalizeError, match=r"finds nothing wrong with the 4 outputs of .* as a whole"):
+        dbg.localize(ran(dbg, dbg.context.parallelize(["a", "b", "c", "d"], 3)), checks.unique())
+
+
+def test_what_a_check_finds_nothing_wrong_with_is_said_in_its_words(dbg: Any) -> None:
+    report = sums(dbg, PAIRS)
+    with pytest.raises(LocalizeError, match=r"nothing wrong with any of the 20 outputs .*: of none its field 1 is more than 900"):
+        dbg.localize(report, checks.at_most(900, field=1))
+    with pytest.raises(LocalizeError, match=r"Of 20 numbers none can be more than 5 standard deviations away"):
+        dbg.localize(report, checks.sigma(5))
+    with pytest.raises(PredicateError, match=r"The test of localize\(\) raised LookupError: \('.', \d+\) has no field 'sum', on the record"):
+        dbg.localize(report, checks.at_most(60, field="sum"))
+    with pytest.raises(TypeError, match="its field says"):
+        dbg.localize(report, checks.at_most(60), key=lambda out: out[0])
+
+
+# ---- exceptions ---------------------------------------------------------------------------------------------------
+
+
+def income(line: str) -> int:
+    return int(line)
+
+
+def commute(line: str) -> tuple[str, int]:
+    parts = line.split(",")
+    return parts[1], int(parts[3]) // int(parts[4])
+
+
+INCOME = [f"${50 + i}" if i % 17 == 0 else str(50 + 3 * i) for i in range(100)]
+COMMUTE = [f"sr,900{i:02d},900{i + 1:02d},{30 * (1 + i % 4)},{1 + i % 4}" for i in range(60)]
+for _at, _row in ((5, "sr,90011,90012,50,0"), (25, "sr,90013,90014,,3"), (40, "sr,90015,90016,70"), (59, "")):
+    COMMUTE.insert(_at, _row)
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 7])
+@pytest.mark.parametrize(
+    ("lines", "program", "action"),
+    [
+        (INCOME, lambda rdd: rdd.map(income).filter(lambda n: n < 300), "sum"),
+        (COMMUTE, lambda rdd: rdd.map(commute), "collect"),
+        (COMMUTE, lambda rdd: rdd.map(commute).groupByKey(3).mapValues(len), "count"),
+    ],
+    ids=["income", "commute", "commute, grouped"],
+)
+def test_a_run_that_crashed_is_localized_to_its_culprits(dbg: Any, lines: list[str], program: Callable[[Any], Any], action: str, partitions: int) -> None:
+    report = ran(dbg, program(dbg.context.parallelize(lines, partitions)), action)
+    run = dbg.runs[-1]
+    found = dbg.localize(report, raises=True)
+    assert (found.verdict, found.incomplete) == ("culprit", None)
+    assert sorted(blamed(found)) == sorted([culprit.sources[0].record] for culprit in run.culprits)
+    assert {fault.outputs for fault in found.fault_sets} == {(culprit,) for culprit in run.culprits}
+    assert [[source.origin.index for source in fault.records] for fault in found.fault_sets] == [[lines.index(each)] for each, in blamed(found)]
+
+
+def test_pairs_that_crash_only_together_are_named_together(dbg: Any) -> None:
+    left, right = [(f"k{i}", i) for i in range(10)], [(f"k{i}", i % 4) for i in range(7)]
+    joined = dbg.context.parallelize(left, 2).join(dbg.context.parallelize(right, 3)).mapValues(lambda pair: pair[0] // (pair[1] - 3))
+    found = dbg.localize(ran(dbg, joined), raises=True)
+    assert found.verdict == "ambiguous"  # without either of both there is no pair
+    (fault,) = found.fault_sets
+    assert {source.record for each in (fault.records, *fault.instead) for source in each} == {("k3", 3)}
+    assert {str(source.origin) for each in (fault.records, *fault.instead) for source in each} == {"parallelize[3]"}
+    assert "together" in fault.evidence[-1]
+
+
+def test_what_crashes_where_it_meets_others_is_told_from_these(dbg: Any) -> None:
+    found = dbg.localize(sums(dbg, [("a", 1), ("b", 2), ("a", "x"), ("b", 3), ("a", 4)], 2), raises=True)
+    assert (found.verdict, blamed(found)) == ("culprit", [[("a", "x")]])
+
+
+def share(values: Any) -> float:
+    known = list(values)
+    if 7 in known and 5 not in known:
+        raise ValueError(known)
+    return sum(known)
+
+
+def test_exceptions_on_fewer_records_are_failures_if_they_are_to_be(dbg: Any) -> None:
+    report = ran(dbg, dbg.context.parallelize([("a", n) for n in (5, 7, 1, 90)], 2).groupByKey(2).mapValues(share))
+    quiet, loud = dbg.localize(report, checks.at_most(60)), dbg.localize(report, checks.at_most(60), raises=True)
+    assert blamed(quiet) == blamed(loud) == [[("a", 90)]]
+    judged = [Judge(checks.at_most(60), raises=raises).verdict(map(share, [[7]]))[0] for raises in (False, True)]
+    assert judged == [Outcome.UNRESOLVED, Outcome.FAIL]
+
+
+def test_where_nothing_crashed_and_where_all_is_not_there_is_said(dbg: Any) -> None:
+    with pytest.raises(LocalizeError, match=r"Nothing that collect ran is known to have crashed.*give a test of outputs"):
+        dbg.localize(sums(dbg, PAIRS), raises=True)
+    with pytest.raises(LocalizeError, match=r"collect crashed, so not all of its outputs are there.*raises=True"):
+        dbg.localize(ran(dbg, dbg.context.parallelize(INCOME, 2).map(income)), checks.at_most(60))
+    with pytest.raises(TypeError, match=r"takes a test of an output, or whole=.* or raises=True"):
+        dbg.localize(sums(dbg, PAIRS))
+    with pytest.raises(TypeError, match="said twice"):
+        dbg.localize(sums(dbg, PAIRS), checks.at_most(60), whole=len)
