@@ -23,6 +23,7 @@ from bigdebug.spark.attachment import (
     running_session,
     uninstall,
 )
+from bigdebug.spark.comparing import compare
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.explaining import explain
 from bigdebug.spark.localizing import Asked, localize
@@ -30,6 +31,7 @@ from bigdebug.spark.masks import mask
 from bigdebug.spark.mining import mine
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
+from bigdebug.spark.rdd.comparison import Comparison
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.spark.rdd.outputs import check_letting_go
@@ -44,7 +46,7 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore, check_place
 from bigdebug.trace.capture import Capture, each_run
-from bigdebug.trace.given import labels
+from bigdebug.trace.given import labels, number
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
 from bigdebug.trace.stepped import Stepped
@@ -323,6 +325,16 @@ class DebugSession:
         Reads up to 25,000 records of each source. Raises LocalizeError if there are no culprits.
         """
         return explain(culprits, None if among is None else self.lineage(among), isinstance(among, LineageRDD | LineageFrame), names)
+
+    def compare(self, before: Any, after: Any, *, key: Any = None, most: int = 20) -> Comparison:
+        """Two results side by side: outputs that are added, removed, or changed, with the inputs behind each that the other side has not.
+
+        Each is a run, an RDD, a DataFrame, a trace over outputs, or a replay, which runs once more for it. Outputs of the same ``key`` (a function of an output,
+        or fields by name or number; if nothing is said, the first field of a tuple or a row) that are there once on both sides are changed ones. Records are
+        compared by their values; inputs as well, wherever they came from. The inputs of the first ``most`` changes are looked up: a trace for each, of DataFrames a
+        job or two, and none of an output of more than 2,000. Takes both results to the driver. Raises ReplayError for records that cannot be compared.
+        """
+        return compare(before, after, self.lineage, key, number(most, "changes that are looked behind"))
 
     @property
     def watches(self) -> tuple[Watch, ...]:

@@ -87,3 +87,73 @@ def test_ex_replay_tells_which_values_changed(dbg: Any) -> None:
         sums.collect()
     found = numbers.getLineage().where(lambda n: n == 11).replay(exclude=True).compare()
     assert found.changed == (((None, 48), (None, 37)),)
+
+
+# ---- two runs, with the inputs behind what changed ------------------------------------------------------------------
+
+
+def sums(dbg: Any, records: list[tuple[Any, int]], plus: int = 0) -> Any:
+    rdd = dbg.context.parallelize(records, 3).reduceByKey(add, 2).mapValues(lambda total: total + plus)
+    with dbg.capture():
+        rdd.collect()
+    return rdd
+
+
+OLD = [("a", 1), ("b", 2), ("a", 3), (None, 4), ("gone", 5)]
+
+
+def behind(change: Any) -> tuple[str, Any, Any, Any, Any, int]:
+    found = change.inputs
+    return change.kind, change.before, change.after, [s.record for s in found.gone], [s.record for s in found.new], found.same
+
+
+def test_two_runs_are_compared_with_the_inputs_behind_each_change(dbg: Any) -> None:
+    new = [("b", 2), ("new", 9), ("a", 3), ("a", 7), ("a", 8), (None, 4)]
+    found = dbg.compare(sums(dbg, OLD), sums(dbg, new))
+    assert [behind(change) for change in found.changes] == [
+        ("changed", (("a", 4),), (("a", 18),), [("a", 1)], [("a", 7), ("a", 8)], 1),
+        ("removed", (("gone", 5),), (), [("gone", 5)], [], 0), ("added", (), (("new", 9),), [], [("new", 9)], 0),
+    ]
+    assert (found.kept, len(found.added), len(found.removed)) == (2, 2, 2)
+    assert str(found.changes[0].inputs.gone[0].origin) == "parallelize[0]"
+    assert "changed  ('a', 4)" in found.table().text()
+
+
+def test_what_changed_on_the_same_inputs_is_said_to_be_the_programs(dbg: Any) -> None:
+    found = dbg.compare(sums(dbg, OLD), sums(dbg, OLD, plus=1))
+    assert {change.kind for change in found.changes} == {"changed"}
+    assert not any(change.inputs.differ for change in found.changes)
+    assert "4 records changed though made of the same inputs: the program differs" in found.table().text()
+
+
+def test_a_replay_is_compared_with_its_run(dbg: Any) -> None:
+    ran = sums(dbg, OLD)
+    bad = ran.getLineage().goBackAll().where(lambda r: r == ("a", 3))
+    before = len(dbg.runs)
+    (change,) = dbg.compare(ran, bad.replay(exclude=True)).changes
+    assert behind(change) == ("changed", (("a", 4),), (("a", 1),), [("a", 3)], [], 1)
+    (edited,) = dbg.compare(ran, bad.replay(exclude=True, edit=lambda r: ("a", 30))).changes
+    assert behind(edited) == ("changed", (("a", 4),), (("a", 31),), [("a", 3)], [("a", 30)], 1)
+    assert len(dbg.runs) == before
+
+
+def test_only_the_first_changes_are_looked_behind_and_large_ones_not_at_all(dbg: Any) -> None:
+    many = [(n % 4, n) for n in range(9_000)]
+    found = dbg.compare(sums(dbg, many), sums(dbg, [*many, (0, 1)]))
+    assert found.changes[0].inputs is None
+    assert "made of more than 2,000 inputs" in found.table().text()
+    few = dbg.compare(sums(dbg, OLD), sums(dbg, [(key, value + 1) for key, value in OLD]), most=1)
+    assert [change.inputs is None for change in few.changes] == [False, True, True, True]
+    assert "Behind 3 more changes nobody has looked" in few.table().text()
+
+
+def test_rows_of_queries_are_compared_by_a_key(dbg: Any, spark: Any) -> None:
+    def totals(rows: list[tuple[int, str, int]]) -> Any:
+        return spark.createDataFrame(rows, "n int, city string, amount int").groupBy("city").agg({"amount": "sum"}).selectExpr("`sum(amount)` total", "city")
+
+    found = dbg.compare(totals([(1, "x", 2), (2, "y", 3), (3, "x", 5)]), totals([(1, "x", 2), (2, "y", 3), (4, "x", 6)]), key="city")
+    (change,) = found.changes
+    assert (change.kind, change.before[0].total, change.after[0].total) == ("changed", 7, 8)
+    assert ([s.record.n for s in change.inputs.gone], [s.record.n for s in change.inputs.new], change.inputs.same) == ([3], [4], 1)
+    with pytest.raises(TypeError, match="key is a function"):
+        dbg.compare(spark.range(1), spark.range(2), key=3.5)

@@ -1,23 +1,69 @@
-"""Comparison: two results of one program side by side."""
+"""Comparison: two results side by side, of one program on other records, or of two programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bigdebug.agents.likeness import likeness
-from bigdebug.shown import shown
+from bigdebug.model import SourceRecord
+from bigdebug.shown import counted, shown
 from bigdebug.trace.table import Table
+
+Key = Callable[[Any], Any]
+
+TOLD = 20
+"""Inputs of a change that are kept, of those gone and of the new ones."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a change was made of: ``gone`` are inputs of the old output alone, ``new`` of the new one alone, the first of them; ``same`` of both.
+
+    There are ``gones`` and ``news`` of them in all.
+    """
+
+    gone: tuple[SourceRecord, ...]
+    new: tuple[SourceRecord, ...]
+    gones: int
+    news: int
+    same: int
+
+    @property
+    def differ(self) -> bool:
+        return bool(self.gones or self.news)
+
+
+@dataclass(frozen=True)
+class Change:
+    """An output that only the new result has (``before`` is empty), only the old one (``after`` is), or that became another.
+
+    ``inputs`` is None if nobody has asked what is behind it, or if that is too much to compare.
+    """
+
+    before: tuple[Any, ...]
+    after: tuple[Any, ...]
+    inputs: Inputs | None = None
+
+    @property
+    def kind(self) -> str:
+        return "changed" if self.before and self.after else "removed" if self.before else "added"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two results side by side as multisets: records only in the new one, only in the old one, and in both."""
+    """Two results side by side as multisets: records only in the new one, only in the old one, and in both.
+
+    ``changes`` are the same by output, with the inputs behind them, where lineage of both sides was compared; ``notes`` say what was not.
+    """
 
     added: tuple[Any, ...]
     removed: tuple[Any, ...]
     kept: int
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def changed(self) -> tuple[tuple[Any, Any], ...]:
@@ -25,14 +71,24 @@ class Comparison:
 
         A key that lost or got several values is left out: which of them became which, nobody knows.
         """
-        olds, news = _by_key(self.removed), _by_key(self.added)
-        return tuple(
-            (olds[key][0], new[0]) for key, new in news.items() if len(new) == 1 and len(olds.get(key, ())) == 1
-        )
+        return tuple((self.removed[old], self.added[new]) for old, new in paired(self.removed, self.added))
 
     def table(self) -> Table:
-        rows = [("+", shown(r)) for r in self.added] + [("-", shown(r)) for r in self.removed]
-        return Table(("", "record"), rows, (f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same",))
+        summary = f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same"
+        if not self.changes:
+            rows = [("+", shown(r)) for r in self.added] + [("-", shown(r)) for r in self.removed]
+            return Table(("", "record"), rows, (summary, *self.notes))
+        found = [
+            (each.kind, _first(each.before), _first(each.after), *(("", "", "") if each.inputs is None else _told(each.inputs))) for each in self.changes
+        ]
+        kinds = Counter(each.kind for each in self.changes)
+        caption = f"{kinds['changed']:,} changed, {kinds['added']:,} added, {kinds['removed']:,} removed, {self.kept:,} the same"
+        header = ("", "before", "after", "inputs gone", "inputs new", "inputs of both")
+        return Table(header, found, (*self._reasons(), *self.notes), caption)
+
+    def _reasons(self) -> list[str]:
+        alike = sum(1 for each in self.changes if each.kind == "changed" and each.inputs is not None and not each.inputs.differ)
+        return [f"{counted(alike)} changed though made of the same inputs: the program differs, or does not repeat itself."] if alike else []
 
     def __repr__(self) -> str:
         return self.table().text()
@@ -43,22 +99,54 @@ class Comparison:
 
 def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
     """Compare two results as multisets. Raises ReplayError for records that cannot be compared."""
-    left: dict[bytes, list[Any]] = {}
-    for record in before:
-        left.setdefault(likeness(record), []).append(record)
-    added, kept = [], 0
-    for record in after:
+    olds, news = list(before), list(after)
+    removed, added = unmatched(olds, news)
+    return Comparison(tuple(news[i] for i in added), tuple(olds[i] for i in removed), len(olds) - len(removed))
+
+
+def unmatched(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """The places of records in the old result, and in the new one, that the other has not, or not so often."""
+    left: dict[bytes, list[int]] = {}
+    for place, record in enumerate(before):
+        left.setdefault(likeness(record), []).append(place)
+    added = []
+    for place, record in enumerate(after):
         if same := left.get(likeness(record)):
             same.pop()
-            kept += 1
         else:
-            added.append(record)
-    return Comparison(tuple(added), tuple(r for records in left.values() for r in records), kept)
+            added.append(place)
+    return [place for places in left.values() for place in places], added
 
 
-def _by_key(records: Iterable[Any]) -> dict[bytes, list[Any]]:
-    found: dict[bytes, list[Any]] = {}
-    for record in records:
-        if isinstance(record, tuple) and len(record) > 1:
-            found.setdefault(likeness(record[0]), []).append(record)
+def paired(before: Sequence[Any], after: Sequence[Any], key: Key | None = None) -> list[tuple[int, int]]:
+    """The places of an old and a new record of the same key, where it is the only one on both sides; the key of a tuple is its first field."""
+    olds, news = _by_key(before, key), _by_key(after, key)
+    return [(olds[known][0], places[0]) for known, places in news.items() if len(places) == 1 and len(olds.get(known, ())) == 1]
+
+
+def difference(old: Sequence[SourceRecord], new: Sequence[SourceRecord]) -> Inputs:
+    """Inputs side by side, as multisets of their values."""
+    gone, come = unmatched([each.record for each in old], [each.record for each in new])
+    first = tuple(old[i] for i in gone[:TOLD]), tuple(new[i] for i in come[:TOLD])
+    return Inputs(*first, len(gone), len(come), len(old) - len(gone))
+
+
+def _by_key(records: Iterable[Any], key: Key | None) -> dict[bytes, list[int]]:
+    found: dict[bytes, list[int]] = {}
+    for place, record in enumerate(records):
+        if key is not None or (isinstance(record, tuple) and len(record) > 1):
+            found.setdefault(likeness(record[0] if key is None else key(record)), []).append(place)
     return found
+
+
+def _first(records: tuple[Any, ...]) -> str:
+    return ", ".join(map(shown, records))
+
+
+def _told(inputs: Inputs) -> tuple[str, str, str]:
+    return _some(inputs.gone, inputs.gones), _some(inputs.new, inputs.news), f"{inputs.same:,}"
+
+
+def _some(records: Sequence[SourceRecord], every: int) -> str:
+    told = ", ".join(f"{record.origin}: {shown(record.record)}" for record in records[:3])
+    return told + (f" and {every - 3:,} more" if every > 3 else "")

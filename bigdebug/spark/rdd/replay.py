@@ -58,9 +58,14 @@ class Replay:
 
     # ---- results ----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def rdd(self) -> Any:
         """The program on Spark, with the records of the trace restricted, dropped or changed."""
+        return self.made[self._target]
+
+    @cached_property
+    def made(self) -> dict[int, Any]:
+        """The RDDs of the program on Spark, by the operator of the run that each stands for."""
         made: dict[int, Any] = {}
         for known in self.program:
             operator = known._definition.operator.id
@@ -71,7 +76,7 @@ class Replay:
                 made[operator] = self._restricted(known, parents[0])
             else:
                 made[operator] = self._questions.definition(operator).again(parents)
-        return made[self._target]
+        return made
 
     def collect(self) -> list[Any]:
         """The records that the program gives now."""

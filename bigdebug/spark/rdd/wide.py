@@ -54,11 +54,9 @@ class WideOperators(Recorded):
         self, createCombiner: Any, mergeValue: Any, mergeCombiners: Any, numPartitions: Any = None,
         partitionFunc: Any = portable_hash,
     ) -> Any:
-        def arguments(rdd: Any) -> Any:
-            return PLAIN.combineByKey(rdd, createCombiner, mergeValue, mergeCombiners, numPartitions, partitionFunc)
-
+        arguments = (createCombiner, mergeValue, mergeCombiners, numPartitions, partitionFunc)
         return self._exchange(
-            "combineByKey", lambda: arguments(self), Kind.AGGREGATOR, Form.CODES, lambda p: arguments(p[0]),
+            "combineByKey", lambda: PLAIN.combineByKey(self, *arguments), Kind.AGGREGATOR, Form.CODES, lambda p: p[0].combineByKey(*arguments),
             lambda memory: merge.Combine(mergeCombiners, memory), createCombiner, mergeValue,
         )
 
@@ -124,12 +122,10 @@ class WideOperators(Recorded):
         self, numPartitions: Any = None, partitionFunc: Any = portable_hash, ascending: bool = True,
         keyfunc: Any = ITSELF,
     ) -> Any:
-        def arguments(rdd: Any) -> Any:
-            return PLAIN.repartitionAndSortWithinPartitions(rdd, numPartitions, partitionFunc, ascending, keyfunc)
-
+        arguments = (numPartitions, partitionFunc, ascending, keyfunc)
         return self._exchange(
-            "repartitionAndSortWithinPartitions", lambda: arguments(self), Kind.KEY_PRESERVING, Form.SORT,
-            lambda p: arguments(p[0]), self._sorting(ascending, keyfunc),
+            "repartitionAndSortWithinPartitions", lambda: PLAIN.repartitionAndSortWithinPartitions(self, *arguments), Kind.KEY_PRESERVING, Form.SORT,
+            lambda p: p[0].repartitionAndSortWithinPartitions(*arguments), self._sorting(ascending, keyfunc),
         )
 
     def _sorting(self, ascending: Any, keyfunc: Any) -> Callable[[int], merge.Sort]:
