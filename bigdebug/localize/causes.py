@@ -8,8 +8,8 @@ from enum import Enum
 
 from pyroaring import BitMap
 
-from bigdebug.localize.fewest import Fewest
-from bigdebug.localize.oracle import Oracle, Spent
+from bigdebug.localize.fewest import Fewest, Wanted
+from bigdebug.localize.oracle import ENDS, Oracle, why
 from bigdebug.localize.suspicion import Suspicion
 
 LIKELY = 64
@@ -22,13 +22,17 @@ MEMBERS = 4
 CONFIRMED = 200_000
 """Where tests are pushed down, others that might be the cause are tried by the program itself as well, with so many candidates in all at most."""
 
+AGAIN = 6
+"""So often the least that is wrong alone is tried once more: of tests that toss a coin, one in some hundreds is taken for one that repeats itself."""
+
 
 class State(Enum):
-    """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or it does not repeat itself; or it was ended before."""
+    """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or whatever is left out; or it does not repeat itself; or it was ended before."""
 
     FOUND = "found"
     NOT_WRONG = "not wrong"
     ALWAYS_WRONG = "always wrong"
+    UNREPAIRED = "unrepaired"
     NOT_REPRODUCIBLE = "not reproducible"
     ENDED = "ended"
 
@@ -54,31 +58,47 @@ class Cause:
 def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
     """The cause of an output, whose candidates are suspected as ``suspicion`` says.
 
-    Never raises Spent: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test. That of tests
+    Raises nothing where a search is ended: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test. That of tests
     that are pushed down is said to be not reproducible if the program itself does not confirm it.
     """
     found, every = Cause(), BitMap(suspicion.order)
-    repairing = Fewest(lambda sets: [answer.passes for answer in oracle.answers([every - each for each in sets])], suspicion.order, at_once)
+
+    def repair(sets: Sequence[BitMap]) -> list[bool]:
+        oracle.narrow(len(repairing.best))
+        return [answer.passes for answer in oracle.answers([every - each for each in sets])]
+
+    repairing = Fewest(repair, suspicion.order, at_once)
     failing = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, at_once)
     try:
         whole, nothing = oracle.answers([every, BitMap()])
         if not whole.fails or nothing.fails:
             found.state = State.ALWAYS_WRONG if whole.fails else State.NOT_WRONG
             return found
+        if not nothing.passes and not suspicion.singles:
+            if not (enough := _enough(repair, suspicion)):
+                found.state = State.UNREPAIRED
+                return found
+            repairing = Fewest(repair, suspicion.order[:enough], at_once)
         found.repair = BitMap(suspicion.singles[:1]) if suspicion.singles else repairing.search()
         found.alone = failing.search()
-        if not _repeats(oracle, [every, every - found.repair, found.alone]):
+        if not _repeats(oracle, [every, every - found.repair, *AGAIN * [found.alone]]):
             found.state = State.NOT_REPRODUCIBLE
             return found
         found.instead = _instead(oracle, suspicion, every, found.repair, found.alone)
         found.alike = _alike(oracle, suspicion, found.repair, found.alone)
         others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
         found.state = State.FOUND if _repeats(oracle, others) else State.NOT_REPRODUCIBLE
-    except Spent as spent:
-        found.why = str(spent)
+    except ENDS as end:
+        found.why = why(end)
         if found.repair is None and len(repairing.best) < len(every):
             found.repair = repairing.best
     return found
+
+
+def _enough(repair: Wanted, suspicion: Suspicion) -> int:
+    """Without how many of the likeliest candidates it is right, where without all of them there is nothing to be right; 0 if no such number was met."""
+    sizes = [1 << power for power in range((len(suspicion.order) - 1).bit_length())]
+    return next((size for size in sizes if repair([BitMap(suspicion.order[:size])])[0]), 0)
 
 
 def _repeats(oracle: Oracle, sets: Sequence[BitMap]) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from bigdebug.localize.causes import Cause, State, cause
-from bigdebug.localize.oracle import Budget, Oracle, Spent
+from bigdebug.localize.oracle import ENDS, Budget, Oracle, why
 from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
 
 Ids = frozenset[int]
@@ -87,7 +87,7 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
     ``at_once`` is how many sets are worth asking about together; up to ``each_of`` candidates of an output, each is left out once. Where several candidates might
-    as well be the cause of an output, those are that explain the most outputs. Never raises Spent.
+    as well be the cause of an output, those are that explain the most outputs. Raises nothing where the search is ended.
     """
     known = Faults()
     for number in sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates)):
@@ -95,8 +95,8 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
         try:
             if not _explained(known.found, number, subject):
                 _searched(known, number, subject, at_once, each_of)
-        except Spent as spent:
-            known.ended = str(spent)
+        except ENDS as end:
+            known.ended = why(end)
         if known.ended is not None:
             break
     return known
@@ -116,6 +116,7 @@ def _explained(found: Sequence[Fault], number: int, subject: Subject) -> bool:
 
 def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:
     size = len(subject.candidates)
+    subject.oracle.narrow(size)
     known.suspected[number] = unsuspected(size)
     known.suspected[number] = suspicion(subject.oracle, size, each_of)
     cause_of = cause(subject.oracle, known.suspected[number], at_once)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,14 +37,26 @@ class Spent(Exception):  # it passes through a search, which says by itself how 
     """A search is to end: its budget is spent, or somebody stopped it. The message says which."""
 
 
-class Budget:
-    """What a search may take: ``most`` tests, so many ``seconds``, until ``stop()``. None is without end. Counts the tests of all its oracles."""
+ENDS = (Spent, KeyboardInterrupt)
+"""What ends a search, which gives what it knows by then."""
 
-    def __init__(self, most: int | None = None, seconds: float | None = None) -> None:
-        self.tests = 0
+
+def why(end: BaseException) -> str:
+    """Why a search was ended."""
+    return str(end) if isinstance(end, Spent) else "it was interrupted"
+
+
+class Budget:
+    """What a search may take: ``most`` tests, so many ``seconds``, until ``stop`` is set. None is without end. Counts the tests of all its oracles.
+
+    ``left`` is how many candidates may still be of the cause that is looked for.
+    """
+
+    def __init__(self, most: int | None = None, seconds: float | None = None, stop: threading.Event | None = None) -> None:
+        self.tests = self.left = 0
         self._most, self._began = most, time.monotonic()
         self._until = None if seconds is None else self._began + seconds
-        self._seconds, self._stopped = seconds, False
+        self._seconds, self._stop = seconds, stop or threading.Event()
 
     @property
     def took(self) -> float:
@@ -52,16 +65,20 @@ class Budget:
 
     def stop(self) -> None:
         """Let the search end at its next test; from any thread."""
-        self._stopped = True
+        self._stop.set()
+
+    def check(self) -> None:
+        """Raise Spent if it was stopped, or its time is over."""
+        if self._stop.is_set():
+            raise Spent("it was stopped")
+        if self._until is not None and time.monotonic() >= self._until:
+            raise Spent(f"its {self._seconds:g} seconds were over")
 
     def spend(self, tests: int) -> None:
         """Count ``tests`` that are to come. Raises Spent, and counts none, if they are too many."""
-        if self._stopped:
-            raise Spent("it was stopped")
+        self.check()
         if self._most is not None and self.tests + tests > self._most:
             raise Spent(f"its {self._most:,} tests were spent")
-        if self._until is not None and time.monotonic() >= self._until:
-            raise Spent(f"its {self._seconds:g} seconds were over")
         self.tests += tests
 
 
@@ -75,6 +92,10 @@ class Oracle:
     def __init__(self, ask: Ask, budget: Budget, pushed: Ask | None = None) -> None:
         self._ask, self._budget, self._pushed = ask, budget, pushed
         self._known: dict[bytes, Answer] = {}
+
+    def narrow(self, left: int) -> None:
+        """Say how many candidates are left."""
+        self._budget.left = left
 
     @property
     def pushed(self) -> bool:

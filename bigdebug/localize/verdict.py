@@ -40,8 +40,17 @@ def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: S
     verdict = _verdict(known, seen)
     return Diagnosis(
         verdict, fault_sets, tuple((record, score) for number, score in ranking for record in records[number]), cost,
-        _explained(verdict, known, len(subjects)), known.ended or seen.left,
+        _explained(verdict, known, len(subjects)), _left(known, seen),
     )
+
+
+def _left(known: Faults, seen: Seen) -> str | None:
+    """What was not looked at, or not to an end."""
+    left = [each for each in (known.ended, seen.left) if each]
+    unrepaired = sum(state is State.UNREPAIRED for state in known.strange.values())
+    if unrepaired:
+        left.append(f"of {unrepaired:,} wrong outputs no records were found without which they are right: one may be lacking, or a function be wrong")
+    return "; ".join(left) or None
 
 
 def _verdict(known: Faults, seen: Seen) -> str:
@@ -56,8 +65,10 @@ def _verdict(known: Faults, seen: Seen) -> str:
 def _explained(verdict: str, known: Faults, outputs: int) -> str:
     explained = sum(len(fault.explains) for fault in known.found)
     of = f"{explained} of {outputs} wrong outputs" if explained != outputs else "the wrong output" if outputs == 1 else f"all {outputs} wrong outputs"
+    if verdict == UNSTABLE and State.NOT_REPRODUCIBLE in known.strange.values():
+        return "the same records gave another outcome when they were tried again"
     if verdict == UNSTABLE:
-        return "the same records gave another outcome when they were tried again, or gave no wrong output by themselves"
+        return "the records that a wrong output was made of gave no wrong output when the program was run on them alone"
     if verdict == ORDER:
         return "the output is right on the same records in another order"
     if not known.found:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from bigdebug.localize.candidates import Candidates
-from bigdebug.localize.causes import Cause, State, cause
+from bigdebug.localize.causes import AGAIN, Cause, State, cause
 from bigdebug.localize.faults import Subject, faults
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
@@ -178,6 +178,68 @@ def test_a_budget_leaves_an_honest_answer(most: int) -> None:
         assert found.repair == BitMap([77])
 
 
+@given(st.integers(0, 40))
+def test_an_interruption_leaves_an_honest_answer_and_so_does_who_stops_it(after: int) -> None:
+    for ends in ("it was interrupted", "it was stopped"):
+        budget = Budget()
+        asked = 0
+
+        def ask(sets: Sequence[BitMap], ends: str = ends, budget: Budget = budget) -> list[Answer]:
+            nonlocal asked
+            asked += 1
+            if asked > after:
+                if ends == "it was interrupted":
+                    raise KeyboardInterrupt
+                budget.stop()
+            return [FAIL if 33 in each else PASS for each in sets]
+
+        known = faults([Subject(np.arange(1_000), Oracle(ask, budget))], budget)
+        assert known.ended in (ends, None)
+        assert all(33 in fault.repair for fault in known.found)
+        if known.ended is None:
+            assert [fault.repair for fault in known.found] == [frozenset([33])]
+
+
+def test_how_many_candidates_are_left_is_known_as_they_become_fewer() -> None:
+    budget, left = Budget(), list[int]()
+
+    def ask(sets: Sequence[BitMap]) -> list[Answer]:
+        left.append(budget.left)
+        return [FAIL if {7, 4_000} <= set(each) else PASS for each in sets]
+
+    faults([Subject(np.arange(5_000), Oracle(ask, budget))], budget)
+    assert left[0] == 5_000
+    assert left == sorted(left, reverse=True)
+    assert left[-1] == 1
+
+
+# ---- where nothing at all is no answer ------------------------------------------------------------------------------
+
+
+def due(values: Sequence[int], wanted: int) -> Oracle:
+    """The sum is to be exactly this; of no values there is none."""
+
+    def answer(places: BitMap) -> Answer:
+        found = sum(values[place] for place in places)
+        outcome = Outcome.UNRESOLVED if not places else Outcome.PASS if found == wanted else Outcome.FAIL
+        return Answer(outcome, found if places else float("nan"))
+
+    return Oracle(lambda sets: [answer(each) for each in sets], Budget())
+
+
+@pytest.mark.parametrize(("values", "wanted", "culprits"), [([1, 2, 40, 5], 8, [2]), ([3] * 50 + [70, 3, 800], 153, [50, 52]), ([9, 8], 9, [1])])
+def test_what_is_to_be_exactly_so_is_found_without_leaving_all_out(values: list[int], wanted: int, culprits: list[int]) -> None:
+    asked = due(values, wanted)
+    found = cause(asked, suspicion(asked, len(values)))
+    assert (found.state, found.repair, found.instead) == (State.FOUND, BitMap(culprits), [])
+
+
+@pytest.mark.parametrize(("values", "wanted"), [([1, 2, 3], 100), ([5], 4), ([2] * 5_000, 1)])
+def test_what_no_removal_repairs_is_said_to_be_so(values: list[int], wanted: int) -> None:
+    asked = due(values, wanted)
+    assert cause(asked, suspicion(asked, len(values))).state is State.UNREPAIRED
+
+
 def test_a_set_is_asked_about_once() -> None:
     asked: list[tuple[int, ...]] = []
 
@@ -188,7 +250,7 @@ def test_a_set_is_asked_about_once() -> None:
     budget = Budget()
     found = cause(Oracle(ask, budget), unsuspected(20))
     assert found.repair == BitMap([3])
-    again = 3  # to see that it repeats itself
+    again = 2 + AGAIN  # to see that it repeats itself
     assert len(asked) == len(set(asked)) + again == budget.tests
 
 
