@@ -57,12 +57,13 @@ def agrees(seen: Known, expected: Known) -> bool:
 class Tap:
     """Lets all records pass and keeps those at ``wanted`` positions that satisfy ``test`` (None: all), as pickles.
 
-    As pickles, for the functions that come next may change them.
+    As pickles, for the functions that come next may change them. With a test, those behind the first ``shown`` are kept as nothing but that they satisfy it.
     """
 
     wanted: Any
     test: Callable[[Any], Any] | None
     dumps: Dumps
+    shown: int = 0
     kept: list[tuple[int, bytes]] = field(default_factory=list)
     digest: int = 0
 
@@ -74,7 +75,7 @@ class Tap:
                 if self.test is None:
                     self._keep(position, self.dumps(record))
                 elif self.test(record):
-                    self._keep(position, b"")
+                    self._keep(position, self.dumps(record) if len(self.kept) < self.shown else b"")
                 following = next(wanted, -1)
             yield record
 
@@ -112,12 +113,13 @@ class Recompute:
     watched: bool = False
     quiet: bool = False
     tables: bool = False
+    shown: int = 0
 
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         if split not in self.wanted:
             return
         notes, emitted = Notes(), Emitted()
-        tap = Tap(np.asarray(self.wanted[split]), self.test, self.dumps)
+        tap = Tap(np.asarray(self.wanted[split]), self.test, self.dumps, self.shown)
         digests = [0] * len(self.stage.segments)
 
         limited = stopping(self.stage, self.limits.get(split))

@@ -43,8 +43,9 @@ def runs_of(written: bytes) -> Runs:
 def numbers_of(runs: Runs) -> npt.NDArray[np.int64]:
     """The numbers of a set, ascending."""
     lengths = runs[:, 1] - runs[:, 0]
-    before = np.cumsum(lengths) - lengths
-    return np.arange(lengths.sum(), dtype=np.int64) + np.repeat(runs[:, 0] - before, lengths)
+    shifts = np.repeat(runs[:, 0] - np.cumsum(lengths) + lengths, lengths)
+    numbers: npt.NDArray[np.int64] = np.arange(len(shifts), dtype=np.int64) + shifts
+    return numbers
 
 
 def runs_among(numbers: npt.NDArray[np.int64]) -> Runs:

@@ -50,7 +50,10 @@ class Crossing:
     @property
     def inputs_of(self) -> Counts:
         """By output, how many inputs it has; records that were combined before a shuffle are counted each."""
-        sizes = np.ones(self.inputs, dtype=np.int64) if self.sizes is None else self.sizes
+        return self.made_of(np.ones(self.inputs, dtype=np.int64) if self.sizes is None else self.sizes)
+
+    def made_of(self, sizes: Counts) -> Counts:
+        """By output, of how many records it was made, where each input was made of so many."""
         return inputs_of(self.table, sizes, self.outputs)
 
 

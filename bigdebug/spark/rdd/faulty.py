@@ -12,12 +12,17 @@ import numpy as np
 from bigdebug.agents.check import Check, Moments, moments
 from bigdebug.agents.judges import Judge, Judging
 from bigdebug.errors import LocalizeError
+from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.predicate import guarded, told
-from bigdebug.trace.places import rids_of
+from bigdebug.trace.places import count, rids_of
+from bigdebug.trace.smallest import smallest
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+
+MOST = 64
+"""Of more wrong outputs than these, those are looked at of which counts say that they were made of the fewest records."""
 
 _TEST = "The test of localize()"
 
@@ -39,10 +44,11 @@ class Faulty:
 
 @dataclass(frozen=True)
 class Found:
-    """The wrong outputs of a run, and what cannot be looked for, in sentences."""
+    """The wrong outputs of a run, and what cannot be looked for, in sentences. ``more`` are wrong, too, and were made of more records."""
 
     faulty: list[Faulty]
     left: tuple[str, ...] = ()
+    more: int = 0
 
 
 def judged(trace: LineageRDD, judge: Judge) -> Found:
@@ -50,16 +56,20 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     target = trace._only("localize()")
     judge = fitted(trace, judge)
     with told(_TEST):
-        found = trace._questions.records(target, trace.places, guarded(judge.wrong))
+        found = trace._questions.records(target, trace.places, guarded(judge.wrong), shown=MOST)
     places = {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}
     if not places:
         raise LocalizeError(
             f"The test finds nothing wrong with any of the {trace.count():,} outputs of {trace.run.graph[target]}{_said(judge)}",
             remedy="It is true of an output that is wrong: localize(report, lambda out: out[1] < 0).",
         )
-    wrong = trace._to([target], lambda: {target: places})
-    records = by_rid(wrong)
-    return Found([Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(places).tolist()])
+    chosen = places if count(places) <= MOST else smallest(trace.run.lineage, target, places, MOST)
+    wrong = trace._to([target], lambda: {target: chosen})
+    records = {rid: found[p][at] for p in sorted(chosen) for rid, at in zip(pack(p, chosen[p]).tolist(), chosen[p].tolist())}
+    if None in records.values():  # what did not come along
+        records = by_rid(wrong)
+    faulty = [Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(chosen).tolist()]
+    return Found(faulty, more=count(places) - len(faulty))
 
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:

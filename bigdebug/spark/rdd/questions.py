@@ -66,8 +66,11 @@ class Questions:
 
     # ---- records ----------------------------------------------------------------------------------------------
 
-    def records(self, operator: int, places: Places, test: Test | None = None) -> Found:
-        """Records by partition and position; with ``test``, only those that satisfy it, and None for each."""
+    def records(self, operator: int, places: Places, test: Test | None = None, shown: int = 0) -> Found:
+        """Records by partition and position; with ``test``, only those that satisfy it, and None for each.
+
+        Of those, the first ``shown`` of a partition may come along instead of None, where that costs no further job.
+        """
         wanted = {p: at for p, at in places.items() if len(at)}
         if not wanted:
             return {}
@@ -83,8 +86,8 @@ class Questions:
             return found
         found = {}
         for stage, part in self._by_stage(operator, wanted).items():
-            for split, position, pickled in self._rerun.records(stage, operator, part, test):
-                found.setdefault(split, {})[position] = None if test else pickle.loads(pickled)
+            for split, position, pickled in self._rerun.records(stage, operator, part, test, shown):
+                found.setdefault(split, {})[position] = pickle.loads(pickled) if pickled else None
         for split, at in wanted.items() if test is None else ():
             unseen = set(at.tolist()).difference(found.get(split, ()))
             if unseen:

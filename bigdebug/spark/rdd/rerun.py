@@ -54,11 +54,11 @@ class Rerun:
 
     # ---- records ----------------------------------------------------------------------------------------------
 
-    def records(self, stage: Stage, operator: int, wanted: Places, test: Any) -> list[tuple[int, int, bytes]]:
-        """(partition, position, pickle) of records of an operator of a stage, compared."""
+    def records(self, stage: Stage, operator: int, wanted: Places, test: Any, shown: int = 0) -> list[tuple[int, int, bytes]]:
+        """(partition, position, pickle) of records of an operator of a stage, compared; with a test, pickles of the first ``shown`` of a partition."""
         again, level = self._again(stage).showing(operator)
         expected = self._told.known(stage, wanted)
-        recompute = Recompute(again.function, level, wanted, _dumps, test, self._told.limits(stage, wanted))
+        recompute = Recompute(again.function, level, wanted, _dumps, test, self._told.limits(stage, wanted), shown=shown)
         answers, facts = self._computed(again, recompute)
         self._compare(stage, facts, expected)
         if not self._told.covers(stage, operator):
