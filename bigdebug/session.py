@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
@@ -289,7 +290,7 @@ class DebugSession:
 
     def localize(
         self, target: Any, test: Callable[..., Any] | None = None, *, key: Callable[[Any], Any] | None = None, whole: Callable[[list[Any]], Any] | None = None,
-        raises: bool = False, tests: int | None = None, seconds: float | None = None,
+        raises: bool = False, tests: int | None = None, seconds: float | None = None, stop: Event | None = None,
     ) -> Diagnosis:
         """Which source records make outputs wrong, by running the program on some of those that they were made of (BigSift; DESIGN 4.4).
 
@@ -299,7 +300,7 @@ class DebugSession:
         by then is told, and why it is not all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds
         one core meanwhile. DataFrames are not localized yet. Raises LocalizeError where nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
         """
-        return localize(self.lineage(target), Asked(test, key, whole, raises), tests, seconds)
+        return localize(self.lineage(target), Asked(test, key, whole, raises), tests, seconds, stop)
 
     def mine(
         self, run: Any, bad: Any = None, good: Any = None, *, names: Sequence[str] | str | None = None, alpha: float = 0.05, most: int = 20,

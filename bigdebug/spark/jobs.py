@@ -169,6 +169,33 @@ def counted(sc: SparkContext, what: str, shown: bool = True) -> AbstractContextM
     return _watched(sc, "bigdebug progress", partial(_watch, sc, what)) if shown and shows_bars() else nullcontext()
 
 
+@contextmanager
+def telling(what: str, unit: str, tell: Callable[[], tuple[int, str]], shown: bool = True) -> Iterator[None]:
+    """Within: a bar tells how many of a ``unit`` were done, and something beside it, if this takes longer than a second. ``tell`` is called in a thread of ours."""
+    if not (shown and shows_bars()):
+        yield
+        return
+    over = threading.Event()
+    teller = threading.Thread(target=_tell, args=(what, unit, tell, over), name="bigdebug progress", daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
+def _tell(what: str, unit: str, tell: Callable[[], tuple[int, str]], over: threading.Event) -> None:
+    if over.wait(PATIENCE):
+        return
+    with _bars(f"bigdebug: {what}") as bar:
+        bar.unit = f" {unit}"
+        while not over.wait(_EVERY):
+            done, beside = tell()
+            bar.set_postfix_str(beside, refresh=False)
+            bar.update(done - bar.n)
+
+
 def _watch(sc: SparkContext, what: str, tag: str, over: threading.Event) -> None:
     if over.wait(PATIENCE):
         return

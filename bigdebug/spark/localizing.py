@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 from pyspark.sql import Column
@@ -41,11 +42,12 @@ class Asked:
             raise TypeError("key= is for a test of your own, which is called with an output and its key; what of an output a check looks at, its field says: checks.at_most(60, field=1)")
 
 
-def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None) -> Diagnosis:
+def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None, stop: Event | None) -> Diagnosis:
     """The diagnosis of a trace over outputs."""
+    budget = _budget(tests, seconds, stop)
     asked.check()
     if isinstance(trace, LineageFrame):
-        return _of_frame(trace, asked.test, asked.key, asked.whole, asked.raises, tests, seconds)
+        return _of_frame(trace, asked.test, asked.key, asked.whole, asked.raises, budget)
     for name in ("test", "whole", "key"):
         if (function := getattr(asked, name)) is not None and not callable(function):
             raise TypeError(f"{name} is a function, not {shown(function)}")
@@ -54,7 +56,6 @@ def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None)
             "Faults are localized in RDD programs only, so far", value=trace,
             remedy="Look at what made the rows: dbg.lineage(df).where(...).goBackAll(); or localize in the program as RDDs.",
         )
-    budget = _budget(tests, seconds)
     return Localizing(trace, _found(trace, asked), budget).diagnosis()
 
 
@@ -72,17 +73,19 @@ def _found(trace: LineageRDD, asked: Asked) -> Found:
     return judged(trace, Judge(asked.test, asked.key, False, asked.raises))
 
 
-def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool, tests: int | None, seconds: float | None) -> Diagnosis:
+def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool, budget: Budget) -> Diagnosis:
     """The diagnosis of rows of a query."""
     if test is not None and not callable(test) and not isinstance(test, Column | str):
         raise TypeError(f"test is a function of a Row, a Column or SQL, not {shown(test)}")
     if whole is not None and not callable(whole):
         raise TypeError(f"whole is a function of all Rows, not {shown(whole)}")
-    return FrameLocalizing(trace, test, key, whole, raises, _budget(tests, seconds)).diagnosis()
+    return FrameLocalizing(trace, test, key, whole, raises, budget).diagnosis()
 
 
-def _budget(tests: int | None, seconds: float | None) -> Budget:
+def _budget(tests: int | None, seconds: float | None, stop: Event | None) -> Budget:
     for name, number in (("tests", tests), ("seconds", seconds)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int | float) or number < 0):
             raise ValueError(f"{name} is a number that is not below 0, not {shown(number)}")
-    return Budget(tests, seconds)
+    if stop is not None and not isinstance(stop, Event):
+        raise TypeError(f"stop is a threading.Event that is set to end the search, not {shown(stop)}")
+    return Budget(tests, seconds, stop)

@@ -168,10 +168,10 @@ class Evaluator:
             return None
         return found[0] if evaluation.counting else found
 
-    def in_one_task(self, function: Callable[[int, Any], Any], what: str) -> list[Any]:
-        """What a function gives in a task of its own."""
+    def in_one_task(self, function: Callable[[int, Any], Any], what: str, shown: bool = True) -> list[Any]:
+        """What a function gives in a task of its own; if ``shown``, with a bar."""
         sc = running(self._recorder.sc)
-        with self._recorder.plain(), asking(sc, what, self._recorder.progress):
+        with self._recorder.plain(), asking(sc, what, shown and self._recorder.progress):
             base: RDD[Any] = SparkContext.parallelize(sc, [], 1)
             return answers(sc, base, function, [0])
 

@@ -31,7 +31,8 @@ _TEST = "The test of localize()"
 class Faulty:
     """A wrong output: the trace over it, what it is shown as, and who judges what the program gives up to ``target`` on fewer records.
 
-    If ``keyed``, what it is on fewer records is known by its keys. ``needs_some`` says that no records at all say nothing of it.
+    If ``keyed``, what it is on fewer records is known by its keys. ``needs_some`` says that no records at all say nothing of it. ``otherwise`` is what to
+    look at in its place if nothing is found.
     """
 
     trace: LineageRDD
@@ -40,6 +41,7 @@ class Faulty:
     target: int
     keyed: bool = True
     needs_some: bool = False
+    otherwise: Faulty | None = None
 
 
 @dataclass(frozen=True)

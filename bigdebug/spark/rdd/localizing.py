@@ -22,7 +22,7 @@ from bigdebug.localize.candidates import Candidates
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults
-from bigdebug.localize.oracle import Answer, Budget, Oracle
+from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 
 Ask = Callable[..., list[Answer]]
+
+_UNFOUND = (State.NOT_WRONG, State.UNREPAIRED)
+"""How a search ends that says nothing of an output: then it is looked at otherwise, if there is another way."""
 
 OUTPUTS = 20
 """Of so many wrong outputs the causes are looked for, those made of the fewest records."""
@@ -51,29 +54,45 @@ class Localizing:
         self._evaluator = Evaluator(self._recorder, self._questions)
         self._left = list(found.left)
         self._faulty, entered = self._few(found.faulty)
-        self._candidates = Candidates(_together(entered))
+        others = {i: each.otherwise for i, each in enumerate(self._faulty) if each.otherwise is not None}
+        beside = {i: entry(each) for i, each in others.items()}
+        self._candidates = Candidates(_together([*entered, *beside.values()]))
         self._numbers = [self._candidates.numbers(each) for each in entered]
+        self._otherwise = {i: (each, self._candidates.numbers(beside[i])) for i, each in others.items()}
         self._asks: dict[int, Ask] = {}
 
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for."""
         known, unordered = Faults(), set[int]()
-        subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True))) for i, numbers in enumerate(self._numbers)]
-        for target in dict.fromkeys(each.target for each in self._faulty):
-            here = [i for i, each in enumerate(self._faulty) if each.target == target]
-            with self._tried(target, here):
-                part = faults([subjects[i] for i in here], self._budget)
-                known.take(part, here)
-                unordered |= self._unordered(known, here, subjects)
-            if known.ended is not None:
-                break
+        subjects = self._searched(known, unordered, range(len(self._faulty)))
+        again = [i for i, state in known.strange.items() if state in _UNFOUND and self._faulty[i].otherwise is not None]
+        if again and known.ended is None:
+            for i in again:
+                self._faulty[i], self._numbers[i] = self._otherwise[i]
+                del known.strange[i]
+            subjects = self._searched(known, unordered, again)
         _check(known)
         seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None)
         return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
+    def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
+        """Look for what makes some of the outputs wrong. Gives all of these as what is asked about."""
+        subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True))) for i, numbers in enumerate(self._numbers)]
+        for target in dict.fromkeys(self._faulty[i].target for i in numbers):
+            here = [i for i in numbers if self._faulty[i].target == target]
+            with self._tried(target, here):
+                known.take(faults([subjects[i] for i in here], self._budget), here)
+                try:
+                    unordered |= self._unordered(known, here, subjects)
+                except ENDS as end:
+                    known.ended = why(end)
+            if known.ended is not None:
+                break
+        return subjects
+
     def _few(self, faulty: Sequence[Faulty]) -> tuple[list[Faulty], list[Standing]]:
         """Those of the wrong outputs that were made of the fewest records, and where the program is entered with these."""
-        entered = [Replay(each.trace, False, None, None, each.target).cut for each in faulty]
+        entered = [*map(entry, faulty)]
         few = sorted(range(len(faulty)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
         if len(few) < len(faulty):
             self._left.append(f"of {len(faulty):,} wrong outputs, {len(few)} were looked at, those made of the fewest records")
@@ -122,7 +141,7 @@ class Localizing:
         keys = self._keys(keyed, faulty)
         tried = [Tried(self._numbers[i].tobytes(), key, each.judge) for i, key, each in zip(here, keys, faulty)]
         try:
-            with trying(self._recorder, self._evaluator, evaluation, tried) as conversation:
+            with trying(self._recorder, self._evaluator, evaluation, tried, self._budget) as conversation:
                 self._asks = {i: partial(conversation.ask, place) for place, i in enumerate(here)}
                 yield
         except OnlySpark as only:
@@ -154,6 +173,11 @@ class Localizing:
             one = candidates.standing([number])
             found[number] = tuple(self._trace._to(one, one.copy).goBackAll().source_records())
         return found
+
+
+def entry(faulty: Faulty) -> Standing:
+    """Where the program is entered for an output, and with which records."""
+    return Replay(faulty.trace, False, None, None, faulty.target).cut
 
 
 def keyed_by(graph: OperatorGraph, target: int) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
@@ -15,8 +15,8 @@ from bigdebug.agents.evaluate import Evaluation
 from bigdebug.agents.trials import Trials, Tried
 from bigdebug.agents.watches.sealed import Secret
 from bigdebug.errors import ReplayError
-from bigdebug.localize.oracle import Answer
-from bigdebug.spark.jobs import beside, tagged
+from bigdebug.localize.oracle import Answer, Budget
+from bigdebug.spark.jobs import beside, tagged, telling
 from bigdebug.spark.listening import Line, Listener, Message
 
 if TYPE_CHECKING:
@@ -38,9 +38,10 @@ class OnlySpark(Exception):
 
 
 class Conversation:
-    """What the task is asked, and what it answers."""
+    """What the task is asked, and what it answers. ``check`` is called while that takes, and may raise: then nothing more is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._check = check
         self._told: queue.SimpleQueue[tuple[Line, Message]] = queue.SimpleQueue()
         self._line: Line | None = None
         self._task: Future[list[Any]] | None = None
@@ -91,23 +92,28 @@ class Conversation:
             else:
                 if message != ("lost",):
                     return line, message
+            self._check()
             if self._task.done():
                 self._task.result()
                 raise ReplayError("The task that tries the program has ended", remedy="Ask once more.")
 
 
 @contextmanager
-def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Tried]) -> Iterator[Conversation]:
-    """Within: a task tries ``evaluation`` on what it is asked about. It takes one core, and is gone afterwards, as its listener is."""
+def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, subjects: Sequence[Tried], budget: Budget) -> Iterator[Conversation]:
+    """Within: a task tries ``evaluation`` on what it is asked about. It takes one core, and is gone afterwards, as its listener is.
+
+    A test that is not over when the ``budget`` is spent, or stopped, is not waited for.
+    """
     sc, secret = recorder.sc, Secret()
-    conversation = Conversation()
+    conversation = Conversation(budget.check)
     listener = Listener(sc, secret, conversation.hear, list)
     trials = Trials(evaluation, tuple(subjects), listener.address, secret)
     with tagged(sc) as tag:
-        task = beside(partial(evaluator.in_one_task, trials, "localizing"))
+        task = beside(partial(evaluator.in_one_task, trials, "localizing", shown=False))
         conversation.begin(task)
         try:
-            yield conversation
+            with telling("localizing", "tests", lambda: (budget.tests, f"{budget.left:,} candidates left"), recorder.progress):
+                yield conversation
         finally:
             listener.close()
             if not wait([task], _GRACE).done:  # it is in a function of the user's

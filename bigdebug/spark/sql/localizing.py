@@ -6,7 +6,7 @@ that it was made of say (``subsets.py``): some other row that is wrong on these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,33 +16,22 @@ from pyspark.sql import Column, Row
 
 from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError, NondeterminismError, PredicateError, UntraceableError
-from bigdebug.localize.candidates import Candidates
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults
 from bigdebug.localize.oracle import Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
-from bigdebug.model import SourceRecord
-from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called
-from bigdebug.spark.sql.expressions import Node
+from bigdebug.spark.sql.candidates import CandidateRows, Standing, standing_of
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.judging import ByCondition, ByFunction, Test
-from bigdebug.spark.sql.keys import frame_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.steps import Steps
-from bigdebug.spark.sql.subsets import PLACE, Told, untried
+from bigdebug.spark.sql.subsets import Told, untried
 from bigdebug.spark.sql.trying import Trials, Tried, trying_session
 from bigdebug.trace.names import Names
-from bigdebug.trace.places import places_of, rids_of, union
-from bigdebug.trace.positions import Positions
-
-Standing = dict[int, dict[int, Positions]]
-
-MOST = 20_000
-"""Source records that wrong rows may be made of: the JVM of the driver holds them."""
 
 OUTPUTS = 20
 """Of so many wrong rows the causes are looked for."""
@@ -79,27 +68,18 @@ class FrameLocalizing:
             raise LocalizeError(f"This query cannot be tried on fewer records: {problem.what}", value=problem.value, remedy=problem.remedy) from problem
 
     def _diagnosis(self) -> Diagnosis:
-        steps = self._steps
+        steps = self._questions.steps()
         catalyst = trying_session(self._questions.catalyst)
         told = Told(catalyst, steps.root)
         rows, standings, left = self._wrong(steps)
-        candidates = Candidates(_together(standings))
-        if len(candidates) > MOST:
-            raise untried(f"wrong rows were made of {len(candidates):,} source records, and up to {MOST:,} are tried", "Choose fewer rows: dbg.lineage(df).where(...).")
-        numbers = [candidates.numbers(each) for each in standings]
-        settled = self._settled()
-        subjects = [Tried(n, row, settled, self._key) for n, row in zip(numbers, rows)]
-        held = {source: self._held(catalyst, steps, source, candidates) for source in self._questions.leaves}
-        trials = Trials(catalyst, steps.root, told, held, subjects, self._test, self._raises)
-        asked = [Subject(n, Oracle(partial(trials.ask, i), self._budget)) for i, n in enumerate(numbers)]
+        candidates, settled = CandidateRows(self._questions, standings), self._settled()
+        subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, rows)]
+        trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises)
+        asked = [Subject(numbers, Oracle(partial(trials.ask, i), self._budget)) for i, numbers in enumerate(candidates.numbers)]
         known = faults(asked, self._budget, AT_ONCE, EACH)
         _check(known)
         seen = Seen(rows, _unordered(known, asked, trials), left)
-        return diagnosis(known, asked, seen, partial(self._sources, candidates), Cost(self._budget.tests, self._budget.took))
-
-    @property
-    def _steps(self) -> Steps:
-        return self._questions.steps()
+        return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
 
     def _judged(self, key: Any) -> Test:
         if self._whole is not None:
@@ -114,7 +94,7 @@ class FrameLocalizing:
     def _wrong(self, steps: Steps) -> tuple[list[Row | None], list[Standing], str | None]:
         """The wrong rows, where the records stand that each was made of, and what is left out."""
         if self._whole is not None:
-            return [None], [self._standing(self._trace)], None
+            return [None], [self._made_of(self._trace)], None
         wrong = self._trace.where(self._test.judge.wrong if isinstance(self._test, ByFunction) else self._given)  # type: ignore[arg-type]
         try:
             names = wrong.standing[self._run.subject]
@@ -134,7 +114,7 @@ class FrameLocalizing:
         if len(few) > INDEXED and not self._questions.built:
             index(self._run)
         ordered, rows = self._rows(steps, few)
-        return rows, [self._standing(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))], left
+        return rows, [self._made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))], left
 
     def _rows(self, steps: Steps, names: Names) -> tuple[Names, list[Row | None]]:
         """Names of rows, and the rows in the same order; of rows that have one name, the first."""
@@ -150,61 +130,14 @@ class FrameLocalizing:
         first = {repr(each): i for i, each in reversed(list(enumerate(ordered.to_pylist())))}
         return ordered.take(pa.array(sorted(first.values()))), [made(*rows[i]) for i in sorted(first.values())]
 
+    def _made_of(self, rows: LineageFrame) -> Standing:
+        return standing_of(self._questions, rows.goBackAll().standing if self._questions.leaves else {})
+
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""
         unsettled = self._questions.unsettled.columns
         columns = self._questions.catalyst.items(self._questions.root.node.output())
         return [i for i, column in enumerate(columns) if column.exprId().id() not in unsettled]
-
-    # ---- which records ----------------------------------------------------------------------------------------
-
-    def _standing(self, rows: LineageFrame) -> Standing:
-        """The source records that rows were made of; those of a source that is read several times stand at the first place of it."""
-        found: Standing = {}
-        steps = self._steps
-        for source, names in (rows.goBackAll().standing if self._questions.leaves else {}).items():
-            known = steps.every(source) if names is None else names
-            if len(known) > MOST or isinstance(known, Far):
-                raise untried(f"a wrong row was made of {len(known):,} records of {self._questions.leaves[source].dataset}, and up to {MOST:,} are tried")
-            first = self._first(source)
-            found[first] = union(found.get(first, {}), places_of(known.to_numpy(zero_copy_only=False)))
-        return found
-
-    def _first(self, source: int) -> int:
-        """Of the places where a source is read, the first."""
-        dataset = self._questions.leaves[source].dataset
-        return min(other for other, leaf in self._questions.leaves.items() if leaf.dataset == dataset)
-
-    def _held(self, catalyst: Any, steps: Steps, source: int, candidates: Candidates) -> Node:
-        """A plan of the candidates at a source, as the query reads it, with their numbers, which the JVM holds. One job."""
-        first = self._first(source)
-        rids = rids_of(candidates.at(first))
-        columns = catalyst.items(steps.operator(source).node.output())
-        number = catalyst.alias(catalyst.whole(0), PLACE)
-        if not len(rids):
-            like = catalyst.project([*columns, number], steps.operator(source).node)
-            return catalyst.local(like, catalyst.seq([]))
-        plan, name = steps.rows(source, pa.array(rids))
-        begins = candidates.begins(first)
-        numbers = frame_of(catalyst, [pa.array(rids), pa.array(range(begins, begins + len(rids)))], ["__bigdebug_r", PLACE], ["BIGINT", "BIGINT"])
-        named = catalyst.frame(catalyst.project([*columns, catalyst.alias(name, "__bigdebug_rid")], plan))
-        joined = catalyst.plan(named.join(numbers, named["__bigdebug_rid"] == numbers["__bigdebug_r"]).orderBy(PLACE))
-        place = next(column for column in reversed(catalyst.items(joined.output())) if column.name() == PLACE)
-        chosen = catalyst.project([*columns, place], joined)
-        with counted(catalyst.spark.sparkContext, "following lineage"):
-            rows = catalyst.held(catalyst.frame(chosen))
-        if rows.length() != len(rids):
-            raise NondeterminismError(f"{self._questions.leaves[source].dataset} gives other records now than when they were traced", remedy="Ask again.")
-        return catalyst.local(chosen, rows)
-
-    def _sources(self, candidates: Candidates, numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
-        """The records of some candidates."""
-        wanted = sorted(numbers)
-        if not wanted:
-            return {}
-        standing: dict[int, Names] = {source: pa.array(rids_of(places)) for source, places in candidates.standing(wanted).items()}
-        records = self._trace.standing_at(standing).source_records()
-        return {number: (record,) for number, record in zip(wanted, records, strict=True)}
 
 
 def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
@@ -234,8 +167,3 @@ def _check(known: Faults) -> None:
         raise LocalizeError(
             "The test fails on what the query gives of no records at all, so no records are the cause", remedy="See that it is false where there is nothing to be wrong.",
         )
-
-
-def _together(standings: Sequence[Standing]) -> Standing:
-    operators = {operator for standing in standings for operator in standing}
-    return {operator: union(*(standing[operator] for standing in standings if operator in standing)) for operator in operators}

@@ -16,6 +16,7 @@ from bigdebug.errors import LocalizeError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.determinism import sorting
+from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.limits import cut_of
@@ -230,8 +231,7 @@ class Told:
         self.groups: dict[int, list[Expr]] = {}
         self.of_nothing: dict[int, Node] = {}
         for operator in root:
-            if operator.inputs:
-                self._check(operator)
+            self._check(operator)
             if operator.name == "Aggregate":
                 one = is_one(operator)
                 self.groups[operator.id] = [] if one else fingerprint(catalyst, operator.inputs[0].node, group_of(catalyst, operator))
@@ -258,6 +258,10 @@ class Told:
         return c.local(node, c.held(c.frame(empty)))
 
     def _check(self, operator: PlanOperator) -> None:
+        if operator.name == DOMAIN:
+            raise untried("a subquery is computed for values of the query around it", "Write it as a join with a group for each value.")
+        if not operator.inputs and operator.name not in _PROCEDURES:
+            return  # a source
         if operator.draws:
             raise untried(f"{operator} drew its rows in the run, and on fewer records it would draw others")
         if operator.name not in _PROCEDURES:

@@ -102,7 +102,7 @@ class Trials:
         if tried.keys is not None and not tried.keys:  # its lineage alone does not make it
             return [Answer(Outcome.PASS)] * len(sets)
         try:
-            given = self._given(subject, sets, backwards)
+            given = self.given(subject, sets, backwards)
         except PySparkException as problem:
             if isinstance(problem, AnalysisException) or is_cancelled(self._catalyst, problem):
                 raise
@@ -123,8 +123,8 @@ class Trials:
             ) from problem
         return [Answer(Outcome.FAIL if self._raises else Outcome.UNRESOLVED)]
 
-    def _given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[Given]]:
-        """What the query gives of each set."""
+    def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[Given]]:
+        """What the query gives of each set: once it is known which rows are asked about, these."""
         c, tried = self._catalyst, self._subjects[subject]
         marked = self._subsets(subject, backwards).over(self._plan_of([tried.numbers[np.array(each.to_array(), dtype=np.int64)] for each in sets]).data())
         columns = c.items(self._root.node.output())

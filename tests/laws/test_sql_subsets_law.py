@@ -1,0 +1,90 @@
+"""What localization takes for granted: a query over many sets of records at once gives of each set what it gives of that set alone."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, event, example, given, note, settings
+from hypothesis import strategies as st
+from pyroaring import BitMap
+from pyspark.errors import PySparkException
+
+from bigdebug.agents.judges import Judge
+from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
+from bigdebug.spark.sql.candidates import CandidateRows, standing_of
+from bigdebug.spark.sql.judging import ByFunction
+from bigdebug.spark.sql.subsets import Told
+from bigdebug.spark.sql.trying import Trials, Tried, trying_session
+from tests.laws.sql_programs import SCHEMAS, Query, Table, queries
+from tests.laws.test_sql_laws import FIXED, World, folder, multiset
+
+MANY = int(os.environ.get("LAW_EXAMPLES", "10"))
+__all__ = ["folder"]
+
+
+class Sets:
+    """Sets of the rows of all tables of a query."""
+
+    def __init__(self, dbg: Any, world: World, query: Query) -> None:
+        self._query = query
+        questions = dbg.lineage(world.spark.sql(query.sql)).run.questions
+        catalyst, steps = trying_session(questions.catalyst), questions.steps()
+        told = Told(catalyst, steps.root)
+        self._standing = standing_of(questions, dict.fromkeys(questions.leaves))
+        candidates = CandidateRows(questions, [self._standing])
+        self.size = len(candidates.numbers[0])
+        subject = Tried(np.arange(self.size), None, ())
+        self._trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), [subject], ByFunction(Judge(len, whole=True)), False)
+        self._names = {source: questions.leaves[source].dataset for source in self._standing}
+
+    def given(self, sets: list[BitMap]) -> list[Counter[str]]:
+        """What the query gives of each of them, all tried at once."""
+        return [multiset(each.row for each in rows) for rows in self._trials.given(0, sets, False)]
+
+    def tables(self, chosen: BitMap) -> tuple[Table, ...]:
+        """The tables, of those that the query reads only the rows that are chosen."""
+        found, begins = {table.name: table for table in self._query.tables}, 0
+        for source in sorted(self._standing):
+            table = found[self._names[source]]
+            rows = tuple(row for i, row in enumerate(table.rows) if begins + i in chosen)
+            found[table.name] = Table(table.name, rows)
+            begins += len(table.rows)
+        return tuple(found.values())
+
+
+@settings(max_examples=MANY, deadline=None, suppress_health_check=[*HealthCheck])
+@given(queries(files=False), st.randoms(use_true_random=False))
+@example(Query("select count(*) n, max(a) m from t where b > (select min(a) from w)", FIXED), Random(0))
+@example(Query("select a, count(*) n from t group by rollup(a)", FIXED), Random(0))
+@example(Query("select * from t where a not in (select a from w)", FIXED), Random(0))
+@example(Query("select t.id, w.b from t full join w on t.a = w.a", FIXED), Random(1))
+@example(Query("select id, b, sum(b) over (partition by a order by id) s from (select * from t order by b desc, id limit 2 offset 1)", FIXED), Random(2))
+@example(Query("select x.id, y.id from t x left join t y on x.a = y.b union all select a, b from w", FIXED), Random(3))
+@example(Query("select s from t except all select s from u", FIXED), Random(4))
+def test_7_many_sets_at_once_give_what_each_gives_alone(dbg: Any, spark: Any, folder: Path, query: Query, random: Any) -> None:
+    world = World(spark, folder, query)
+    world.plain()
+    try:
+        sets = Sets(dbg, world, query)
+    except (LocalizeError, NondeterminismError, UntraceableError) as refused:
+        event(f"refused: {str(refused)[:90]}")
+        assume(False)
+    chosen = [BitMap(), BitMap(range(sets.size)), *(BitMap(i for i in range(sets.size) if random.random() < 0.6) for _ in range(2))]
+    note(f"{chosen}")
+    try:
+        together = sets.given(chosen)
+    except PySparkException as problem:  # of what the query computes of one of them
+        event(f"raised: {problem.getCondition()}")
+        assume(False)
+    for each, rows in zip(chosen, together):
+        alone = World(spark, folder, Query(query.sql, sets.tables(each)))
+        assert rows == multiset(alone.spark.sql(query.sql).collect()), f"of {each}"
+
+
+assert set(SCHEMAS) == {"t", "u", "v", "w"}
