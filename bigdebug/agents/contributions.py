@@ -16,7 +16,7 @@ import numpy as np
 from bigdebug.agents.entered import Entered, Positions
 from bigdebug.agents.evaluate import Node
 from bigdebug.agents.guards.held import is_plain
-from bigdebug.agents.operations import Coalesced, Stepped, United, Wire
+from bigdebug.agents.operations import Coalesced, Dealt, Stepped, United, Wire
 from bigdebug.agents.segments import Filter, FlatMap, Map
 from bigdebug.agents.stretches import Stretch
 
@@ -70,6 +70,8 @@ def ways(nodes: Mapping[int, Node], number: int) -> list[list[Piece]] | None:
             return list(chain.from_iterable(parents))
         case United():
             return [list(chain.from_iterable(together)) for together in zip(*filter(len, parents), strict=True)]
+        case Dealt(targets=targets):  # to which partition, others decide; for a combiner it is no matter
+            return [list(chain.from_iterable(parents[0])), *([] for _ in range(targets - 1))]
         case Coalesced(groups=groups):
             return [[piece for split in group for piece in parents[0][split]] for group in groups]
         case _:

@@ -193,6 +193,22 @@ class Coalesced:
 
 
 @dataclass(frozen=True)
+class Dealt:
+    """A repartition() that deals records out by ``frame``, in turn, from the partition's own number on. Spark's begins elsewhere, and what arrives has no order of its own."""
+
+    targets: int
+    frame: int
+    crossing: bool = True
+
+    def run(self, parents: list[Partitions], wire: Wire) -> Partitions:
+        arriving: list[list[Any]] = [[] for _ in range(self.targets)]
+        for split, records in enumerate(parents[0]):
+            for number, record in enumerate(records):
+                arriving[(split + number // self.frame) % self.targets].append(record)
+        return [records or NOTHING for records in arriving]
+
+
+@dataclass(frozen=True)
 class Zipped:
     crossing: bool = True
 

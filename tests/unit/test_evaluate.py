@@ -14,6 +14,7 @@ from bigdebug.agents.evaluate import Evaluation, Node, Unknown
 from bigdebug.agents.merge import Combine, Gather
 from bigdebug.agents.operations import (
     Crossed,
+    Dealt,
     Declined,
     Exchanged,
     Fresh,
@@ -129,3 +130,8 @@ def test_functions_are_copied_for_every_partition() -> None:
     one.append(1)
     assert two == []
     assert packed.copy() == []
+
+
+def test_records_are_dealt_out_in_turn_by_some_at_a_time() -> None:
+    nodes = (Node(0, (), given(list("abcde"), [], list("xyz"))), Node(1, (0,), Dealt(2, 2)))
+    assert [list(part) for part in Evaluation(nodes, WIRE, nullcontext).result()] == [list("abexy"), list("cdz")]

@@ -19,6 +19,7 @@ from bigdebug.agents.evaluate import Evaluation, Node, Shipped, Unknown
 from bigdebug.agents.operations import (
     Coalesced,
     Crossed,
+    Dealt,
     Declined,
     Exchanged,
     Frames,
@@ -35,7 +36,7 @@ from bigdebug.graph import Form, Operator
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.arranged import serializers
-from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, resolved
+from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, Repartition, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
 from bigdebug.spark.rdd.sent import stopping
 
@@ -67,28 +68,29 @@ def needed(target: Captured, given: Iterable[int]) -> list[Captured]:
     return [seen[operator] for operator in sorted(seen)]
 
 
-def evaluable(rdds: Sequence[Captured], given: Iterable[int], changed: bool) -> bool:
+def evaluable(rdds: Sequence[Captured], given: Iterable[int], changed: bool, any_order: bool = False) -> bool:
     """Whether one task can give what Spark gives for the last of ``rdds``, in the same order.
 
     Not if Spark deals records out, or counted them. And not if partitions could show that are not those of Spark: of a
-    product, or of a sort that would draw other bounds because records have ``changed``.
+    product, or of a sort that would draw other bounds because records have ``changed``. With ``any_order``, what is given may stand in another order, and
+    be combined in another one: then not only if a place decides what is given.
     """
     cut, moved = set(given), set[int]()
     for rdd in rdds:
         operator, lowering = rdd._definition.operator, rdd._definition.lowering
         if operator.id in cut:
             continue
-        if deals(operator) or counts(operator):
+        if counts(operator) or (deals(operator) and not any_order):
             return False
         drawn = changed and isinstance(lowering, Exchange) and lowering.targets > 1 and _draws_bounds(operator)
-        if drawn and not _by_key_itself(lowering):
+        if drawn and not _by_key_itself(lowering) and not any_order:
             return False
         combines = isinstance(lowering, Exchange) and lowering.create is not None
         if moved.intersection(operator.parents):
-            if positional(operator) or combines:
+            if positional(operator) or (combines and not any_order):
                 return False
             moved.add(operator.id)
-        elif drawn or operator.form is Form.CARTESIAN:
+        elif drawn or deals(operator) or operator.form is Form.CARTESIAN:
             moved.add(operator.id)
     return True
 
@@ -184,6 +186,8 @@ class Evaluator:
             before = Fresh((partition, lowering.create, lowering.combine), self.wire)
             merge = None if lowering.merge is None else Fresh(lowering.merge(MEMORY), self.wire)
             return Exchanged(lowering.targets, MEMORY, before, merge, lowering.stays, lowering.pairs)
+        if isinstance(lowering, Repartition):
+            return Dealt(lowering.targets, lowering.frame)
         if operator.form is Form.COALESCE:
             return Coalesced(tuple(map(tuple, resolved(rdd).detail["groups"])))
         if operator.form is Form.ZIP:

@@ -43,6 +43,9 @@ _UNFOUND = (State.NOT_WRONG, State.UNREPAIRED)
 OUTPUTS = 20
 """Of so many wrong outputs the causes are looked for, those made of the fewest records."""
 
+MANY = 20_000
+"""Of more candidates, what each adds is put in another order, where it is known, and the program is not run on them for that."""
+
 
 class Localizing:
     """One question: which records make outputs of the run of ``trace`` wrong, those that were ``found``."""
@@ -53,7 +56,7 @@ class Localizing:
         self._questions = self._recorder.questions(self._run)
         self._evaluator = Evaluator(self._recorder, self._questions)
         self._left = list(found.left)
-        self._faulty, entered = self._few(found.faulty)
+        self._faulty, entered = self._few(found.faulty, found.more)
         others = {i: each.otherwise for i, each in enumerate(self._faulty) if each.otherwise is not None}
         beside = {i: entry(each) for i, each in others.items()}
         self._candidates = Candidates(_together([*entered, *beside.values()]))
@@ -90,16 +93,18 @@ class Localizing:
                 break
         return subjects
 
-    def _few(self, faulty: Sequence[Faulty]) -> tuple[list[Faulty], list[Standing]]:
-        """Those of the wrong outputs that were made of the fewest records, and where the program is entered with these."""
+    def _few(self, faulty: Sequence[Faulty], more: int) -> tuple[list[Faulty], list[Standing]]:
+        """Those of the wrong outputs, ``more`` than these, that were made of the fewest records, and where the program is entered with these."""
         entered = [*map(entry, faulty)]
         few = sorted(range(len(faulty)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
-        if len(few) < len(faulty):
-            self._left.append(f"of {len(faulty):,} wrong outputs, {len(few)} were looked at, those made of the fewest records")
+        if len(few) < len(faulty) + more:
+            self._left.append(f"of {len(faulty) + more:,} wrong outputs, {len(few)} were looked at, those made of the fewest records")
         return [faulty[i] for i in few], [entered[i] for i in few]
 
     def _keys(self, keyed: int | None, faulty: Sequence[Faulty]) -> list[bytes | None]:
         """By output, the pickled keys that it has at the operator that groups or joins."""
+        if all(each.keyed and keyed == each.target for each in faulty):
+            return [self._evaluator.wire.dumps([each.output[0]]) for each in faulty]
         known = [each.trace.back_to(keyed) if each.keyed and keyed is not None else None for each in faulty]
         standing = [trace.standing for trace in known if trace is not None]
         if not standing:
@@ -122,8 +127,8 @@ class Localizing:
         """Within: a task answers for outputs of one target."""
         faulty, keyed = [self._faulty[i] for i in here], keyed_by(self._run.graph, target)
         replay = Replay(_traced(self._trace, faulty), False, None, None, target)
-        if not evaluable(replay.program, replay.cut, changed=True):
-            raise untried("Spark alone decides where its records go, or in which order they come: repartition(), a sort, a product")
+        if not evaluable(replay.program, replay.cut, changed=True, any_order=True):
+            raise untried("Spark alone decides where its records go, and a place decides what is given: zipWithIndex(), or mapPartitions() behind a sort or a product")
         standing = {operator: self._candidates.at(operator) for operator in replay.cut}
         shipped = replay.shipped(self._evaluator, standing)
         if shipped is None:
@@ -154,7 +159,8 @@ class Localizing:
             number = fault.explains[0]
             if number in here:
                 every = BitMap(range(len(subjects[number].candidates)))
-                whole, repaired = self._asked(number, [every, every - subjects[number].places(fault.repair)], backwards=True)
+                sets = [every, every - subjects[number].places(fault.repair)]
+                whole, repaired = self._asked(number, sets, backwards=True, folded=subjects[number].oracle.pushed and len(every) > MANY)
                 if not whole.fails or not repaired.passes:
                     found.add(number)
         return found

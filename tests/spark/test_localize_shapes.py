@@ -1,0 +1,151 @@
+"""Localization in programs of all shapes: records that are dealt out, sorted, joined with themselves, of strange keys; many wrong outputs, many candidates."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from operator import add, itemgetter
+from typing import Any
+
+import pytest
+
+from bigdebug.errors import LocalizeError
+
+NUMBERS = [*range(1, 20), 1_000, *range(20, 40)]
+
+
+def captured(dbg: Any, rdd: Any) -> Any:
+    with dbg.capture():
+        rdd.count()
+    return rdd
+
+
+def numbers(dbg: Any, partitions: int = 3) -> Any:
+    return dbg.context.parallelize(NUMBERS, partitions)
+
+
+def blamed(found: Any) -> list[list[Any]]:
+    return [[source.record for source in fault.records] for fault in found.fault_sets]
+
+
+def keyed(number: int) -> tuple[int, int]:
+    return number % 2, number
+
+
+def running_totals(records: Iterable[int]) -> Iterator[tuple[str, int]]:
+    total = 0
+    for record in records:
+        total += record
+        yield "total", total
+
+
+SHAPES: dict[str, Callable[[Any], Any]] = {
+    "repartition": lambda rdd: rdd.repartition(4).map(keyed).reduceByKey(add, 2),
+    "coalesce with a shuffle": lambda rdd: rdd.coalesce(1, True).map(keyed).groupByKey(2).mapValues(sum),
+    "coalesce": lambda rdd: rdd.coalesce(2).map(keyed).reduceByKey(add, 2),
+    "sortBy before": lambda rdd: rdd.sortBy(lambda n: -n, numPartitions=2).map(keyed).reduceByKey(add, 2),
+    "sortByKey with a keyfunc": lambda rdd: rdd.map(lambda n: (str(n), n)).sortByKey(True, 2, lambda key: key[::-1]).values().map(keyed).reduceByKey(add, 2),
+    "sortBy behind": lambda rdd: rdd.map(keyed).reduceByKey(add, 2).sortBy(itemgetter(1), numPartitions=2),
+    "repartition behind": lambda rdd: rdd.map(keyed).reduceByKey(add, 2).repartition(3).filter(lambda out: out[0] >= 0),
+    "partitionBy before": lambda rdd: rdd.map(keyed).partitionBy(3).reduceByKey(add),
+    "union with itself": lambda rdd: rdd.union(rdd).map(keyed).reduceByKey(add, 2),
+    "distinct before": lambda rdd: rdd.distinct(2).map(keyed).reduceByKey(add, 2),
+    "two exchanges": lambda rdd: rdd.map(lambda n: (n % 5, n)).reduceByKey(add, 2).map(lambda pair: (0, pair[1])).reduceByKey(add, 2),
+    "a join with itself": lambda rdd: rdd.map(keyed).join(rdd.map(keyed), 2).mapValues(sum).reduceByKey(max, 2),
+    "a product with itself": lambda rdd: rdd.cartesian(rdd.filter(lambda n: n < 3)).map(lambda pair: (pair[1], pair[0])).reduceByKey(add, 2),
+    "cogroup with nothing": lambda rdd: rdd.map(keyed).cogroup(rdd.filter(lambda n: n > 5_000).map(keyed), 2).mapValues(lambda sides: sum(sides[0]) + sum(sides[1])),
+    "None as a key": lambda rdd: rdd.map(lambda n: (None, n)).reduceByKey(add, 2),
+    "True and 1 as keys": lambda rdd: rdd.map(lambda n: (True if n % 2 else 1, n)).reduceByKey(add, 2),
+    "empty partitions": lambda rdd: rdd.filter(lambda n: n > 900 or n < 4).map(keyed).reduceByKey(add, 7),
+    "aggregateByKey into lists": lambda rdd: rdd.map(keyed).aggregateByKey([], lambda values, value: [*values, value], add, 2).mapValues(sum),
+    "values that their combiner changes": lambda rdd: rdd.map(lambda n: (n % 2, [n])).reduceByKey(_extended, 2).mapValues(sum),
+    "mapValues of a set": lambda rdd: rdd.map(lambda n: (n % 2, {n})).reduceByKey(lambda a, b: a | b, 2).mapValues(sum),
+}
+
+
+def _extended(left: list[int], right: list[int]) -> list[int]:
+    left.extend(right)
+    return left
+
+
+def value(output: Any) -> float:
+    return float(output[1])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_corrupt_record_is_found_whatever_it_passes(dbg: Any, shape: str) -> None:
+    report = captured(dbg, SHAPES[shape](numbers(dbg)))
+    found = dbg.localize(report, lambda out: value(out) > 900)
+    assert found.verdict == "culprit", found
+    assert all(each == [1_000] for each in blamed(found))
+    assert len(found.fault_sets) == 1, "it explains all wrong outputs"
+    assert found.incomplete is None
+
+
+def test_records_of_what_a_place_decided_are_blamed_as_they_were(dbg: Any) -> None:
+    """A function over the partitions of a repartition(): what it gave is looked at, for nobody knows what it would give of fewer."""
+    totals = captured(dbg, numbers(dbg).repartition(1).mapPartitions(running_totals).reduceByKey(max, 1))
+    found = dbg.localize(totals, lambda out: out[1] > 1_700)
+    assert found.verdict in ("culprit", "ambiguous")
+    indexed = captured(dbg, numbers(dbg).zipWithIndex().map(lambda pair: (pair[1] % 2, pair[0])).reduceByKey(add, 2))
+    assert blamed(dbg.localize(indexed, lambda out: out[1] > 900)) == [[1_000]]
+
+
+def test_nan_is_a_key_that_outputs_share(dbg: Any) -> None:
+    """Each NaN is a group of its own, as in PySpark."""
+    report = captured(dbg, dbg.context.parallelize([1, 1_000, 2], 2).map(lambda n: (math.nan, n)).reduceByKey(add, 2))
+    assert blamed(dbg.localize(report, lambda out: out[1] > 900)) == [[1_000]]
+
+
+def test_of_many_wrong_outputs_those_of_the_fewest_records_are_looked_at(dbg: Any) -> None:
+    """Keys from 0 to 299, of 1 to 3 records each."""
+    report = captured(dbg, dbg.context.parallelize(range(600), 3).map(lambda n: ((n % 300) if n < 300 + n % 100 else -(n % 7) - 1, 1)).reduceByKey(add, 2).map(lambda pair: (pair[0], pair[1])))
+    found = dbg.localize(report, lambda out: True)
+    assert all(len(fault.records) == 1 for fault in found.fault_sets)
+    sizes = [out[1] for fault in found.fault_sets for out in fault.outputs]
+    assert (len(sizes), set(sizes)) == (20, {1})
+    assert found.incomplete is not None
+    assert "20 were looked at, those made of the fewest records" in found.incomplete
+
+
+def test_a_hundred_thousand_candidates_of_one_key_take_seconds(dbg: Any) -> None:
+    size = 100_000
+    report = captured(dbg, dbg.context.parallelize(range(size), 4).map(lambda n: ("all", -(10**12) if n == 77_777 else n)).reduceByKey(add, 2))
+    found = dbg.localize(report, lambda out: out[1] < 0)
+    assert (found.verdict, blamed(found)) == ("culprit", [[77_777]])
+    assert found.cost.tests < 600
+    assert found.cost.seconds < 20
+
+
+def test_records_that_cannot_be_pickled_are_refused_by_name(dbg: Any) -> None:
+    locks = dbg.context.parallelize([1, 1_000, 3], 2).map(lambda n: (threading.Lock(), n)).map(lambda pair: (0, pair[1])).reduceByKey(add, 1)
+    assert blamed(dbg.localize(captured(dbg, locks), lambda out: out[1] > 900)) == [[1_000]]
+
+
+def counting(limit: int) -> Callable[[int], tuple[str, int]]:
+    """A function that keeps how often it was called: the records behind the first ones count a thousand times."""
+    calls = [0]
+
+    def counted(number: int) -> tuple[str, int]:
+        calls[0] += 1
+        return "all", number * 1_000 if calls[0] > limit else number
+
+    return counted
+
+
+def test_functions_that_keep_something_are_asked_by_running_them(dbg: Any) -> None:
+    """What each record adds hangs on the others here: the folds say that the first records are innocent."""
+    report = captured(dbg, dbg.context.parallelize([1] * 12, 1).map(counting(10)).reduceByKey(add, 1))
+    found = dbg.localize(report, lambda out: out[1] > 1_500)
+    assert found.verdict == "ambiguous", "any one of the twelve will do"
+    assert len(found.fault_sets[0].instead) == 11
+
+
+def test_unhashable_keys_fail_as_in_pyspark(dbg: Any) -> None:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises((PySparkException, Exception), match="unhashable"):
+        captured(dbg, dbg.context.parallelize([1, 2], 2).groupBy(lambda n: [n]))
+    with pytest.raises(LocalizeError):
+        dbg.localize(captured(dbg, numbers(dbg).map(keyed).reduceByKey(add, 2)), lambda out: False)
