@@ -60,3 +60,9 @@ def raised_by(member: JavaMember, *arguments: Any) -> Any:
         for argument in temporary:
             argument._detach()
     return None
+
+
+def pruned(jvm: Any, rdd: Any, partitions: Sequence[int]) -> Any:
+    """Some partitions of an RDD of Scala's, in their order; ``jvm`` as ``classes`` gives it."""
+    wanted = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.HashSet(list(partitions)))
+    return getattr(getattr(jvm.org.apache.spark.rdd, "PartitionPruningRDD$"), "MODULE$").create(rdd, wanted)

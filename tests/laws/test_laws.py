@@ -187,6 +187,9 @@ def test_ex_replay_is_the_program_without_those_records(dbg: Any, spark: Any, pr
 
 EARLY = Program((((0, 0), 1),), (Node("map", (0,)), Node("zipWithIndex", (0,)), Node("early", (2,))))
 
+TOGETHER = Program((((0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0), 3),), (Node("groupWith", (0, 0)), Node("coalesce", (1,), b=3), Node("map", (2,))))
+"""Spark puts other partitions of it together once it knows where its shuffle lies."""
+
 
 @SOME
 @given(programs(ops=(*OPS, *POSITIONAL)), st.randoms(use_true_random=False))
@@ -213,6 +216,7 @@ def test_3_replay_keeps_what_was_decided_by_place(dbg: Any, program: Program, ra
 )
 @example(EARLY, 1, "lazy", Random(0))
 @example(EARLY, 2, "inject", Random(0))
+@example(TOGETHER, None, "lazy", Random(0))
 def test_5_every_operator_can_be_stopped_at(dbg: Any, program: Program, take: int | None, strategy: str, random: Any) -> None:
     """Going back over any operator on the way reaches the same sources as going back at once; both ways agree."""
     records, result, _, _ = captured(dbg, program, take, strategy)

@@ -10,6 +10,8 @@ from pyspark import serializers as _serializers
 from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.agents.stage import StageFunction
+from bigdebug.errors import ReplayError
+from bigdebug.spark.gateway import classes, pruned
 from bigdebug.spark.lines import reading_lines
 
 serializers: Any = _serializers
@@ -74,8 +76,43 @@ def dealt(targets: int) -> Arrange:
     return lambda rdds: _frames(rdds[0]._jrdd.coalesce(targets, True), rdds)
 
 
-def coalesced(targets: int) -> Arrange:
-    return lambda rdds: RDD(rdds[0]._jrdd.coalesce(targets), rdds[0].ctx, rdds[0]._jrdd_deserializer)
+class Coalesced:
+    """Puts partitions together, each time in the same groups.
+
+    Spark chooses them by where it would run them: once a shuffle has run it knows more places, and would put other ones together than it did before.
+    """
+
+    def __init__(self, targets: int) -> None:
+        self._targets = targets
+        self._first: Any = None
+
+    def __call__(self, rdds: list[RDD[Any]]) -> RDD[Any]:
+        rdd = rdds[0]
+        made = rdd._jrdd.coalesce(self._targets)
+        if self._first is None:
+            self._first = made
+        elif (groups := _groups(self._first)) != _groups(made):
+            made = self._grouped(rdd, groups)
+        return RDD(made, rdd.ctx, rdd._jrdd_deserializer)
+
+    def _grouped(self, rdd: RDD[Any], groups: list[list[int]]) -> Any:
+        """The groups by themselves, one behind the other."""
+        pieces = [_chosen(rdd, group).coalesce(1) for group in groups]
+        if any(_groups(piece) != [list(range(len(group)))] for piece, group in zip(pieces, groups)):
+            raise ReplayError("Spark put partitions together in another order than it did in the run", remedy="Capture the run anew, and ask at once.")
+        return SparkContext.union(rdd.ctx, [RDD(piece, rdd.ctx, rdd._jrdd_deserializer) for piece in pieces])._jrdd
+
+
+def _groups(jrdd: Any) -> list[list[int]]:
+    return [list(partition.parentsIndices()) for partition in jrdd.rdd().partitions()]
+
+
+def _chosen(rdd: RDD[Any], partitions: list[int]) -> Any:
+    """Some partitions, in this order."""
+    if partitions != sorted(partitions):
+        return SparkContext.union(rdd.ctx, [RDD(_chosen(rdd, [each]), rdd.ctx, rdd._jrdd_deserializer) for each in partitions])._jrdd
+    jvm = classes(rdd.ctx._jvm)
+    return jvm.org.apache.spark.api.java.JavaRDD(pruned(jvm, rdd._jrdd.rdd(), partitions), rdd._jrdd.classTag())
 
 
 def united(rdds: list[RDD[Any]]) -> RDD[Any]:

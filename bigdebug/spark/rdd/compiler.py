@@ -241,7 +241,7 @@ class Compiler:
             return Built.of(sides, arranged.zipped(lowering.frame or 1))
         parents = [self.records(parent) for parent in definition.parents]
         if definition.operator.form is Form.COALESCE:
-            return Built.of(parents, arranged.coalesced(rdd.getNumPartitions()))
+            return Built.of(parents, arranged.Coalesced(rdd.getNumPartitions()))
         if len({str(p.rdd._jrdd_deserializer) for p in parents}) > 1:
             parents = [Built.of([self._frames(rdd, branch, None)], arranged.readable) for branch in range(len(parents))]
         return Built.of(parents, arranged.united)

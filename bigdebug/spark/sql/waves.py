@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import Row
 
+from bigdebug.spark.gateway import pruned
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
@@ -70,14 +71,9 @@ class Asking:
 
     def frame(self, planned: Planned, partitions: Sequence[int], different: bool = False, most: int = MOST + 1) -> Any:
         """So many rows of some partitions, those that are ``different``; a limit within the plan would be looked at for each row that it reads."""
-        rdd = planned.rdd if len(partitions) == planned.partitions else self._pruned(planned.rdd, partitions)
+        rdd = planned.rdd if len(partitions) == planned.partitions else pruned(self.catalyst.jvm, planned.rdd, partitions)
         rows = self._limiting.of_rdd(rdd, planned.schema)
         return (rows.distinct() if different else rows).limit(most)
-
-    def _pruned(self, rdd: Any, partitions: Sequence[int]) -> Any:
-        jvm = self.catalyst.jvm
-        wanted = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.HashSet(list(partitions)))
-        return getattr(getattr(jvm.org.apache.spark.rdd, "PartitionPruningRDD$"), "MODULE$").create(rdd, wanted)
 
     def begin(self) -> None:
         """A wave is computed from here on."""
