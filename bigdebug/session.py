@@ -12,6 +12,7 @@ from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.localize.diagnosis import Diagnosis
+from bigdebug.mining.cleaned import Cleaned
 from bigdebug.mining.mined import Explanation, Mined
 from bigdebug.shown import masking, shown
 from bigdebug.spark.attachment import (
@@ -24,6 +25,7 @@ from bigdebug.spark.attachment import (
     running_session,
     uninstall,
 )
+from bigdebug.spark.cleaning import clean
 from bigdebug.spark.comparing import compare
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.explaining import explain
@@ -336,6 +338,24 @@ class DebugSession:
         job or two, and none of an output of more than 2,000. Takes both results to the driver. Raises ReplayError for records that cannot be compared.
         """
         return compare(before, after, self.lineage, key, number(most, "changes that are looked behind"))
+
+    def clean(
+        self, target: Any, quality: Callable[[Any], Any], *, enough: float | None = None, rounds: int = 5, suspects: Any = "localize", at: Any = None,
+        edit: Callable[[Any], Any] | None = None,
+    ) -> Cleaned:
+        """The program once more without the records that make its worst outputs bad, again and again while that helps (Newt 4.2, 7.3.2).
+
+        ``target`` is a run of an RDD program, or an RDD of which an action was captured; ``quality`` gives a number for an output, higher for a better one.
+        Outputs below ``enough`` are bad; if nothing is said, those whose quality is unusually low (Grubbs). A round suspects records behind up to 20 of them:
+        by ``suspects`` "localize", those without which they are good (see ``localize``; if it refuses, as "lineage"); "lineage", all that only bad outputs
+        were made of; or those that a function chooses from the trace over their source records. They are left out at the sources or ``at`` an operator, or
+        changed by ``edit``. A round after which no fewer outputs are bad, nor the lowest quality is higher, is undone and ends it, and the answer says so.
+
+        An output of which nothing is left is no bad one any more, so "localize" takes the last record of an output only if it was its only one: the table
+        says how many outputs there are. The user's data, runs and RDDs stay as they are; ``replay`` of the answer goes on without the records. Takes all
+        outputs to the driver, and for each round the time of a localization and of a run. RDD programs only: ReplayError for others.
+        """
+        return clean(self.lineage(target), quality, enough, rounds, suspects, at, edit, self.localize)
 
     @property
     def watches(self) -> tuple[Watch, ...]:

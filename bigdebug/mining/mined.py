@@ -104,10 +104,9 @@ class Mined:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What some records have in common against others of the same source: ``separations`` by source; ``notes`` say what could not be compared."""
+    """What some records have in common against others of the same source: ``separations`` by source."""
 
     separations: Mapping[str, Separation]
-    notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> str | None:
@@ -117,8 +116,7 @@ class Explanation:
 
     def tables(self) -> list[Table]:
         """A table for each source."""
-        found = [_about(name, each) for name, each in self.separations.items()]
-        return [*found, *([Table(("left out",), [(note,) for note in self.notes])] if self.notes else [])]
+        return [_about(name, each) for name, each in self.separations.items()]
 
     def __repr__(self) -> str:
         return "\n\n".join(table.text() for table in self.tables())

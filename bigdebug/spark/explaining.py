@@ -16,9 +16,9 @@ from bigdebug.shown import shown
 from bigdebug.spark.rdd import explaining as of_rdds
 from bigdebug.spark.rdd.explaining import Names
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.rdd.named import named
 from bigdebug.spark.sql import explaining as of_frames
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.trace.places import places_of
 from bigdebug.trace.sourced import Sourced
 
 Sources = LineageRDD | LineageFrame
@@ -30,13 +30,12 @@ def explain(culprits: Any, among: Sources | None, part: bool, names: Names) -> E
         among, part = (culprits, False) if among is None else (among, part)
         if among.run is not culprits.run:
             raise UnknownOperatorError("The culprits and those among which they are looked at are of two runs", value=among, remedy="Trace both in one.")
-        traced, notes = culprits.goBackAll(), ()
+        traced = culprits.goBackAll()
     else:
         records = _records(culprits)
         if among is None:
             raise TypeError("explain() of records takes among=, the run or the RDD or DataFrame that they are sources of; dbg.explain(diagnosis, among=report)")
         traced = _traced(records, among)
-        notes = ()
     found: dict[str, Separation]
     if isinstance(among, LineageRDD):
         others = among.goBackAll().standing if part else of_rdds.every_source(among)
@@ -45,7 +44,7 @@ def explain(culprits: Any, among: Sources | None, part: bool, names: Names) -> E
         found = of_frames.separations(traced, among.goBackAll() if part else None, names)
     if not found:
         raise LocalizeError("There are no culprits to explain", value=culprits, remedy="Give a trace that names records, or what was found of some.")
-    return Explanation(found, notes)
+    return Explanation(found)
 
 
 def _records(given: Any) -> list[SourceRecord]:
@@ -67,15 +66,13 @@ def _records(given: Any) -> list[SourceRecord]:
 
 def _traced(records: list[SourceRecord], among: Sources) -> Any:
     """The trace over source records of a run. Raises UnknownRecordError for one that it did not read."""
-    by_dataset: dict[str, dict[int, SourceRecord]] = {}
+    if isinstance(among, LineageRDD):
+        standing = named(among, records)
+        return among._to(standing, lambda: standing)
+    by_dataset: dict[str, set[int]] = {}
     for record in records:
-        by_dataset.setdefault(record.origin.dataset, {})[record.rid] = record
-    standing: dict[int, Any] = {}
-    for source, dataset in among.run.datasets().items():
-        if dataset in by_dataset:
-            rids = sorted(by_dataset.pop(dataset))
-            standing[source] = places_of(rids) if isinstance(among, LineageRDD) else pa.array(rids, pa.int64())
-    if by_dataset:
-        strange = next(iter(next(iter(by_dataset.values())).values()))
-        raise UnknownRecordError("No source of this run has such a record", value=strange, remedy=f"It reads {', '.join(among.run.datasets().values())}.")
-    return among._to(standing, lambda: standing) if isinstance(among, LineageRDD) else among.standing_at(standing)
+        by_dataset.setdefault(record.origin.dataset, set()).add(record.rid)
+    known = among.run.datasets()
+    if strange := [record for record in records if record.origin.dataset not in known.values()]:
+        raise UnknownRecordError("No source of this run has such a record", value=strange[0], remedy=f"It reads {', '.join(known.values())}.")
+    return among.standing_at({source: pa.array(sorted(by_dataset[dataset]), pa.int64()) for source, dataset in known.items() if dataset in by_dataset})

@@ -23,8 +23,8 @@ class Replayed:
         self._original, self._cut = replay._trace, replay.cut
         self._stands_for = {made._definition.operator.id: operator for operator, made in replay.made.items()}
 
-    def sources(self, trace: LineageRDD) -> LineageRDD:
-        """The source records of the original run behind a trace of the replay."""
+    def original(self, trace: LineageRDD) -> LineageRDD:
+        """The records of the original run behind a trace of the replay, where the replay began: at sources, or at the operator where it was cut."""
         found: dict[int, dict[int, Positions]] = {}
         for source, places in trace.goBackAll().standing.items():
             operator = self._stands_for[source]
@@ -33,8 +33,13 @@ class Replayed:
             found[operator] = union(found.get(operator, {}), places)
         standing = {operator: places for operator, places in found.items() if places}
         here: LineageRDD = self._original._to(standing, lambda: standing)
-        sources: LineageRDD = here.goBackAll() if standing else here
-        return sources
+        return here
+
+    def sources(self, trace: LineageRDD) -> LineageRDD:
+        """The source records of the original run behind a trace of the replay."""
+        here = self.original(trace)
+        found: LineageRDD = here.goBackAll() if here.operators else here
+        return found
 
 
 @contextmanager

@@ -1,0 +1,197 @@
+"""The cleaning loop: what it removes is told with its origin, what it gives is what the program gives without that, and it ends when nothing improves."""
+
+from __future__ import annotations
+
+import math
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigdebug.errors import PredicateError, ReplayError
+from bigdebug.mining.cleaned import Rating, stands_out
+
+
+def total(rows: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
+    """The reference: what the program gives on these records."""
+    found: dict[Any, int] = {}
+    for key, value in rows:
+        found[key] = found.get(key, 0) + value
+    return sorted(found.items(), key=repr)
+
+
+def small(out: tuple[Any, int]) -> float:
+    return -abs(out[1])
+
+
+def summed(dbg: Any, rows: list[tuple[Any, int]]) -> Any:
+    sums = dbg.context.parallelize(rows, 4).reduceByKey(add, 3)
+    with dbg.capture():
+        sums.collect()
+    return sums
+
+
+def rows_with(*bad: tuple[int, tuple[Any, int]]) -> list[tuple[Any, int]]:
+    rows: list[tuple[Any, int]] = [(n % 40, 1 + n % 3) for n in range(400)]
+    for place, row in bad:
+        rows[place] = row
+    return rows
+
+
+def left(rows: list[tuple[Any, int]], found: Any) -> list[tuple[Any, int]]:
+    gone = {record.origin.index for record in found.removed}
+    return [row for place, row in enumerate(rows) if place not in gone]
+
+
+def test_the_record_behind_the_worst_output_is_removed_and_the_rest_is_as_without_it(dbg: Any) -> None:
+    rows = rows_with((133, (13, 90_000)), (27, (27, -80_000)))
+    report, before = summed(dbg, rows), len(dbg.runs)
+    found = dbg.clean(report, small)
+    assert sorted((record.origin.index, record.record) for record in found.removed) == [(27, (27, -80_000)), (133, (13, 90_000))]
+    assert sorted(found.outputs, key=repr) == total(left(rows, found)) == sorted(found.replay.collect(), key=repr)
+    (first,) = found.rounds
+    assert (first.before.below, first.after.below, first.kept, first.by) == (2, 0, True, "localization (culprit)")
+    assert (first.before.lowest, first.after.outputs) == (-90_000 - sum(1 + n % 3 for n in range(13, 400, 40) if n != 133), 40)
+    assert "2 -> 0" in repr(found)
+    assert "It ended because no output is below the bar any more." in repr(found)
+    assert len(dbg.runs) == before
+    assert sorted(report.collect(), key=repr) == total(rows)
+
+
+def test_later_rounds_name_records_of_the_original_input(dbg: Any) -> None:
+    """Of more bad outputs than a round looks at, the rest is left to the next, which traces its own run."""
+    rows = rows_with(*((10 * n + 3, ((10 * n + 3) % 40 + 100 * n, 50_000 + n)) for n in range(27)))
+    found = dbg.clean(summed(dbg, rows), small, enough=-1_000)
+    assert [(each.before.below, each.after.below, each.removals) for each in found.rounds] == [(27, 7, 20), (7, 0, 7)]
+    assert sorted(record.origin.index for record in found.removed) == [10 * n + 3 for n in range(27)]
+    assert all(rows[record.origin.index] == record.record for record in found.removed)
+    assert sorted(found.outputs, key=repr) == total(left(rows, found))
+
+
+def test_by_lineage_all_that_only_bad_outputs_were_made_of_goes(dbg: Any) -> None:
+    users = [(n, "tether" if n % 9 == 4 else "phone") for n in range(30)]
+    traffic = [(n % 30, 5_000 if n % 30 % 9 == 4 else 10) for n in range(120)]
+    agents, used = dbg.context.parallelize(users, 3), dbg.context.parallelize(traffic, 2)
+    joined = agents.join(used, 3)
+    report = joined.map(lambda r: (r[1][0], r[1][1])).reduceByKey(add, 2)
+    with dbg.capture():
+        report.collect()
+    at_source = dbg.clean(report, small, enough=-2_000, suspects="lineage")
+    assert sorted({record.record for record in at_source.removed}, key=repr) == sorted(
+        {r for r in traffic if r[1] == 5_000} | {u for u in users if u[1] == "tether"}, key=repr)
+    assert at_source.outputs == (("phone", sum(value for _, value in traffic if value == 10)),)
+    at_join = dbg.clean(report, small, enough=-2_000, suspects="lineage", at=joined)
+    assert at_join.outputs == at_source.outputs
+    assert (at_join.rounds[0].before.outputs, at_join.rounds[0].after.outputs) == (2, 1)
+
+
+def test_records_are_changed_instead(dbg: Any) -> None:
+    rows = rows_with((133, (13, 90_000)))
+    found = dbg.clean(summed(dbg, rows), small, edit=lambda row: (row[0], row[1] // 10_000))
+    assert [record.record for record in found.removed] == [(13, 90_000)]
+    assert sorted(found.outputs, key=repr) == total(rows_with((133, (13, 9))))
+    assert "1 record changed in 1 rounds" in repr(found)
+    useless = dbg.clean(summed(dbg, rows), small, edit=lambda row: row)
+    assert [each.kept for each in useless.rounds] == [False]
+    assert useless.removed == ()
+
+
+def test_a_round_that_improves_nothing_is_undone_and_says_so(dbg: Any) -> None:
+    rows = rows_with((133, (13, 90_000)))
+    rows[53] = 13, -1_000
+    innocent = dbg.clean(summed(dbg, rows), small, suspects=lambda sources: sources.where(lambda row: row[1] == -1_000))
+    assert [each.kept for each in innocent.rounds] == [False]
+    assert innocent.removed == ()
+    assert sorted(innocent.outputs, key=repr) == total(rows)
+    assert "round 1 improved nothing, and was undone" in repr(innocent)
+
+
+def test_where_no_output_stands_out_nothing_is_removed(dbg: Any) -> None:
+    found = dbg.clean(summed(dbg, rows_with()), small)
+    assert (found.rounds, found.removed) == ((), ())
+    assert "unusually low: say which is good enough" in repr(found)
+    assert dbg.clean(summed(dbg, rows_with()), small, enough=-10**9).reason == "no output is below the bar any more"
+    assert dbg.clean(summed(dbg, rows_with((3, (3, 10**6)))), small, rounds=0).rounds == ()
+
+
+def test_when_everything_that_the_worst_were_made_of_is_in_good_ones_it_says_so(dbg: Any) -> None:
+    numbers = dbg.context.parallelize(range(20), 2).flatMap(lambda n: [("fine", n), ("awful", 1_000 * n)]).reduceByKey(add, 2)
+    with dbg.capture():
+        numbers.collect()
+    found = dbg.clean(numbers, small, enough=-500, suspects="lineage")
+    assert found.rounds == ()
+    assert "outputs that are good enough were made of all records" in found.reason
+
+
+def test_a_program_that_cannot_be_localized_is_cleaned_by_lineage_and_says_why(dbg: Any) -> None:
+    pairs = dbg.context.parallelize(rows_with((133, ("bad", 90_000))), 3).zipWithIndex().map(lambda r: r[0]).cartesian(dbg.context.parallelize([0], 1))
+    sums = pairs.map(lambda r: r[0]).reduceByKey(add, 2)
+    with dbg.capture():
+        sums.collect()
+    found = dbg.clean(sums, small)
+    assert found.rounds[0].by.startswith(("lineage, for localization says: ", "localization"))
+    assert (133, ("bad", 90_000)) in {(record.origin.index, record.record) for record in found.removed}
+    assert ("bad", 90_000) not in found.outputs
+
+
+def test_the_users_file_is_not_touched_and_lines_are_named_by_their_numbers(dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "days.txt"
+    path.write_text("".join(f"{n % 20},{'99999' if n == 77 else n % 4}\n" for n in range(200)))
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    sums = dbg.context.textFile(str(path), 3).map(lambda line: tuple(map(int, line.split(",")))).reduceByKey(add, 2)
+    with dbg.capture() as run:
+        sums.collect()
+    found = dbg.clean(run, small)
+    assert [(record.origin.line, record.record) for record in found.removed] == [(78, "17,99999")]
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+def test_what_cannot_be_cleaned_is_refused_by_name(dbg: Any, spark: Any) -> None:
+    report = summed(dbg, rows_with((3, (3, 10**6))))
+    with pytest.raises(PredicateError, match="quality= raised KeyError"):
+        dbg.clean(report, lambda out: {}["quality"])
+    with pytest.raises(TypeError, match="quality is a function"):
+        dbg.clean(report, 3)
+    with pytest.raises(ValueError, match="suspects is 'localize', 'lineage'"):
+        dbg.clean(report, small, suspects="best")
+    with pytest.raises(TypeError, match="enough is the quality"):
+        dbg.clean(report, small, enough="good")
+    with pytest.raises(TypeError, match="as a trace"):
+        dbg.clean(report, small, suspects=lambda sources: 3)
+    with pytest.raises(ReplayError, match="RDD programs only"):
+        dbg.clean(spark.range(3), small)
+    few = dbg.context.parallelize(range(100), 4)
+    with dbg.capture() as run:
+        few.take(2)
+    with pytest.raises(ReplayError, match="did not ask for all"):
+        dbg.clean(run, lambda n: n)
+
+
+def test_an_output_without_a_quality_is_the_worst(dbg: Any) -> None:
+    rows = dbg.context.parallelize([(n % 5, float(n % 7)) for n in range(60)] + [(2, math.nan)], 3).reduceByKey(add, 2)
+    with dbg.capture():
+        rows.collect()
+    found = dbg.clean(rows, lambda out: out[1])
+    assert [record.origin.index for record in found.removed] == [60]
+    assert found.rounds[0].before.lowest == -math.inf
+
+
+@pytest.mark.parametrize(("qualities", "bar"), [
+    ([], None), ([1.0], None), ([5.0] * 20, None), ([5.0] * 20 + [-100.0], 5.0), ([5.0] * 20 + [100.0], None), ([-math.inf, 3.0, 4.0], 3.0), ([-math.inf], None),
+])
+def test_the_bar_is_where_qualities_are_unusually_low(qualities: list[float], bar: float | None) -> None:
+    assert stands_out(qualities) == bar
+    varied = [float(n % 7) for n in range(70)]
+    found = stands_out([*varied, -50.0])
+    assert found is not None
+    assert -50.0 < found < 0.0
+    assert stands_out([*varied, found]) is None
+
+
+def test_better_is_fewer_below_the_bar_or_a_lowest_that_is_less_low() -> None:
+    two = Rating.of([-9.0, -8.0, 1.0], 0.0)
+    assert Rating.of([-99.0, 1.0], 0.0).better(two)
+    assert Rating.of([-8.5, -8.0, 1.0], 0.0).better(two)
+    assert not two.better(two)
+    assert not Rating.of([-10.0, -1.0], 0.0).better(two)
