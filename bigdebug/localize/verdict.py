@@ -37,10 +37,11 @@ def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: S
     named = {each for fault in known.found for ids in (fault.repair, fault.alone, *fault.instead) for each in ids}
     records = sources(named.union(number for number, _ in ranking))
     fault_sets = tuple(_fault_set(fault, _by_rank(fault, known, subjects), seen, records) for fault in known.found)
-    verdict = _verdict(known, seen)
+    several = any(len(records[each]) > 1 for fault in known.found for each in fault.repair)
+    verdict = _verdict(known, seen, several)
     return Diagnosis(
         verdict, fault_sets, tuple((record, score) for number, score in ranking for record in records[number]), cost,
-        _explained(verdict, known, len(subjects)), _left(known, seen),
+        _explained(verdict, known, len(subjects), several), _left(known, seen),
     )
 
 
@@ -53,16 +54,17 @@ def _left(known: Faults, seen: Seen) -> str | None:
     return "; ".join(left) or None
 
 
-def _verdict(known: Faults, seen: Seen) -> str:
+def _verdict(known: Faults, seen: Seen, several: bool) -> str:
+    """``several``: something that was found was made of several source records, of which any may be innocent."""
     if State.NOT_REPRODUCIBLE in known.strange.values() or State.NOT_WRONG in known.strange.values():
         return UNSTABLE
     if seen.unordered:
         return ORDER
-    certain = known.found and known.ended is None and not any(fault.instead for fault in known.found)
+    certain = known.found and known.ended is None and not several and not any(fault.instead for fault in known.found)
     return CULPRIT if certain else AMBIGUOUS
 
 
-def _explained(verdict: str, known: Faults, outputs: int) -> str:
+def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
     explained = sum(len(fault.explains) for fault in known.found)
     of = f"{explained} of {outputs} wrong outputs" if explained != outputs else "the wrong output" if outputs == 1 else f"all {outputs} wrong outputs"
     if verdict == UNSTABLE and State.NOT_REPRODUCIBLE in known.strange.values():
@@ -80,6 +82,8 @@ def _explained(verdict: str, known: Faults, outputs: int) -> str:
         return f"without {what}, {of} {are} right, and without less {they_are} not"
     if known.ended is not None:
         return f"{of} {are} right without {what}; it may be fewer, or others"
+    if several:
+        return f"without {what} inside of the program, {of} {are} right; but each was made of several source records, and which of these is to blame was not tried"
     return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
 
 

@@ -55,6 +55,10 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
     "a join with itself": lambda rdd: rdd.map(keyed).join(rdd.map(keyed), 2).mapValues(sum).reduceByKey(max, 2),
     "a product with itself": lambda rdd: rdd.cartesian(rdd.filter(lambda n: n < 3)).map(lambda pair: (pair[1], pair[0])).reduceByKey(add, 2),
     "cogroup with nothing": lambda rdd: rdd.map(keyed).cogroup(rdd.filter(lambda n: n > 5_000).map(keyed), 2).mapValues(lambda sides: sum(sides[0]) + sum(sides[1])),
+    "fullOuterJoin of sides that miss keys": lambda rdd: rdd.map(keyed).reduceByKey(add, 2).fullOuterJoin(rdd.map(lambda n: (n % 3, n)).reduceByKey(max, 2), 2).mapValues(
+        lambda pair: sum(filter(None, pair))),
+    "subtractByKey": lambda rdd: rdd.map(lambda n: (n // 4, n)).subtractByKey(rdd.filter(lambda n: n < 12).map(lambda n: (n // 4, n)), 2).values().map(keyed).reduceByKey(add, 2),
+    "leftOuterJoin": lambda rdd: rdd.map(keyed).reduceByKey(add, 2).leftOuterJoin(rdd.filter(lambda n: n > 2_000).map(keyed), 2).mapValues(itemgetter(0)),
     "None as a key": lambda rdd: rdd.map(lambda n: (None, n)).reduceByKey(add, 2),
     "True and 1 as keys": lambda rdd: rdd.map(lambda n: (True if n % 2 else 1, n)).reduceByKey(add, 2),
     "empty partitions": lambda rdd: rdd.filter(lambda n: n > 900 or n < 4).map(keyed).reduceByKey(add, 7),
@@ -86,10 +90,21 @@ def test_the_corrupt_record_is_found_whatever_it_passes(dbg: Any, shape: str) ->
 def test_records_of_what_a_place_decided_are_blamed_as_they_were(dbg: Any) -> None:
     """A function over the partitions of a repartition(): what it gave is looked at, for nobody knows what it would give of fewer."""
     totals = captured(dbg, numbers(dbg).repartition(1).mapPartitions(running_totals).reduceByKey(max, 1))
-    found = dbg.localize(totals, lambda out: out[1] > 1_700)
-    assert found.verdict in ("culprit", "ambiguous")
+    found = dbg.localize(totals, lambda out: out[1] > 1_770)
+    assert found.verdict == "ambiguous", "the last total is of all records, and none of them is named for it"
+    assert "was made of several source records" in found.explanation
     indexed = captured(dbg, numbers(dbg).zipWithIndex().map(lambda pair: (pair[1] % 2, pair[0])).reduceByKey(add, 2))
     assert blamed(dbg.localize(indexed, lambda out: out[1] > 900)) == [[1_000]]
+
+
+def test_what_the_absence_of_others_decides_is_kept_where_they_are_no_candidates(dbg: Any) -> None:
+    """Keys of five numbers or more are taken away: of the candidates alone, none has so many but the one that is whole."""
+    pairs = dbg.context.parallelize([*((0, n) for n in range(1, 6)), (1, 7), (1, 1_000)], 3)
+    few = pairs.groupByKey(2).filter(lambda pair: len(list(pair[1])) < 3)
+    whole = captured(dbg, pairs.subtractByKey(few, 2).map(lambda pair: ("all", pair[1])).reduceByKey(add, 1))
+    found = dbg.localize(whole, lambda out: out[1] > 14)
+    assert found.verdict in ("ambiguous", "culprit")
+    assert all(source.record[0] == 0 for fault in found.fault_sets for source in fault.records)
 
 
 def test_nan_is_a_key_that_outputs_share(dbg: Any) -> None:

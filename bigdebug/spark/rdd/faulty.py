@@ -15,6 +15,8 @@ from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.rdd.positional import by_absence
+from bigdebug.spark.rdd.replay import Replay
 from bigdebug.trace.places import count, rids_of
 from bigdebug.trace.smallest import smallest
 
@@ -32,7 +34,7 @@ class Faulty:
     """A wrong output: the trace over it, what it is shown as, and who judges what the program gives up to ``target`` on fewer records.
 
     If ``keyed``, what it is on fewer records is known by its keys. ``needs_some`` says that no records at all say nothing of it. ``otherwise`` is what to
-    look at in its place if nothing is found.
+    look at in its place if nothing is found. What records are not there decide is as it was in the run if ``absent``, else decided anew.
     """
 
     trace: LineageRDD
@@ -42,6 +44,12 @@ class Faulty:
     keyed: bool = True
     needs_some: bool = False
     otherwise: Faulty | None = None
+    absent: bool = True
+
+    @property
+    def replay(self) -> Replay:
+        """The program on the records that it was made of."""
+        return Replay(self.trace, False, None, None, self.target, self.absent)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     if None in records.values():  # what did not come along
         records = by_rid(wrong)
     faulty = [Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(chosen).tolist()]
-    return Found(faulty, more=count(places) - len(faulty))
+    return Found([*map(_anew, faulty)], more=count(places) - len(faulty))
 
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
@@ -84,7 +92,14 @@ def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
             f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[trace._only('localize()')]} as a whole{_said(judge)}",
             remedy="It is true of a list of outputs that is wrong: localize(report, whole=lambda outs: sum(outs) < 0).",
         )
-    return Found([Faulty(trace, None, judge, trace._only("localize()"), keyed=False)])
+    return Found([_anew(Faulty(trace, None, judge, trace._only("localize()"), keyed=False))])
+
+
+def _anew(faulty: Faulty) -> Faulty:
+    """What records are not there decide is decided anew, or else as in the run: where others than the candidates keep it from being wrong."""
+    graph = faulty.trace.run.graph
+    decided = any(by_absence(graph[operator]) for operator in graph.upstream(faulty.target))
+    return replace(faulty, absent=False, otherwise=faulty) if decided else faulty
 
 
 def fitted(trace: LineageRDD, judge: Judge) -> Judge:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,6 @@ from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
-from bigdebug.spark.rdd.replay import Replay
 from bigdebug.spark.rdd.trying import OnlySpark, trying
 from bigdebug.trace.places import count, union
 from bigdebug.trace.trace import Standing
@@ -58,7 +58,7 @@ class Localizing:
         self._left = list(found.left)
         self._faulty, entered = self._few(found.faulty, found.more)
         others = {i: each.otherwise for i, each in enumerate(self._faulty) if each.otherwise is not None}
-        beside = {i: entry(each) for i, each in others.items()}
+        beside = {i: each.replay.cut for i, each in others.items()}
         self._candidates = Candidates(_together([*entered, *beside.values()]))
         self._numbers = [self._candidates.numbers(each) for each in entered]
         self._otherwise = {i: (each, self._candidates.numbers(beside[i])) for i, each in others.items()}
@@ -81,9 +81,9 @@ class Localizing:
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
         """Look for what makes some of the outputs wrong. Gives all of these as what is asked about."""
         subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True))) for i, numbers in enumerate(self._numbers)]
-        for target in dict.fromkeys(self._faulty[i].target for i in numbers):
-            here = [i for i in numbers if self._faulty[i].target == target]
-            with self._tried(target, here):
+        for program in dict.fromkeys(self._program(i) for i in numbers):
+            here = [i for i in numbers if self._program(i) == program]
+            with self._tried(here):
                 known.take(faults([subjects[i] for i in here], self._budget), here)
                 try:
                     unordered |= self._unordered(known, here, subjects)
@@ -93,9 +93,13 @@ class Localizing:
                 break
         return subjects
 
+    def _program(self, number: int) -> tuple[int, bool]:
+        """What outputs have in common that one task can answer for."""
+        return self._faulty[number].target, self._faulty[number].absent
+
     def _few(self, faulty: Sequence[Faulty], more: int) -> tuple[list[Faulty], list[Standing]]:
         """Those of the wrong outputs, ``more`` than these, that were made of the fewest records, and where the program is entered with these."""
-        entered = [*map(entry, faulty)]
+        entered = [each.replay.cut for each in faulty]
         few = sorted(range(len(faulty)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
         if len(few) < len(faulty) + more:
             self._left.append(f"of {len(faulty) + more:,} wrong outputs, {len(few)} were looked at, those made of the fewest records")
@@ -123,10 +127,10 @@ class Localizing:
         return [answer if each else Answer(Outcome.UNRESOLVED) for each, answer in zip(sets, said)]
 
     @contextmanager
-    def _tried(self, target: int, here: Sequence[int]) -> Iterator[None]:
-        """Within: a task answers for outputs of one target."""
-        faulty, keyed = [self._faulty[i] for i in here], keyed_by(self._run.graph, target)
-        replay = Replay(_traced(self._trace, faulty), False, None, None, target)
+    def _tried(self, here: Sequence[int]) -> Iterator[None]:
+        """Within: a task answers for outputs of one program."""
+        faulty = [self._faulty[i] for i in here]
+        keyed, replay = keyed_by(self._run.graph, faulty[0].target), replace(faulty[0], trace=_traced(self._trace, faulty)).replay
         if not evaluable(replay.program, replay.cut, changed=True, any_order=True):
             raise untried("Spark alone decides where its records go, and a place decides what is given: zipWithIndex(), or mapPartitions() behind a sort or a product")
         standing = {operator: self._candidates.at(operator) for operator in replay.cut}
@@ -179,11 +183,6 @@ class Localizing:
             one = candidates.standing([number])
             found[number] = tuple(self._trace._to(one, one.copy).goBackAll().source_records())
         return found
-
-
-def entry(faulty: Faulty) -> Standing:
-    """Where the program is entered for an output, and with which records."""
-    return Replay(faulty.trace, False, None, None, faulty.target).cut
 
 
 def keyed_by(graph: OperatorGraph, target: int) -> int | None:

@@ -36,22 +36,23 @@ def decides(operator: Operator) -> bool:
     return _name(operator) in _STATEFUL or operator.form is Form.ZIP
 
 
-def entries(graph: OperatorGraph) -> frozenset[int]:
+def entries(graph: OperatorGraph, absent: bool = True) -> frozenset[int]:
     """Operators at which a replay of traced records enters with the records that the run had there.
 
     Those that decide by place, or by what is absent: of less input they give more, or less if a sum of less
     is just what is taken away. (Newt 3.4 drops by its value what is too much, which is not enough.) And functions over partitions, if fewer records are dealt, sorted or paired into other
-    partitions than those of the run.
+    partitions than those of the run. Without ``absent``, what is absent decides anew.
     """
     moved: set[int] = set()
     for operator in graph:  # parents first
         sorts = operator.form is Form.SORT and operator.partitions > 1
         if deals(operator) or sorts or operator.form is Form.CARTESIAN or moved.intersection(operator.parents):
             moved.add(operator.id)
-    return frozenset(o.id for o in graph if decides(o) or _by_absence(o) or (o.id in moved and partitionwise(o)))
+    return frozenset(o.id for o in graph if decides(o) or (absent and by_absence(o)) or (o.id in moved and partitionwise(o)))
 
 
-def _by_absence(operator: Operator) -> bool:
+def by_absence(operator: Operator) -> bool:
+    """True if an output depends on records that are not there."""
     outer = operator.detail.get("outer_left") or operator.detail.get("outer_right")
     return operator.form is Form.SUBTRACT or bool(outer)
 

@@ -44,13 +44,14 @@ class Replay:
     ``compare()`` tells, for the side of the run is checked, or NondeterminismError says why it cannot be.
     Where other records decide about one, by its place (sample, zipWithIndex, zip ...) or by their absence (differences,
     outer joins), traced records keep what the run decided; without them, or with edited ones, it is decided anew. So
-    it is for a trace that stands before such an operator.
+    it is for a trace that stands before such an operator. Without ``absent``, only what places decided is kept.
     """
 
-    def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None, target: int | None = None) -> None:
+    def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None, target: int | None = None, absent: bool = True) -> None:
         self._trace = trace
         self._exclude = exclude
         self._edit = edit
+        self._absent = absent
         self._run = trace.run
         self._questions = trace._questions
         self._target = self._run.subject if target is None else target
@@ -141,7 +142,7 @@ class Replay:
         """What the traced records were made of, at the last operators on each way that the program is entered at."""
         graph, trace = self._run.graph, self._trace
         found: dict[int, Places] = {}
-        goals = {s.id for s in graph.sources} | (set() if self._anew else entries(graph))
+        goals = {s.id for s in graph.sources} | (set() if self._anew else entries(graph, self._absent))
         if self._at is not None:
             here = self._aimed()[self._at]
             if self._ahead:
