@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from operator import add
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug import checks
 from bigdebug.agents.judges import Judge
-from bigdebug.errors import LocalizeError, PredicateError
+from bigdebug.errors import LocalizeError, NotCapturedError, PredicateError
 from bigdebug.model import Outcome
+from bigdebug.spark import jobs
 
 
 def ran(dbg: Any, rdd: Any, action: str = "collect") -> Any:
@@ -131,6 +139,10 @@ def test_pairs_that_crash_only_together_are_named_together(dbg: Any) -> None:
 def test_what_crashes_where_it_meets_others_is_told_from_these(dbg: Any) -> None:
     found = dbg.localize(sums(dbg, [("a", 1), ("b", 2), ("a", "x"), ("b", 3), ("a", 4)], 2), raises=True)
     assert (found.verdict, blamed(found)) == ("culprit", [[("a", "x")]])
+    whole = ran(dbg, dbg.context.parallelize(range(1, 9), 2).mapPartitions(lambda numbers: [1 // (sum(numbers) - 26)]))
+    found = dbg.localize(whole, raises=True)  # 5 + 6 + 7 + 8
+    assert found.verdict == "ambiguous"
+    assert {source.record for each in (found.fault_sets[0].records, *found.fault_sets[0].instead) for source in each} == {5, 6, 7, 8}
 
 
 def share(values: Any) -> float:
@@ -157,3 +169,102 @@ def test_where_nothing_crashed_and_where_all_is_not_there_is_said(dbg: Any) -> N
         dbg.localize(sums(dbg, PAIRS))
     with pytest.raises(TypeError, match="said twice"):
         dbg.localize(sums(dbg, PAIRS), checks.at_most(60), whole=len)
+
+
+# ---- bad input ----------------------------------------------------------------------------------------------------
+
+FAULTY = [*PAIRS, ("c", 900)]
+
+
+def test_a_test_of_all_outputs_that_finds_nothing_or_raises_is_named(dbg: Any) -> None:
+    report = sums(dbg, PAIRS)
+    with pytest.raises(LocalizeError, match=r"The test finds nothing wrong with the 20 outputs of reduceByKey.* as a whole.*true of a list of outputs that is wrong"):
+        dbg.localize(report, whole=lambda outputs: False)
+    with pytest.raises(PredicateError, match=r"The test of localize\(\) at .*test_localize_checks.py:\d+ raised ZeroDivisionError: .* on the record \["):
+        dbg.localize(report, whole=lambda outputs: 1 // 0)
+    with pytest.raises(PredicateError, match=r"raised ValueError: The truth value of an array"):
+        dbg.localize(report, lambda out: np.array([out[1], 1]))
+
+
+def test_a_test_that_tosses_a_coin_is_not_reproducible(dbg: Any) -> None:
+    found = dbg.localize(sums(dbg, PAIRS), lambda out: out[0] in "cdef" and random.random() < 0.5)
+    assert found.verdict == "not-reproducible"
+    assert "another outcome when they were tried again" in found.explanation or "run on them alone" in found.explanation
+
+
+def test_what_was_not_captured_is_said_to_be_so(dbg: Any) -> None:
+    with pytest.raises(NotCapturedError, match=r"No lineage was captured for map.*Run an action on it under"):
+        dbg.localize(dbg.context.parallelize([1, 2], 2).map(lambda n: n), checks.at_most(1))
+    with pytest.raises(NotCapturedError, match="Lineage is known for DataFrames, RDDs"):
+        dbg.localize([1, 2], checks.at_most(1))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "why"), [({"tests": 0}, "its 0 tests were spent"), ({"seconds": 0}, "its 0 seconds were over"), ({"stop": None}, "it was stopped")],
+)
+def test_no_budget_at_all_leaves_an_honest_answer(dbg: Any, bounds: dict[str, Any], why: str) -> None:
+    if "stop" in bounds:
+        bounds = {"stop": threading.Event()}
+        bounds["stop"].set()
+    found = dbg.localize(sums(dbg, FAULTY), checks.at_most(60), **bounds)
+    assert (found.verdict, found.fault_sets, found.incomplete, found.explanation) == ("ambiguous", (), why, "nothing was found")
+    assert "Not all was looked at" in repr(found)
+
+
+def test_bounds_that_are_none_are_refused(dbg: Any) -> None:
+    report = sums(dbg, FAULTY)
+    for bounds, message in (({"tests": -1}, "tests is a number that is not below 0, not -1"), ({"seconds": "5"}, "seconds is a number"), ({"stop": True}, "stop is a threading.Event")):
+        with pytest.raises((ValueError, TypeError), match=message):
+            dbg.localize(report, checks.at_most(60), **bounds)
+
+
+def slow(pair: tuple[str, int]) -> tuple[str, int]:
+    time.sleep(0.02)
+    return pair
+
+
+@pytest.mark.parametrize("how", ["stopped", "interrupted", "seconds"])
+def test_a_search_that_is_ended_gives_the_best_so_far_at_once(dbg: Any, how: str) -> None:
+    pairs = [("c", 10)] * 60
+    pairs[20:20] = [("c", 900), ("a", 7000)]
+    report = ran(dbg, dbg.context.parallelize(pairs, 2).map(slow).groupByKey(2).mapValues(max))
+    stop, seen = threading.Event(), time.monotonic()
+    end = {"stopped": stop.set, "interrupted": lambda: os.kill(os.getpid(), signal.SIGINT), "seconds": lambda: None}[how]
+    threading.Timer(2.0, end).start()
+    found = dbg.localize(report, checks.at_most(60), seconds=2.0 if how == "seconds" else None, stop=stop)
+    assert 1.9 < time.monotonic() - seen < 5
+    assert found.incomplete == {"stopped": "it was stopped", "interrupted": "it was interrupted", "seconds": "its 2 seconds were over"}[how]
+    first, *others = blamed(found)
+    assert first == [("a", 7000)]  # made of fewer records, so it came first
+    assert all(("c", 900) in each for each in others)
+    assert found.verdict == "ambiguous"
+    assert dbg.localize(sums(dbg, FAULTY), checks.at_most(60)).verdict == "culprit"  # nothing is left in the way
+
+
+def test_a_bar_tells_how_far_it_is(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int, str]] = []
+
+    @contextmanager
+    def bars(what: str) -> Iterator[Any]:
+        bar = SimpleNamespace(n=0, total=None, unit="")
+        bar.set_postfix_str = lambda text, refresh: setattr(bar, "text", text)
+        bar.update = lambda more: (setattr(bar, "n", bar.n + more), told.append((what + bar.unit, bar.n, getattr(bar, "text", ""))))
+        yield bar
+
+    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
+    jobs.show_bars_with(bars)
+    try:
+        report = ran(dbg, dbg.context.parallelize([("c", 10)] * 15 + [("c", 900)], 2).map(slow).groupByKey(2).mapValues(max))
+        told.clear()
+        dbg.localize(report, checks.at_most(500))
+        bar = [each for each in told if each[0] == "bigdebug: localizing tests"]
+        assert bar[-1][1] > bar[0][1] >= 0
+        assert bar[-1][2].endswith(" candidates left")
+        assert {each[0] for each in told} <= {"bigdebug: localizing tests", "bigdebug: reading records"}
+        dbg.progress = False
+        told.clear()
+        dbg.localize(report, checks.at_most(500), tests=5)
+        assert told == []
+    finally:
+        jobs.show_bars_with(None)
+        dbg.progress = True

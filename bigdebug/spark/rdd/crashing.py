@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.flight import ENDED
 from bigdebug.agents.judges import Crashing
@@ -16,13 +18,16 @@ from bigdebug.graph import Form
 from bigdebug.spark.rdd.blamed import Told
 from bigdebug.spark.rdd.faulty import Faulty, Found
 from bigdebug.trace.culprits import CrashCulprit
-from bigdebug.trace.trace import all_records
+from bigdebug.trace.places import Places, count
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 
 MOST = 1_000
 """Of the crashes of a run, so many are traced."""
+
+MANY = 100_000
+"""Where a record crashed only with others, up to so many are tried with it."""
 
 
 def crashed(trace: LineageRDD) -> bool:
@@ -47,33 +52,45 @@ def crashing(trace: LineageRDD) -> Found:
     if not culprits.complete or len(culprits) > len(known):
         left.append(f"of {len(culprits):,} crashes {len(known):,} were traced")
     for culprit in known:
-        behind = _behind(trace, culprit)
+        behind = culprit.told.reached() if isinstance(culprit.told, Told) else culprit.trace
         if culprit.exception_type == ENDED:
             left.append(f"{culprit!r} ends the process that it is tried in")
         elif behind is None:
             left.append(f"it is not known what {culprit!r} was made of")
         else:
-            faulty.append(Faulty(behind, culprit, Crashing(culprit.exception_type), culprit.operator.id, keyed=False))
+            crash = Faulty(behind, culprit, Crashing(culprit.exception_type), culprit.operator.id, keyed=False)
+            faulty.append(_with_others(trace, crash, culprit))
     return Found(faulty, tuple(left))
 
 
-def _behind(trace: LineageRDD, culprit: CrashCulprit) -> LineageRDD | None:
-    """The trace over the records that may have to do with a crash: where records of a key are combined, all of that key; else what the record was made of."""
-    if culprit.operator.form is Form.CODES and isinstance(culprit.record, tuple | list) and len(culprit.record) > 1:
-        try:
-            return _of_key(trace, culprit.operator.parents, culprit.record[0])
-        except BigdebugError:
-            pass  # they cannot be read again, behind a crash: then what is known of this one is all
-    told = culprit.told
-    return told.reached() if isinstance(told, Told) else culprit.trace
+def _with_others(trace: LineageRDD, crash: Faulty, culprit: CrashCulprit) -> Faulty:
+    """The crash, to be tried on all that the record may have met as well: those of its key, at once; what a function over a partition reads, if it does not crash alone."""
+    operator = culprit.operator
+    combined = operator.form is Form.CODES and isinstance(culprit.record, tuple | list) and len(culprit.record) > 1
+    try:
+        if combined:
+            standing = {parent: _of_key(trace, parent, culprit.record[0]) for parent in operator.parents}
+        elif operator.form in (Form.PAIRED, Form.WHOLE) and culprit.partition is not None:
+            (parent,) = operator.parents
+            standing = {parent: _every(trace, parent, [culprit.partition])}
+        else:
+            return crash
+    except (BigdebugError, PySparkException):  # they cannot be read again, for others crash before them
+        return crash
+    if not 1 < sum(map(count, standing.values())) <= MANY:
+        return crash
+    wider = replace(crash, trace=trace._to(operator.parents, lambda: standing))
+    return wider if combined else replace(crash, otherwise=wider)
 
 
-def _of_key(trace: LineageRDD, parents: Sequence[int], key: Any) -> LineageRDD:
-    standing = {}
-    for parent in parents:
-        records = trace._questions.records(parent, all_records(trace.run, parent)[parent], _OfKey(key))
-        standing[parent] = {p: np.array(sorted(at), dtype=np.int64) for p, at in records.items() if at}
-    return trace._to(parents, lambda: standing)
+def _of_key(trace: LineageRDD, parent: int, key: Any) -> Places:
+    every = _every(trace, parent, range(trace.run.graph[parent].partitions))
+    return {p: np.array(sorted(at), dtype=np.int64) for p, at in trace._questions.records(parent, every, _OfKey(key)).items() if at}
+
+
+def _every(trace: LineageRDD, operator: int, partitions: Iterable[int]) -> Places:
+    """All records in some partitions; the run need not have read them to their end."""
+    return {p: np.arange(size, dtype=np.int64) for p, size in trace._sizes(operator, list(partitions)).items()}
 
 
 class _OfKey:
