@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -83,14 +83,17 @@ class Faults:
         self.ended = self.ended or others.ended
 
 
-def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH) -> Faults:
+def faults(
+    subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH, known: Faults | None = None, only: Collection[int] | None = None,
+) -> Faults:
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
     ``at_once`` is how many sets are worth asking about together; up to ``each_of`` candidates of an output, each is left out once. Where several candidates might
-    as well be the cause of an output, those are that explain the most outputs. Raises nothing where the search is ended.
+    as well be the cause of an output, those are that explain the most outputs. ``known`` is what is known already, and is added to; ``only`` are the outputs to be
+    looked at, if not all. Raises nothing where the search is ended.
     """
-    known = Faults()
-    for number in sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates)):
+    known = Faults() if known is None else known
+    for number in sorted(range(len(subjects)) if only is None else only, key=lambda i: len(subjects[i].candidates)):
         subject = subjects[number]
         try:
             if not _explained(known.found, number, subject):

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, assume, event, example, given, note, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap

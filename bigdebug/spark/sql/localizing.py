@@ -75,11 +75,22 @@ class FrameLocalizing:
         candidates, settled = CandidateRows(self._questions, standings), self._settled()
         subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, rows)]
         trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises)
-        asked = [Subject(numbers, Oracle(partial(trials.ask, i), self._budget)) for i, numbers in enumerate(candidates.numbers)]
-        known = faults(asked, self._budget, AT_ONCE, EACH)
+        asked, known = self._searched(trials, subjects)
         _check(known)
         seen = Seen(rows, _unordered(known, asked, trials), left)
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
+
+    def _searched(self, trials: Trials, tried: Sequence[Tried]) -> tuple[list[Subject], Faults]:
+        """What is known of the causes: without them rows are there and right; or, where that cannot be had, not there."""
+        def asked(there: bool) -> list[Subject]:
+            return [Subject(each.numbers, Oracle(partial(trials.ask, i, there=there), self._budget)) for i, each in enumerate(tried)]
+
+        known = faults(asked(there=True), self._budget, AT_ONCE, EACH)
+        gone = [i for i, state in known.strange.items() if state is State.UNREPAIRED and tried[i].gone]
+        for i in gone:
+            del known.strange[i]
+        subjects = asked(there=False)
+        return subjects, faults(subjects, self._budget, AT_ONCE, EACH, known, gone) if gone and known.ended is None else known
 
     def _judged(self, key: Any) -> Test:
         if self._whole is not None:

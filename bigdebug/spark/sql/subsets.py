@@ -66,8 +66,9 @@ class Subsets:
         return self._marked(self._root)
 
     def _in_sets(self, candidates: Node) -> Node:
-        """The candidates of a source, each once for each set that it is in."""
-        return self._catalyst.plan(self._catalyst.frame(candidates).join(self._catalyst.frame(self._sets.newInstance()), F.expr(_IS_IN)))
+        """The candidates of a source, each once for each set that it is in; in one partition, as Spark knows then, so that nothing is shuffled above."""
+        c = self._catalyst
+        return c.plan(c.frame(candidates).join(F.broadcast(c.frame(self._sets.newInstance())), F.expr(_IS_IN)).coalesce(1))
 
     def _marked(self, operator: PlanOperator) -> Marked:
         if operator.id in self._leaves:
@@ -77,9 +78,11 @@ class Subsets:
     # ---- where rows begin -------------------------------------------------------------------------------------
 
     def _leaf(self, operator: PlanOperator) -> Marked:
-        c, joined = self._catalyst, self._leaves[operator.id]
-        candidates, sets = c.children(joined)
-        plan = c.with_children(joined, [candidates, c.local(sets, self._rows)])
+        c, moved = self._catalyst, self._leaves[operator.id]
+        [joined] = c.children(moved)
+        candidates, hinted = c.children(joined)
+        [sets] = c.children(hinted)
+        plan = c.with_children(moved, [c.with_children(joined, [candidates, c.with_children(hinted, [c.local(sets, self._rows)])])])
         place, number = candidates.output().last(), sets.output().head()
         return Marked(c.project([*c.items(operator.node.output()), number, place], plan), number, (place,))
 

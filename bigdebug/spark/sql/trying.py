@@ -45,6 +45,9 @@ _SETTINGS = {
     SHARING: "false",  # what an expression shares with another is computed outside of TRY_EVAL
 }
 
+GONE = Answer(Outcome.PASS)
+"""That of a set on which there is no such row."""
+
 Key = tuple[Any, ...]
 """Which row of a set one is: numbers, and None where a side of a join is missing."""
 
@@ -61,7 +64,8 @@ def trying_session(catalyst: Catalyst) -> Catalyst:
 class Tried:
     """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
 
-    ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there; found at its first trial.
+    ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
+    ``gone`` says that on some set there was no such row.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -69,6 +73,7 @@ class Tried:
     settled: Sequence[int]
     key: Callable[[Row], Any] | None = None
     keys: list[Key] | None = field(default=None, init=False)
+    gone: bool = field(default=False, init=False)
 
 
 class Trials:
@@ -82,8 +87,12 @@ class Trials:
         self._sets = self._plan_of([])
         self._plans: dict[tuple[int, bool], Subsets] = {}
 
-    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
-        """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first."""
+    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, there: bool = False) -> list[Answer]:
+        """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first.
+
+        Where there is no such row any more, nothing is wrong; if it is to be ``there``, that is unresolved: without the only record that it is joined
+        with, or the one that it stands beside, a row is not right but gone.
+        """
         tried = self._subjects[subject]
         first = tried.keys is None and tried.row is not None
         known = list(sets)
@@ -93,7 +102,8 @@ class Trials:
         answers: list[Answer] = []
         for at in range(0, len(known), step):
             answers += self._answers(subject, known[at: at + step], backwards)
-        return answers[1:] if first else answers
+        said = answers[1:] if first else answers
+        return [Answer(Outcome.UNRESOLVED) if there and answer is GONE else answer for answer in said]
 
     # ---- one query --------------------------------------------------------------------------------------------
 
@@ -109,7 +119,13 @@ class Trials:
             return self._by_halves(subject, sets, backwards, problem)
         if tried.keys is None and tried.row is not None:
             tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
-        return [Answer(*self._test.verdict([each for each in rows if self._asked(each, tried)])) for rows in given]
+        return [self._said([each for each in rows if self._asked(each, tried)], tried) for rows in given]
+
+    def _said(self, given: Sequence[Given], tried: Tried) -> Answer:
+        if given or tried.row is None:
+            return Answer(*self._test.verdict(given))
+        tried.gone = True
+        return GONE
 
     def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
         """The program raises on one of the sets, or on several."""
