@@ -86,9 +86,14 @@ def number(output: Any) -> float:
         return math.nan
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number, or NaN; a bool is none."""
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool | np.complexfloating)
+
+
 def held(output: Any) -> Any:
     """The same number as it is held; None if there is none."""
-    if isinstance(output, _NUMBERS) and not isinstance(output, bool | np.complexfloating):
+    if is_number(output):
         return None if (output.is_nan() if isinstance(output, Decimal) else output != output) else output
     parts = list(output.values()) if isinstance(output, Mapping) else output if isinstance(output, tuple | list) else ()
     found = (held(part) for part in reversed(parts))

@@ -24,11 +24,12 @@ Sources = Callable[[Iterable[int]], Mapping[int, tuple[SourceRecord, ...]]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What else is known of a search: the outputs' records, those outputs that another order repairs, and what was not looked at."""
+    """What else is known of a search: the outputs' records, those outputs that another order repairs, what was not looked at, and by output what is said of it."""
 
     outputs: Sequence[Any]
     unordered: frozenset[int] = frozenset()
     left: str | None = None
+    said: Sequence[str] = ()
 
 
 def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: Sources, cost: Cost) -> Diagnosis:

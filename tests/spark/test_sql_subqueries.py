@@ -145,3 +145,22 @@ def test_the_values_that_a_subquery_is_computed_for_are_no_second_reading(index:
 def test_a_subquery_that_gave_nothing_takes_no_way_from_a_row(dbg: Any, views: dict[str, Any]) -> None:
     frame = dbg.spark.sql(SETTLED[12])
     assert [str(way) for way in dbg.lineage(frame).where("id = 'B'").how().terms[0]] == ["s[1]"]
+
+
+def test_rows_ahead_are_joined_above_a_union(dbg: Any, spark: Any) -> None:
+    """Spark puts a semi join into the branches of a union below it, and fails where it has to rename one of them for that."""
+    rows = [(0, 1, "p"), (1, 2, "q"), (2, None, "p")]
+    spark.createDataFrame(rows, "id int, a int, s string").createOrReplaceTempView("united")
+    frame = spark.sql(
+        "select x.id c from (select * from united where s not in (select s from united)) y full join "
+        "(select t.id, e.e from united t lateral view outer explode(array(a, id)) e as e) x on y.id <=> x.e where x.e is not null "
+        "union all select a c from (select distinct a from united where s <> 'p' or id <=> a)",
+    )
+    with dbg.capture("union"):
+        result = frame.collect()
+    trace = dbg.lineage(frame).goBackAll()
+    ahead = Counter[Any]()
+    for name in ("united", "united#2", "united#3", "united#4"):
+        assert Counter(trace[name].goNextAll().collect()) <= Counter(result)
+        ahead |= Counter(trace[name].goNextAll().collect())
+    assert ahead == Counter(result)

@@ -35,6 +35,7 @@ class Faulty:
 
     If ``keyed``, what it is on fewer records is known by its keys. ``needs_some`` says that no records at all say nothing of it. ``otherwise`` is what to
     look at in its place if nothing is found. What records are not there decide is as it was in the run if ``absent``, else decided anew.
+    ``said`` is a sentence about it, for whoever reads the diagnosis.
     """
 
     trace: LineageRDD
@@ -45,6 +46,14 @@ class Faulty:
     needs_some: bool = False
     otherwise: Faulty | None = None
     absent: bool = True
+    said: str = ""
+
+    def ways(self) -> Iterator[Faulty]:
+        """The ways to look at it, one after the other until something is found."""
+        way: Faulty | None = self
+        while way is not None:
+            yield way
+            way = way.otherwise
 
     @property
     def replay(self) -> Replay:
@@ -79,7 +88,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     if None in records.values():  # what did not come along
         records = by_rid(wrong)
     faulty = [Faulty(wrong.at([rid]), records[rid], judge, target) for rid in rids_of(chosen).tolist()]
-    return Found([*map(_anew, faulty)], more=count(places) - len(faulty))
+    return Found([*map(anew, faulty)], more=count(places) - len(faulty))
 
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
@@ -92,10 +101,10 @@ def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
             f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[trace._only('localize()')]} as a whole{_said(judge)}",
             remedy="It is true of a list of outputs that is wrong: localize(report, whole=lambda outs: sum(outs) < 0).",
         )
-    return Found([_anew(Faulty(trace, None, judge, trace._only("localize()"), keyed=False))])
+    return Found([anew(Faulty(trace, None, judge, trace._only("localize()"), keyed=False))])
 
 
-def _anew(faulty: Faulty) -> Faulty:
+def anew(faulty: Faulty) -> Faulty:
     """What records are not there decide is decided anew, or else as in the run: where others than the candidates keep it from being wrong."""
     graph = faulty.trace.run.graph
     decided = any(by_absence(graph[operator]) for operator in graph.upstream(faulty.target))

@@ -57,25 +57,23 @@ class Localizing:
         self._evaluator = Evaluator(self._recorder, self._questions)
         self._left = list(found.left)
         self._faulty, entered = self._few(found.faulty, found.more)
-        others = {i: each.otherwise for i, each in enumerate(self._faulty) if each.otherwise is not None}
-        beside = {i: each.replay.cut for i, each in others.items()}
-        self._candidates = Candidates(_together([*entered, *beside.values()]))
+        others = [[(way, way.replay.cut) for way in list(each.ways())[1:]] for each in self._faulty]
+        self._candidates = Candidates(_together([*entered, *(cut for ways in others for _, cut in ways)]))
         self._numbers = [self._candidates.numbers(each) for each in entered]
-        self._otherwise = {i: (each, self._candidates.numbers(beside[i])) for i, each in others.items()}
+        self._otherwise = [[(way, self._candidates.numbers(cut)) for way, cut in ways] for ways in others]
         self._asks: dict[int, Ask] = {}
 
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for."""
         known, unordered = Faults(), set[int]()
         subjects = self._searched(known, unordered, range(len(self._faulty)))
-        again = [i for i, state in known.strange.items() if state in _UNFOUND and self._faulty[i].otherwise is not None]
-        if again and known.ended is None:
+        while known.ended is None and (again := [i for i, state in known.strange.items() if state in _UNFOUND and self._otherwise[i]]):
             for i in again:
-                self._faulty[i], self._numbers[i] = self._otherwise[i]
+                self._faulty[i], self._numbers[i] = self._otherwise[i].pop(0)
                 del known.strange[i]
             subjects = self._searched(known, unordered, again)
         _check(known)
-        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None)
+        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty])
         return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
@@ -107,7 +105,7 @@ class Localizing:
 
     def _keys(self, keyed: int | None, faulty: Sequence[Faulty]) -> list[bytes | None]:
         """By output, the pickled keys that it has at the operator that groups or joins."""
-        if all(each.keyed and keyed == each.target for each in faulty):
+        if all(each.keyed and keyed == each.target and each.trace.count() == 1 for each in faulty):
             return [self._evaluator.wire.dumps([each.output[0]]) for each in faulty]
         known = [each.trace.back_to(keyed) if each.keyed and keyed is not None else None for each in faulty]
         standing = [trace.standing for trace in known if trace is not None]

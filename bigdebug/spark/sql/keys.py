@@ -82,7 +82,14 @@ def _joined(
     keys = frame_of(catalyst, fields, names, kinds)
     matches = all_of([catalyst.column(part).eqNullSafe(keys[name]) for part, name in zip(parts, names)])
     hinted = F.broadcast(keys) if len(fields[0]) < 1_000_000 else keys
-    return catalyst.plan(catalyst.frame(plan).join(hinted, matches, "left_semi"))
+    return catalyst.plan(_standing(catalyst, plan).join(hinted, matches, "left_semi"))
+
+
+def _standing(catalyst: Catalyst, plan: Node) -> Any:
+    """A plan through which no semi join moves down, if it has a union: Spark puts the join into each branch, and fails where it renames a branch for that."""
+    frame = catalyst.frame(plan)
+    union = catalyst.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.UNION()
+    return frame.filter(F.monotonically_increasing_id() >= 0) if plan.containsPattern(union) else frame
 
 
 def frame_of(catalyst: Catalyst, fields: Sequence[pa.Array], names: Sequence[str], kinds: Sequence[str]) -> Any:
