@@ -14,6 +14,7 @@ from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.crashes import time_to_culprits
 from benchmarks.growth import growth, picture, query_growth, query_picture
 from benchmarks.inputs import Inputs
+from benchmarks.localizing import time_to_causes
 from benchmarks.pairs import FEWEST
 from benchmarks.queries import capture_cost, first_trace, index_cost
 from benchmarks.results import Report, Result, machine
@@ -39,6 +40,7 @@ MEASURES = {
     "P4": Measure(capture_cost, "time of queries of TPC-H with capture / without: Q1, Q3, Q5, Q10, Q12, Q18"),
     "P5": Measure(first_trace, "time of the first trace of one row / time of the query; time of a trace with an index"),
     "P6": Measure(index_cost, "time to index the lineage of a whole query / time of the query"),
+    "P9": Measure(time_to_causes, "time of a localization / of the job in plain PySpark, 1 to 8 corrupt of 10^6 lines; tests of a search"),
     "P10": Measure(time_to_culprits, "time from a failure to all culprits / time of plain PySpark without bad records"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
     "P12-SQL": Measure(query_growth, "P5 at 1, 4 and 16 times the scale, which is 0.0625 if not given", 0.0625, query_picture),

@@ -81,6 +81,17 @@ class Captured:
         self.run(lambda sc: last.collect())
         return Following(first, last)
 
+    def localized(self, program: Callable[[SparkContext], RDD[Any]], wrong: Callable[[Any], Any]) -> tuple[float, Any]:
+        """Seconds that it takes to say which records make outputs of a captured program wrong, and what is said."""
+        report = program(self._dbg.context)
+        with self._dbg.capture("benchmark", strategy=self._strategy) as run:
+            report.collect()
+        began = time.perf_counter()
+        found = self._dbg.localize(report, wrong)
+        seconds = time.perf_counter() - began
+        self._dbg.forget(run.runs[-1])
+        return seconds, found
+
     def queries(self) -> Queries:
         return Queries(self._dbg)
 
