@@ -133,6 +133,8 @@ def _about(name: str, separation: Separation) -> Table:
 def _where(suspect: Suspect) -> str:
     if suspect.origins:
         return str(suspect.origins[0])
+    if suspect.partition is None:
+        return ""
     place = f"partition {suspect.partition}"
     return place if suspect.position is None else f"{place}, {suspect.way.value[0]} {suspect.position:,}"
 

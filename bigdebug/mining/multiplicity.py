@@ -39,6 +39,10 @@ class Way(Enum):
         return f"has {counted}" if self is Way.OUTPUTS else f"was made of {counted}"
 
 
+FEWEST = 5
+"""Fewer inputs, or partitions, are not compared: among three or four, chance makes one the odd one out, and next to equal ones a nearly equal one is an outlier."""
+
+
 class Made(IntEnum):
     """What is known of the outputs that an input, or any of an instance, has part in; the most suspicious first."""
 
@@ -62,11 +66,11 @@ class Suspect:
 
     ``multiplicity`` is the outputs of the input, or the inputs of the output, or the mean over those of the partition. ``score``, above 1, is the statistic
     of its test over what chance allows, and not less than that of an outlier which is nearer to the others. ``evidence`` says it in sentences. ``made`` is what is known of the
-    outputs that were made of it. ``records`` is the record itself, where somebody has looked it up, and ``origins`` where it came from, if it stands at a source.
+    outputs that were made of it. Rows of queries have no ``partition``. ``records`` is the record itself, where somebody has looked it up, and ``origins`` where it came from, if it stands at a source.
     """
 
     operator: Any
-    partition: int
+    partition: int | None
     position: int | None
     multiplicity: float
     score: float
@@ -79,21 +83,21 @@ class Suspect:
 
 def suspects(
     counts: Multiplicities, bad: Records | None = None, good: Records | None = None, called: Callable[[Instance], str] | None = None,
-    alpha: float = ALPHA, most: int = 20, way: Way = Way.OUTPUTS, together: bool = False,
+    alpha: float = ALPHA, most: int = 20, way: Way = Way.OUTPUTS, together: bool = False, numbered: bool = True,
 ) -> list[Suspect]:
     """Inputs and partitions whose multiplicity is an outlier: first what only bad outputs were made of, then by score.
 
     Phase 1 compares an input with the others of its instance, phase 2 the mean of an instance with those of the other instances of its
-    operator (three at least), by ``grubbs.outliers`` at level ``alpha``. Of each instance the ``most`` first inputs are told.
+    operator, by ``grubbs.outliers`` at level ``alpha``; FEWEST at least. Of each instance the ``most`` first inputs are told.
 
     ``bad`` and ``good`` are the inputs that known outputs were made of. Given ``bad``, only instances with such inputs are told, and
     no inputs of good outputs alone; inputs of neither are (what has no outputs is in nobody's lineage), but last. Given both, what
-    phase 1 compares is the inputs in either, where these are three at least: of the others, nobody said that they are right (Newt,
+    phase 1 compares is the inputs in either, where these are FEWEST at least: of the others, nobody said that they are right (Newt,
     Figure 6). Phase 2 takes the mean over all inputs of an instance, also where it has no bad ones, so that there is something to compare with.
 
     If ``together``, all instances of an operator are one sample, and there is no phase 2: what a hash of keys puts into a partition is no peer of the others there.
 
-    ``called`` gives instances their names ("partition 0 of flatMap"). With another ``way``, all this is of outputs where inputs are said. An instance without inputs has no mean, and is left out. Raises UnknownRecordError for
+    ``called`` gives instances their names ("partition 0 of flatMap"); positions are told as well, if they are ``numbered``. With another ``way``, all this is of outputs where inputs are said. An instance without inputs has no mean, and is left out. Raises UnknownRecordError for
     inputs in ``bad`` or ``good`` that have no count. Cost: a sort of each instance's counts.
     """
     found: list[Suspect] = []
@@ -106,7 +110,7 @@ def suspects(
         if len(counts[place]):
             samples.setdefault(place[0] if together else place, []).append(place)
     for places in samples.values():
-        instance = _Instance({place: np.asarray(counts[place]) for place in places}, bad, good, called or _called, way)
+        instance = _Instance({place: np.asarray(counts[place]) for place in places}, bad, good, called or _called, way, numbered)
         instances.setdefault(places[0][0], []).append(instance)
         found += sorted(instance.inputs(alpha), key=rank)[:most]
     for peers in instances.values() if not together else ():
@@ -119,7 +123,9 @@ class _Instance:
 
     def __init__(
         self, parts: Mapping[Instance, npt.NDArray[Any]], bad: Records | None, good: Records | None, called: Callable[[Instance], str], way: Way,
+        numbered: bool,
     ) -> None:
+        self._numbered = numbered
         self._places, self._ends = list(parts), np.cumsum([0, *map(len, parts.values())])
         self.place, self.outputs, self._called, self.way = self._places[0], np.concatenate(list(parts.values())), called, way
         self._narrowed, self._compared = bad is not None, bad is not None and good is not None
@@ -148,8 +154,8 @@ class _Instance:
         if not self.told:
             return
         known = np.flatnonzero(self._made != Made.UNKNOWN)
-        sample = known if self._compared and len(known) >= 3 else np.arange(len(self.outputs))
-        unusual = outliers(self.outputs[sample], alpha)
+        sample = known if self._compared and len(known) >= FEWEST else np.arange(len(self.outputs))
+        unusual = outliers(self.outputs[sample], alpha) if len(sample) >= FEWEST else []
         usual = np.delete(self.outputs[sample], [each.index for each in unusual])
         alike = Counter(each.value for each in unusual)
         for each, score in _scored(unusual):
@@ -160,8 +166,9 @@ class _Instance:
             too = _too(alike[each.value] - 1)
             place, at = self.at(position)
             one = self.way.value[0]
+            number = f"{one.capitalize()} {at:,}" if self._numbered else f"An {one}"
             evidence = (
-                f"{one.capitalize()} {at:,} of {self._called(place)} {self.way.says(each.value)}{too}, where "
+                f"{number} of {self._called(place)} {self.way.says(each.value)}{too}, where "
                 f"the {len(usual):,} usual {one}s have {float(usual.mean()):,.4g} on average{_grubbs(each)}{_SAYS[made].format(it='it')}"
             )
             yield Suspect(*place, at, each.value, score, evidence, self.way, made)
@@ -170,7 +177,7 @@ class _Instance:
 def _partitions(peers: list[_Instance], alpha: float) -> Iterator[Suspect]:
     """Phase 2."""
     means = np.array([peer.mean for peer in peers])
-    unusual = outliers(means, alpha)
+    unusual = outliers(means, alpha) if len(means) >= FEWEST else []
     usual = np.delete(means, [each.index for each in unusual])
     for each, score in _scored(unusual):
         peer = peers[each.index]
@@ -192,7 +199,7 @@ def _scored(unusual: list[Outlier]) -> list[tuple[Outlier, float]]:
 
 def rank(suspect: Suspect) -> tuple[Any, ...]:
     """The key by which the most suspicious comes first. Of those that are equal in this, the more extreme stand first already."""
-    return suspect.made, -suspect.score, suspect.operator, suspect.partition
+    return suspect.made, -suspect.score, suspect.operator, suspect.partition or 0
 
 
 def _within(records: Iterable[int], size: int, place: Instance) -> Positions:

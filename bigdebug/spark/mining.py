@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from bigdebug.agents.likeness import OfKeys
-from bigdebug.errors import LocalizeError, UnknownOperatorError
+from bigdebug.errors import UnknownOperatorError
 from bigdebug.mining.mined import Mined
 from bigdebug.shown import shown
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.rdd.explaining import Names
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.mining import Mining
+from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.mining import FrameMining
 from bigdebug.trace.given import number
 
 
 def mine(trace: Any, bad: Any, good: Any, names: Names, alpha: float, most: int) -> Mined:
     """What was mined of a trace over outputs."""
     most = number(most, "suspects that are told")
-    if not isinstance(trace, LineageRDD):
-        raise LocalizeError(
-            "Runs of RDD programs only are mined, so far", value=trace, remedy="What its rows have in common: dbg.explain(dbg.lineage(df).where(...)).",
-        )
+    if isinstance(trace, LineageFrame):
+        return FrameMining(trace, rows_of(trace, bad, "bad"), rows_of(trace, good, "good"), names, alpha, most).mined()
     return Mining(trace, outputs_of(trace, bad, "bad"), outputs_of(trace, good, "good"), names, alpha, most).mined()
 
 
@@ -48,3 +48,18 @@ def outputs_of(trace: LineageRDD, given: Any, what: str) -> LineageRDD | None:
         return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in known.items() if at}}
 
     return trace._to([operator], find)
+
+
+def rows_of(trace: LineageFrame, given: Any, what: str) -> LineageFrame | None:
+    """Those of the rows of a result that somebody means: by a condition as ``where`` takes it, by several, or by a trace."""
+    if given is None:
+        return None
+    if isinstance(given, LineageFrame):
+        if given.run is not trace.run:
+            raise UnknownOperatorError(f"The trace {what}= is about another run", value=given, remedy="Trace the rows of the query that is asked about.")
+        return given if given.operators == trace.operators else given.forward_to(trace.run.graph[trace._only(f"{what}=")])
+    if isinstance(given, list | set | frozenset):
+        if not given:
+            raise TypeError(f"{what} is a condition, rows, or a trace, not {shown(given)}; {what}='total < 0'")
+        return trace.union([trace.where(each) for each in given])
+    return trace.where(given)

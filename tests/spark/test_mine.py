@@ -202,3 +202,77 @@ def test_what_cannot_be_explained_is_refused_by_name(dbg: Any, program: Any) -> 
     run_of(dbg, other)
     with pytest.raises(UnknownRecordError, match=r"It reads others\."):
         dbg.explain(sources.source_records(1), among=other)
+
+
+# ---- queries --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trips(dbg: Any, spark: Any) -> list[Any]:
+    rows = [(n, AIRPORTS[n % 3], None if n % 6 == 0 else n % 60, n % 5) for n in range(300)] + [(1_000, "JFK", 3, 0)] * 200
+    spark.createDataFrame(rows, "n int, origin string, dep int, k int").createOrReplaceTempView("flown")
+    lines = [(n, "a b" if n != 17 else " ".join(f"w{i}" for i in range(80))) for n in range(60)]
+    spark.createDataFrame(lines, "n int, line string").createOrReplaceTempView("sentences")
+    return rows
+
+
+def mined(dbg: Any, query: str, **given: Any) -> Any:
+    frame = dbg.spark.sql(query)
+    with dbg.capture() as run:
+        frame.collect()
+    return dbg.mine(run, **given)
+
+
+def test_multiplicities_of_a_query_are_those_that_are_counted_row_by_row(dbg: Any, trips: list[Any]) -> None:
+    found = mined(dbg, "select origin, k, sum(dep) total from flown group by 1, 2")
+    sizes = Counter((origin, k) for _, origin, _, k in trips)
+    (group,) = found.multiplicities
+    assert (group.inputs, group.outputs, group.inputs_of) == (500, 15, (min(sizes.values()), 500 / 15, max(sizes.values())))
+    (suspect,) = found.suspects
+    assert (suspect.multiplicity, suspect.records[0][:2]) == (220, ("JFK", 0))
+    joined = mined(dbg, "select t.n, s.line from flown t left join sentences s on t.n = s.n where t.n < 90").multiplicities
+    assert [(each.operator.split(" ")[-1], each.inputs, each.outputs, each.outputs_of, each.inputs_of) for each in joined] == [
+        ("flown", 500, 90, (0, 90 / 500, 1), (1, 1, 1)), ("sentences", 60, 90, (1, 1, 1), (0, 60 / 90, 1)),
+    ]
+    (twice,) = {(each.outputs_of, each.inputs_of) for each in mined(dbg, "select count(*) c from flown a join flown b on a.n = b.n + 1").multiplicities}
+    assert twice == ((0, 299 / 500, 1), (299, 299, 299))
+
+
+def test_a_row_that_takes_part_in_many_is_told_with_its_origin(dbg: Any, trips: list[Any]) -> None:
+    found = mined(dbg, "select w, count(*) c from (select explode(split(line, ' ')) w from sentences) group by w")
+    (line, *others) = (each for each in found.suspects if each.way is Way.OUTPUTS)
+    assert not others
+    assert (line.multiplicity, line.records[0].n, str(line.origins[0])) == (80, 17, "sentences[17]")
+    assert "An input of Aggregate" in line.evidence
+
+
+def test_the_branch_and_the_rows_behind_bad_rows_are_told(dbg: Any, trips: list[Any]) -> None:
+    query = "select k, sum(v) s from (select k, dep v from flown where n < 50 union all select n % 5 k, -1000 from sentences where n < 3) group by k"
+    found = mined(dbg, query, bad="s < 0")
+    assert (found.operators[0].element, found.operators[0].failing, found.operators[0].passing) == ("sentences", 3, 0)
+    assert found.separations["sentences"].clauses[0].text == "n < 3"
+    same = mined(dbg, query, bad=lambda row: row.s < 0)
+    assert repr(same) == repr(found) == repr(mined(dbg, query, bad=[{"k": 0}, {"k": 1}, {"k": 2}]))
+    narrowed = mined(dbg, query, bad=[{"k": 0}], good=[{"k": 3}, {"k": 4}])
+    assert (narrowed.bad, narrowed.good) == (1, 2)
+    assert narrowed.separations["flown"].clauses[0].covers == 1.0
+
+
+@pytest.mark.parametrize(("query", "left_out"), [
+    ("select n, sum(dep) over (partition by origin order by n) s from flown where n < 9", "Window"),
+    ("select n, sum(dep) s from flown group by n order by n limit 3", "Limit"),
+    ("select n from sentences where n > (select min(n) from flown) and exists (select 1 from flown f where f.n = sentences.n)", "Aggregate"),
+])
+def test_operators_of_which_lineage_does_not_give_what_it_takes_are_named(dbg: Any, trips: list[Any], query: str, left_out: str) -> None:
+    found = mined(dbg, query, bad="n = 2")
+    assert any(note.startswith(f"Not compared: {left_out}") for note in found.notes)
+    assert found.bad == 1
+
+
+def test_bad_rows_that_are_none_are_refused(dbg: Any, trips: list[Any]) -> None:
+    with pytest.raises(LocalizeError, match="None of the 300 rows"):
+        mined(dbg, "select n from flown where n < 300", bad="n < 0")
+    with pytest.raises(LocalizeError, match="bad and good at once"):
+        mined(dbg, "select n from flown where n < 300", bad="n < 5", good="n < 3")
+    with pytest.raises(TypeError, match="bad is a condition, rows, or a trace"):
+        mined(dbg, "select n from flown where n < 300", bad=[])

@@ -98,6 +98,12 @@ def test_with_bad_and_good_ones_inputs_of_neither_are_no_baseline() -> None:
     assert suspects({(1, 0): counts}, {(1, 0): [100]}, {(1, 0): [0]}) == [], "two are no sample"
 
 
+def test_of_a_few_none_is_the_odd_one_out() -> None:
+    assert suspects({(1, 0): np.array([99, 100, 100])}) == []
+    assert suspects({(1, partition): USUAL * (9 if partition else 1) for partition in range(4)}) == []
+    assert places(suspects({(1, 0): np.array([1, 2, 1, 2, 90])})) == [(1, 0, 4)]
+
+
 def test_an_outlier_that_others_mask_is_no_less_suspicious_than_they() -> None:
     counts = USUAL.copy()
     counts[:8] = [20, 21, 22, 23, 24, 25, 26, 27]

@@ -157,8 +157,9 @@ class Mining:
 
     def _where(self, suspect: Suspect) -> tuple[int, int, int]:
         """The operator, partition and position of a suspect's record; of what arrived from a shuffle, before that."""
-        crossing = self._counted(suspect.way)[suspect.operator, suspect.partition]
+        assert suspect.partition is not None
         assert suspect.position is not None
+        crossing = self._counted(suspect.way)[suspect.operator, suspect.partition]
         if suspect.way is Way.INPUTS:
             return crossing.operators[-1], suspect.partition, suspect.position
         if crossing.reads is not None:
