@@ -81,7 +81,8 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
             repairing = Fewest(repair, suspicion.order[:enough], at_once)
         found.repair = BitMap(suspicion.singles[:1]) if suspicion.singles else repairing.search()
         found.alone = failing.search()
-        if not _repeats(oracle, [every, every - found.repair, *AGAIN * [found.alone]]):
+        known = [] if oracle.pushed and len(every) > CONFIRMED else [every]  # the program's own run has shown it, and what each adds
+        if not _repeats(oracle, [*known, every - found.repair, *AGAIN * [found.alone]]):
             found.state = State.NOT_REPRODUCIBLE
             return found
         found.instead = _instead(oracle, suspicion, every, found.repair, found.alone)

@@ -164,3 +164,12 @@ def test_unhashable_keys_fail_as_in_pyspark(dbg: Any) -> None:
         captured(dbg, dbg.context.parallelize([1, 2], 2).groupBy(lambda n: [n]))
     with pytest.raises(LocalizeError):
         dbg.localize(captured(dbg, numbers(dbg).map(keyed).reduceByKey(add, 2)), lambda out: False)
+
+
+def test_more_candidates_than_a_task_holds_are_refused_by_name(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.rdd.localizing.MOST", 20)
+    report = captured(dbg, numbers(dbg).map(lambda n: (n == 1_000 or n > 30, n)).reduceByKey(add, 2))
+    with pytest.raises(LocalizeError, match="was made of 30, and one task holds 20 at most"):
+        dbg.localize(report, lambda out: not out[0])
+    found = dbg.localize(report, lambda out: True)
+    assert found.incomplete == "of 2 wrong outputs, 1 were looked at, those made of the fewest records"

@@ -254,6 +254,53 @@ def test_a_set_is_asked_about_once() -> None:
     assert len(asked) == len(set(asked)) + again == budget.tests
 
 
+# ---- tests that are pushed down -----------------------------------------------------------------------------------
+
+
+def pushed_down(fails: Callable[[BitMap], bool], quickly: Callable[[BitMap], bool]) -> tuple[Oracle, list[int]]:
+    """An oracle whose pushed tests say something else than the program, and the sizes of the sets that the program itself was asked about."""
+    asked: list[int] = []
+
+    def ask(sets: Sequence[BitMap]) -> list[Answer]:
+        asked.extend(map(len, sets))
+        return [FAIL if fails(each) else PASS for each in sets]
+
+    return Oracle(ask, Budget(), lambda sets: [FAIL if quickly(each) else PASS for each in sets]), asked
+
+
+def test_the_program_is_asked_to_confirm_what_pushed_tests_found_and_about_nothing_else() -> None:
+    asking, asked = pushed_down(lambda places: 33 in places, lambda places: 33 in places)
+    known = faults([Subject(np.arange(100, 200), asking)], Budget())
+    assert [fault.repair for fault in known.found] == [frozenset([133])]
+    assert sorted(asked) == [*AGAIN * [1], 99, 100], "all of them, without the cause, and the cause alone"
+    assert asking.pushed
+
+
+@pytest.mark.parametrize("quickly", [lambda places: 7 in places, lambda places: True, lambda places: False], ids=["another cause", "always wrong", "never wrong"])
+def test_where_the_program_disagrees_it_is_searched_by_running_it(quickly: Callable[[BitMap], bool]) -> None:
+    asking, asked = pushed_down(lambda places: 33 in places, quickly)
+    known = faults([Subject(np.arange(100, 200), asking)], Budget())
+    assert [fault.repair for fault in known.found] == [frozenset([133])]
+    assert not known.strange
+    assert not asking.pushed
+    assert len(asked) > 100
+
+
+def test_what_pushed_tests_take_for_as_good_a_cause_is_confirmed_as_well() -> None:
+    asking, _ = pushed_down(lambda places: 33 in places, lambda places: {33, 44} <= set(places))
+    known = faults([Subject(np.arange(100), asking)], Budget())
+    assert [(fault.repair, fault.instead) for fault in known.found] == [(frozenset([33]), [])]
+
+
+def test_whether_a_fault_explains_another_output_the_program_says_itself() -> None:
+    asking, asked = pushed_down(lambda places: {1, 33} & set(places) != set(), lambda places: 33 in places)
+    budget = Budget()
+    known = faults([subject([133], lambda here: 133 in here, budget), Subject(np.arange(100, 200), asking)], budget)
+    assert [fault.explains for fault in known.found] == [[0], [1]]
+    assert [fault.repair for fault in known.found] == [frozenset([133]), frozenset([101, 133])]
+    assert asked[0] == 99
+
+
 # ---- suspicion ----------------------------------------------------------------------------------------------------
 
 

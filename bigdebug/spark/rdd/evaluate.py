@@ -38,7 +38,9 @@ from bigdebug.spark.jobs import running
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.definition import ITSELF, Definition, Exchange, Lowering, Narrow, Repartition, resolved
 from bigdebug.spark.rdd.positional import counts, deals, positional
+from bigdebug.spark.rdd.questions import READ_HERE
 from bigdebug.spark.rdd.sent import stopping
+from bigdebug.trace.places import count
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.questions import Questions
@@ -116,12 +118,12 @@ class Evaluator:
     def shipped(self, operator: int, places: Places, text: bool) -> dict[int, Frames] | None:
         """Records of the run as they leave a worker, unread by this process; None if they cannot leave it.
 
-        ``text`` says that they are text, which may as well be read from its file here.
+        ``text`` says that they are text, which may as well be read from its file here, if they are not too many.
         """
         wanted = [p for p, at in places.items() if len(at)]
         if not wanted:
             return {}
-        if text:
+        if text and count(places) <= READ_HERE:
             lines = self._questions.records(operator, places)
             return {p: list(self.wire.frames([lines[p][at] for at in sorted(lines[p])])) for p in wanted}
         sc = running(self._recorder.sc)

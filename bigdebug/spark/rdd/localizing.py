@@ -47,6 +47,10 @@ MANY = 20_000
 """Of more candidates, what each adds is put in another order, where it is known, and the program is not run on them for that."""
 
 
+MOST = 3_000_000
+"""Candidates of an output, at most: all of them are in the memory of one task, at some hundred bytes each."""
+
+
 class Localizing:
     """One question: which records make outputs of the run of ``trace`` wrong, those that were ``found``."""
 
@@ -98,7 +102,10 @@ class Localizing:
     def _few(self, faulty: Sequence[Faulty], more: int) -> tuple[list[Faulty], list[Standing]]:
         """Those of the wrong outputs, ``more`` than these, that were made of the fewest records, and where the program is entered with these."""
         entered = [each.replay.cut for each in faulty]
-        few = sorted(range(len(faulty)), key=lambda i: sum(map(count, entered[i].values())))[:OUTPUTS]
+        sizes = [sum(map(count, each.values())) for each in entered]
+        few = [i for i in sorted(range(len(faulty)), key=sizes.__getitem__)[:OUTPUTS] if sizes[i] <= MOST]
+        if not few:
+            raise untried(f"the wrong output that was made of the fewest was made of {min(sizes):,}, and one task holds {MOST:,} at most")
         if len(few) < len(faulty) + more:
             self._left.append(f"of {len(faulty) + more:,} wrong outputs, {len(few)} were looked at, those made of the fewest records")
         return [faulty[i] for i in few], [entered[i] for i in few]
