@@ -292,7 +292,7 @@ class DebugSession:
 
     def localize(
         self, target: Any, test: Callable[..., Any] | None = None, *, key: Callable[[Any], Any] | None = None, whole: Callable[[list[Any]], Any] | None = None,
-        raises: bool = False, tests: int | None = None, seconds: float | None = None, stop: Event | None = None,
+        expected: Any = None, raises: bool = False, tests: int | None = None, seconds: float | None = None, stop: Event | None = None,
     ) -> Diagnosis:
         """Which source records make outputs wrong, by running the program on some of those that they were made of (BigSift; DESIGN 4.4).
 
@@ -302,20 +302,23 @@ class DebugSession:
         by then is told, and why it is not all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds
         one core meanwhile. DataFrames are not localized yet. Raises LocalizeError where nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
         """
-        return localize(self.lineage(target), Asked(test, key, whole, raises), tests, seconds, stop)
+        return localize(self.lineage(target), Asked(test, key, whole, expected, raises), tests, seconds, stop)
 
     def mine(
         self, run: Any, bad: Any = None, good: Any = None, *, names: Sequence[str] | str | None = None, alpha: float = 0.05, most: int = 20,
     ) -> Mined:
         """What is unusual in a run: inputs with many outputs or few, outputs of many inputs, partitions unlike others (Newt 4.1, 7.3.1).
 
-        ``run`` is a run, an RDD of which an action was captured, or a trace over outputs. ``bad`` outputs, and ``good`` ones, are given as a predicate of
-        an output, as a list of their keys, or as a trace. Given bad ones, what only these were made of comes first, operators are ranked by the outputs that
-        they took part in, and it is told what holds of source records of bad outputs and of few others ("origin = 'EWR' and dep_time is NA"); given good
-        ones, these are what is usual. ``names`` name fields by position, or are a header line; ``alpha`` is the chance that a partition without outliers is said to have one.
+        ``run`` is a run, an RDD or a DataFrame, or a trace over outputs. ``bad`` outputs, and ``good`` ones, are given as a predicate of an output (of rows, as
+        ``where`` takes it), as a list of their keys (of rows, of conditions), or as a trace. Given bad ones, what only these were made of comes first,
+        operators are ranked by the outputs that they took part in, and it is told what holds of source records of bad outputs and of few others ("origin =
+        'EWR' and dep_time is NA"); given good ones, these are what is usual. ``names`` name fields by position, or are a header line; ``alpha`` is the chance
+        that a sample without outliers is said to have one; ``most`` suspects are told.
 
-        Reads the lineage of the run, and up to 25,000 records of each source if there are bad outputs, besides one job for each that
-        finds outputs by a predicate. Raises LocalizeError if no output is bad, PredicateError for a predicate that raises.
+        Operators of which lineage does not say which inputs made which output are named in ``notes``: functions over partitions, windows, limits, subqueries.
+        Reads the lineage of the run; if there are bad outputs, up to 25,000 records of each source as well. With a million outputs of two million inputs on two
+        cores: 0.8 s for an RDD program, 3 s with bad outputs; 3 to 9 s for a query, whose lineage is found first, and 24 bytes for each witness. Raises
+        LocalizeError if no output is bad, PredicateError for a predicate that raises.
         """
         return mine(self.lineage(run), bad, good, names, alpha, most)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,42 +11,18 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 
-from bigdebug.errors import LocalizeError, TooLargeError
+from bigdebug.errors import LocalizeError
 from bigdebug.mining.mined import Mined, Multiplicity, spread
 from bigdebug.mining.multiplicity import Suspect, Way, rank, suspects
 from bigdebug.mining.predicates import Separation
 from bigdebug.mining.spectrum import Suspicion, suspicious
 from bigdebug.spark.rdd.explaining import Names as FieldNames
 from bigdebug.spark.sql.explaining import separations
-from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.walks import traced, walk
-from bigdebug.trace.names import NOTHING, Names, array_of, codes_of, distinct, places, without
-
-Counts = Any
-
-
-@dataclass(frozen=True)
-class Between:
-    """How the rows of one level were made of those of a level below: the names of both, and which belong to which, by place."""
-
-    level: int
-    below: int
-    outputs: Names
-    inputs: Names
-    made: Counts
-    of: Counts
-
-    def counts(self, way: Way) -> Counts:
-        """How many outputs each input has, or how many inputs each output."""
-        return np.bincount(self.of, minlength=len(self.inputs)) if way is Way.OUTPUTS else np.bincount(self.made, minlength=len(self.outputs))
-
-    def names(self, way: Way) -> Names:
-        return self.inputs if way is Way.OUTPUTS else self.outputs
-
-    def at(self, way: Way) -> int:
-        return self.below if way is Way.OUTPUTS else self.level
+from bigdebug.spark.sql.witnessed import Between, Witnessed, witnessed
+from bigdebug.trace.names import NOTHING, Names, array_of, distinct, places, without
+from bigdebug.trace.positions import Positions
 
 
 class FrameMining:
@@ -81,38 +57,41 @@ class FrameMining:
         """The rows that are good: all that are not bad, if nobody says which."""
         return self._good if self._good is not None else without(self._trace._names(self._root), self._bad)
 
-    def _behind(self, names: Names) -> Mapping[int, Names]:
-        """By level, the names of the rows that some rows of the result were made of."""
-        return traced(self._steps, {self._root: names})[0]
+    @cached_property
+    def _known(self) -> Witnessed:
+        found = witnessed(self._steps)
+        self._notes += [f"Not compared: {self._graph[level]}, for {why}." for level, why in found.left_out.items()]
+        return found
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all that lineage says is in the driver."""
+        return not self._known.left_out
+
+    def _behind(self, names: Names) -> dict[int, Positions]:
+        """By level, the places of the rows that some rows of the result were made of."""
+        if self._whole:
+            return self._known.back(self._root, self._known.places(self._root, names))
+        visited = traced(self._steps, {self._root: names})[0]
+        return {level: self._known.places(level, found) for level, found in visited.items() if level in self._known.names}
+
+    @cached_property
+    def _behinds(self) -> tuple[dict[int, Positions] | None, ...]:
+        """Those behind bad rows, and behind good ones."""
+        return tuple(None if names is None else self._behind(names) for names in (self._bad, self._good))
 
     # ---- multiplicities ---------------------------------------------------------------------------------------
 
-    @cached_property
-    def _between(self) -> list[Between]:
-        """What each level was made of; levels of which lineage says more than what made a row are left out, and told."""
-        found: list[Between] = []
-        steps = self._steps
-        for level in sorted(steps.levels - steps.sources):
-            if level in steps.subqueries or steps.peers(level) is not None or steps.broader(level) or (steps.crowded(level) and not steps.association(level).content):
-                self._notes.append(f"Not compared: {self._graph[level]}, of which a row depends on others, or is not told from others that were made of the same rows.")
-                continue
-            try:
-                found += _witnessed(steps, level)
-            except TooLargeError:
-                self._notes.append(f"Not compared: {self._graph[level]}, which has more rows than the driver takes (spark.driver.maxResultSize).")
-        return found
-
     def _suspects(self) -> list[Suspect]:
         found: list[Suspect] = []
-        behind = [None if names is None else self._behind(names) for names in (self._bad, self._good)]
+        nothing = np.empty(0, dtype=np.int64)
         for way in Way:
-            counts = {(number, 0): each.counts(way) for number, each in enumerate(self._between)}
+            counts = {(number, 0): each.counts(way) for number, each in enumerate(self._known.between)}
             unusual = {at: known for at, known in counts.items() if len(known) and known.min() != known.max()}
             bad, good = (
-                None if side is None else {at: _places(self._between[at[0]].names(way), side.get(self._between[at[0]].at(way), NOTHING)) for at in unusual}
-                for side in behind
+                None if side is None else {at: side.get(self._known.between[at[0]].at(way), nothing) for at in unusual} for side in self._behinds
             )
-            found += suspects(unusual, bad, good, lambda at: self._label(self._between[at[0]]), self._alpha, self._most, way, together=True, numbered=False)
+            found += suspects(unusual, bad, good, lambda at: self._label(self._known.between[at[0]]), self._alpha, self._most, way, together=True, numbered=False)
         found.sort(key=rank)
         if len(found) > self._most:
             self._notes.append(f"{len(found) - self._most:,} more are as unusual as chance does not explain: most= tells so many.")
@@ -136,13 +115,14 @@ class FrameMining:
             if level in self._steps.sources:
                 origins = tuple(self._trace.run.questions.leaves[level].origins(self._trace.run.questions.catalyst, name.to_numpy(zero_copy_only=False)))
             known = rows.get((level, repr(name[0])))
-            yield replace(each, operator=self._between[each.operator].level, partition=None, records=() if known is None else (known,), origins=origins)
+            yield replace(each, operator=self._known.between[each.operator].level, partition=None, records=() if known is None else (known,), origins=origins)
 
     def _name(self, suspect: Suspect) -> tuple[int, Any]:
         """The level of a suspect's row, and its name, alone in an array."""
-        between = self._between[suspect.operator]
+        between = self._known.between[suspect.operator]
         assert suspect.position is not None
-        return between.at(suspect.way), between.names(suspect.way).slice(suspect.position, 1)
+        level = between.at(suspect.way)
+        return level, self._known.names[level].slice(suspect.position, 1)
 
     def _rows(self, level: int, names: Names) -> Iterator[tuple[str, Row]]:
         """The rows of a level with these names, by the text of the name."""
@@ -156,9 +136,9 @@ class FrameMining:
             yield repr(known), row_of(*(column[place] for column in values))
 
     def _multiplicities(self) -> Iterator[Multiplicity]:
-        for each in self._between:
+        for each in self._known.between:
             yield Multiplicity(
-                self._label(each), 1, len(each.inputs), len(each.outputs), spread([each.counts(Way.OUTPUTS)]), spread([each.counts(Way.INPUTS)]),
+                self._label(each), 1, each.inputs, each.outputs, spread([each.counts(Way.OUTPUTS)]), spread([each.counts(Way.INPUTS)]),
             )
 
     # ---- operators and records --------------------------------------------------------------------------------
@@ -167,21 +147,36 @@ class FrameMining:
         """By suspicion, the levels by the rows of the result that their rows had a part in; a job or two for each."""
         if self._bad is None:
             return []
-        elements = {}
-        for level in sorted(self._steps.levels - self._steps.subqueries):
-            reached = walk(self._steps, {level: None}, frozenset([self._root]), ahead=True).get(self._root, NOTHING) if level != self._root else None
-            bad, good = (len(side) if reached is None else len(places(side, reached)) for side in (self._bad, self._passing))
-            elements[self._called(level)] = (bad, good)
+        sides = [self._known.places(self._root, names) for names in (self._bad, self._passing)] if self._root in self._known.names else []
+        if not sides:
+            self._notes.append("Operators are not told apart by the rows that they took part in: the result has more than the driver takes.")
+            return []
+        elements = {
+            self._called(level): (_common(sides[0], reached), _common(sides[1], reached))
+            for level in sorted(self._known.names) for reached in [self._reached(level)]
+        }
         return suspicious(elements, len(self._bad), len(self._passing))
+
+    def _reached(self, level: int) -> Positions:
+        """The places of the rows of the result that any row of a level had a part in."""
+        if self._whole or level == self._root:
+            return self._known.ahead(self._root, level)
+        return self._known.places(self._root, walk(self._steps, {level: None}, frozenset([self._root]), ahead=True).get(self._root, NOTHING))
+
+    def _sources(self, trace: LineageFrame, behind: dict[int, Positions] | None) -> LineageFrame:
+        """The source rows behind some rows of the result."""
+        if behind is None or not (self._whole and trace.run.questions.by_steps):
+            return trace.goBackAll()
+        return trace.standing_at({o: self._known.names[o].take(pa.array(behind.get(o, np.empty(0, dtype=np.int64)))) for o in sorted(self._steps.sources)})
 
     def _separations(self) -> dict[str, Separation]:
         """What holds of source rows that only bad rows were made of, against those of good ones; of all others, if nobody says which are."""
         if self._bad_trace is None:
             return {}
-        behind = self._bad_trace.goBackAll()
+        behind = self._sources(self._bad_trace, self._behinds[0])
         if self._good_trace is None:
             return separations(behind, None, self._names)
-        healthy = self._good_trace.goBackAll()
+        healthy = self._sources(self._good_trace, self._behinds[1])
         wrong, right = ({o: each._names(o) for o in each.operators} for each in (behind, healthy))
         culprits = {o: without(names, right.get(o, NOTHING)) for o, names in wrong.items()}
         for source, names in culprits.items():
@@ -191,35 +186,5 @@ class FrameMining:
         return separations(self._trace.standing_at(culprits), self._trace.standing_at(others), self._names)
 
 
-def _witnessed(steps: Steps, level: int) -> Iterable[Between]:
-    """A level over each of those below it. Raises TooLargeError."""
-    known, catalyst = steps.association(level), steps.catalyst
-    table = catalyst.table(known.plan, {"key": catalyst.struct(known.told)} | {f"n{name.level}": name.column for name in known.names})
-    keys = array_of(table["key"])
-    made, outputs = codes_of(keys)
-    _, first = np.unique(made, return_index=True)
-    for name in known.names:
-        if name.level in steps.subqueries:
-            continue
-        inputs = steps.every(name.level)
-        if isinstance(inputs, Far):
-            raise TooLargeError(f"{steps.operator(name.level)} has more rows than the driver takes", remedy="Set spark.driver.maxResultSize higher.")
-        below = array_of(table[f"n{name.level}"])
-        there = np.flatnonzero(below.is_valid().to_numpy(zero_copy_only=False))
-        of = _matched(inputs, below.take(pa.array(there)))
-        pairs = np.unique(made[there] * max(len(inputs), 1) + of)
-        yield Between(level, name.level, keys.take(pa.array(first)), inputs, pairs // max(len(inputs), 1), pairs % max(len(inputs), 1))
-    assert outputs == len(first)
-
-
-def _matched(names: Names, wanted: Names) -> Counts:
-    """Where each of ``wanted`` stands in ``names``, which has each once."""
-    codes, size = codes_of(pa.concat_arrays([names, wanted.cast(names.type)]))
-    place = np.zeros(size, dtype=np.int64)
-    place[codes[: len(names)]] = np.arange(len(names))
-    return place[codes[len(names):]]
-
-
-def _places(names: Names, wanted: Names) -> Counts:
-    """Where those of ``names`` stand that are among ``wanted``; all if that is None."""
-    return np.arange(len(names)) if wanted is None else places(names, wanted)
+def _common(places: Positions, others: Positions) -> int:
+    return len(np.intersect1d(places, others, assume_unique=True))
