@@ -19,7 +19,7 @@ from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.localizing import Localizing
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.localizing import FrameLocalizing
+from bigdebug.spark.sql.localizing import localized
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool
         raise TypeError(f"test is a function of a Row, a Column or SQL, not {shown(test)}")
     if whole is not None and not callable(whole):
         raise TypeError(f"whole is a function of all Rows, not {shown(whole)}")
-    return FrameLocalizing(trace, test, key, whole, raises, budget).diagnosis()
+    return localized(trace, test, key, whole, raises, budget)
 
 
 def _budget(tests: int | None, seconds: float | None, stop: Event | None) -> Budget:

@@ -18,7 +18,8 @@ from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.spark.sql.candidates import CandidateRows, standing_of
 from bigdebug.spark.sql.judging import ByFunction
-from bigdebug.spark.sql.subsets import Told
+from bigdebug.spark.sql.subsets import PROCEDURES
+from bigdebug.spark.sql.triable import Told, check_triable
 from bigdebug.spark.sql.trying import Trials, Tried, trying_session
 from tests.laws.sql_programs import SCHEMAS, Query, Table, queries
 from tests.laws.test_sql_laws import FIXED, World, folder, multiset
@@ -33,6 +34,7 @@ class Sets:
     def __init__(self, dbg: Any, world: World, query: Query) -> None:
         self._query = query
         questions = dbg.lineage(world.spark.sql(query.sql)).run.questions
+        check_triable(questions.catalyst, questions.root, PROCEDURES)
         catalyst, steps = trying_session(questions.catalyst), questions.steps()
         told = Told(catalyst, steps.root)
         self._standing = standing_of(questions, dict.fromkeys(questions.leaves))

@@ -125,3 +125,132 @@ def test_a_test_that_raises_is_named_with_its_row(dbg: Any, spark: Any) -> None:
 def test_no_tests_at_all_leave_an_honest_answer(dbg: Any, spark: Any) -> None:
     found = dbg.localize(sales(spark).groupBy("store").agg(F.sum("amount").alias("total")), "total < 0", tests=0)
     assert (found.verdict, found.fault_sets, found.incomplete) == ("ambiguous", (), "its 0 tests were spent")
+
+
+def named(found: Any) -> list[set[Any]]:
+    return [{source.record for source in fault.records} for fault in found.fault_sets]
+
+
+def orders(spark: Any, corrupt: dict[int, float]) -> Any:
+    rows = [(i, i % 4, corrupt.get(i, float(1 + i % 7))) for i in range(40)]
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), "id int, shop int, amount double")
+
+
+def shops(spark: Any, factor: float = 1.0) -> Any:
+    return spark.createDataFrame([(i, f"shop {i}", factor if i == 2 else 1.0) for i in range(4)], "shop int, name string, factor double")
+
+
+def test_the_only_row_that_others_are_joined_with_is_innocent(dbg: Any, spark: Any) -> None:
+    """Without it the wrong row is gone, and not right; of two corrupt rows, none alone repairs it."""
+    sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop").groupBy("name").agg(F.sum("amount").alias("total"))
+    found = dbg.localize(sold.join(shops(spark), "name"), lambda row: row.total < 0)
+    assert (found.verdict, named(found)) == ("culprit", [{(6, 2, -900.0), (10, 2, -900.0)}])
+
+
+def test_a_corrupt_row_that_all_others_are_joined_with_is_the_cause(dbg: Any, spark: Any) -> None:
+    sold = orders(spark, {}).join(shops(spark, -5.0), "shop").groupBy("name").agg(F.sum(F.col("amount") * F.col("factor")).alias("total"))
+    found = dbg.localize(sold, sold["total"] < 0)
+    assert (found.verdict, named(found)) == ("culprit", [{(2, "shop 2", -5.0)}])
+
+
+def test_a_window_goes_back_to_the_row_that_others_add_up_with(dbg: Any, spark: Any) -> None:
+    orders(spark, {6: -900.0}).createOrReplaceTempView("sold")
+    found = dbg.localize(spark.sql("select id, sum(amount) over (partition by shop order by id) so_far from sold"), "so_far < 0")
+    assert (found.verdict, named(found)) == ("culprit", [{(6, 2, -900.0)}])
+    assert {row.id for row in found.fault_sets[0].outputs} == set(range(6, 40, 4))
+
+
+def test_the_first_rows_of_an_order_are_those_of_each_set(dbg: Any, spark: Any) -> None:
+    top = orders(spark, {6: 900.0}).orderBy(F.desc("amount"), "id").limit(3)
+    found = dbg.localize(top.agg(F.sum("amount").alias("total")), "total > 100")
+    assert (found.verdict, named(found)) == ("culprit", [{(6, 2, 900.0)}])
+
+
+def test_a_row_that_is_read_twice_is_one(dbg: Any, spark: Any) -> None:
+    sold = orders(spark, {6: -900.0})
+    pairs = sold.alias("a").join(sold.alias("b"), F.expr("a.shop = b.shop AND a.id <= b.id"))
+    found = dbg.localize(pairs.groupBy("a.shop").agg(F.sum(F.expr("a.amount + b.amount")).alias("total")), "total < 0")
+    assert (found.verdict, named(found)) == ("culprit", [{(6, 2, -900.0)}])
+
+
+def test_nulls_and_what_is_no_number_are_groups_and_values_as_others(dbg: Any, spark: Any) -> None:
+    rows = [(None if i % 2 else float("nan"), float("nan") if i == 7 else 1.0) for i in range(12)]
+    known = spark.createDataFrame(rows, "k double, v double").groupBy("k").agg(F.avg("v").alias("mean"))
+    found = dbg.localize(known, "isnan(mean)")
+    assert found.verdict == "culprit"
+    assert [[source.rid & 0xFF for source in fault.records] for fault in found.fault_sets] == [[found.fault_sets[0].records[0].rid & 0xFF]]
+    assert str(found.fault_sets[0].outputs[0]) == "Row(k=None, mean=nan)"
+
+
+def test_all_rows_as_a_whole_and_rows_by_a_key_of_ones_own(dbg: Any, spark: Any) -> None:
+    sold = orders(spark, {6: -900.0}).groupBy("shop").agg(F.sum("amount").alias("total"))
+    whole = dbg.localize(sold, whole=lambda rows: sum(row.total for row in rows) < 0)
+    assert (whole.verdict, named(whole)) == ("culprit", [{(6, 2, -900.0)}])
+    with pytest.raises(LocalizeError, match="nothing wrong with the 4 rows of the result as a whole"):
+        dbg.localize(sold, whole=lambda rows: False)
+    for key in ("shop", ["SHOP"], lambda row: row.shop):
+        test = (lambda row, shop: row.total < 0 and shop == 2) if callable(key) else "total < 0"
+        assert named(dbg.localize(sold, test, key=key)) == [{(6, 2, -900.0)}]
+
+
+def test_what_depends_on_the_order_of_records_is_said_to(dbg: Any, spark: Any) -> None:
+    rows = [(i % 2, -1 if i in (0, 8) else i) for i in range(10)]
+    first = spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), "k int, v int").groupBy("k").agg(F.first("v").alias("v"), F.count("*").alias("n"))
+    with dbg.capture():
+        first.collect()
+    assert dbg.localize(first, lambda row: row.v < 0).verdict == "order-dependent"
+
+
+def test_what_raises_on_fewer_records_leaves_these_open(dbg: Any, spark: Any) -> None:
+    """Without one record, whichever it is, there are nine, and the query raises; without the corrupt one and another it is right."""
+    shared = orders(spark, {6: -900.0}).groupBy("shop").agg(F.sum("amount").alias("total"), F.count("*").alias("n"))
+    found = dbg.localize(shared.withColumn("share", F.expr("total / abs(n - 9)")), "share < 0")
+    assert found.verdict == "ambiguous"
+    [fault] = found.fault_sets
+    assert all((6, 2, -900.0) in {source.record for source in each} for each in (fault.records, *fault.instead))
+
+
+def test_functions_of_the_users_run_on_fewer_records(dbg: Any, spark: Any) -> None:
+    shared = orders(spark, {6: -900.0}).groupBy("shop").agg(F.sum("amount").alias("total"))
+    found = dbg.localize(shared.withColumn("half", F.udf(lambda total: total / 2, "double", useArrow=False)("total")), "half < 0")
+    assert (found.verdict, named(found)) == ("culprit", [{(6, 2, -900.0)}])
+
+
+def test_what_cannot_be_tried_on_fewer_records_is_refused_by_name(dbg: Any, spark: Any) -> None:
+    sold = orders(spark, {6: -900.0})
+    sold.createOrReplaceTempView("sold")
+    for refused, why in (
+        (sold.withColumn("r", F.rand()).groupBy("shop").agg(F.sum("amount").alias("total")), "Project.* computes rand"),
+        (sold.limit(40).groupBy("shop").agg(F.sum("amount").alias("total")), "keeps rows in no order"),
+        (sold.groupBy("shop").applyInPandas(lambda rows: rows, "id int, shop int, total double"), "takes rows together"),
+        (spark.sql("select *, amount total from sold a, lateral (select max(b.id) m from sold b where b.id < a.id)"), "values of the query around it"),
+        (spark.sql("select shop, amount + (select amount from sold where id = 1) total from sold"), "asks a subquery"),
+    ):
+        with pytest.raises(LocalizeError, match=why):
+            dbg.localize(refused, "total < 0")
+    with pytest.raises(LocalizeError, match="more than the columns of a row"):
+        dbg.localize(sold.select("shop"), "amount < 0")
+    with pytest.raises(LocalizeError, match="rows of a result"):
+        dbg.localize(dbg.lineage(sold.groupBy("shop").count()).goBackAll(), "amount < 0")
+    with pytest.raises(TypeError, match="Column or SQL, not 3"):
+        dbg.localize(sold, 3)
+
+
+def test_nothing_of_the_users_is_left_changed(dbg: Any, spark: Any, tmp_path: Any) -> None:
+    orders(spark, {6: -900.0}).write.parquet(str(tmp_path / "sold"))
+    sold = spark.read.parquet(str(tmp_path / "sold")).groupBy("shop").agg(F.sum("amount").alias("total"))
+    with dbg.capture():
+        sold.collect()
+
+    def state() -> Any:
+        tables = sorted(table.name for table in spark.catalog.listTables())
+        return (
+            tables, dict(spark.sparkContext.getConf().getAll()), len(dbg.runs),
+            {row.key: row.value for row in spark.sql("SET").collect()}, str(spark._jvm.SparkSession.getActiveSession()), dbg.plain_context.getJobTags(),
+        )
+
+    before, held = state(), set(spark.sparkContext._jsc.getPersistentRDDs())
+    assert named(dbg.localize(sold, "total < 0")) == [{(6, 2, -900.0)}]
+    assert named(dbg.localize(sold, lambda row: row.total < 0)) == [{(6, 2, -900.0)}]
+    assert state() == before
+    assert set(spark.sparkContext._jsc.getPersistentRDDs()) <= held

@@ -17,7 +17,8 @@ from bigdebug.spark.sql.keys import frame_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.records import Found
-from bigdebug.spark.sql.subsets import PLACE, untried
+from bigdebug.spark.sql.subsets import PLACE
+from bigdebug.spark.sql.triable import untried
 from bigdebug.trace.names import Names
 from bigdebug.trace.places import places_of, rids_of, union
 from bigdebug.trace.positions import Positions

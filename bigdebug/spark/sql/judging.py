@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import Column, Row
 
+from bigdebug.agents.check import Check, moments
 from bigdebug.agents.judges import Judge, Verdict, number
 from bigdebug.errors import LocalizeError
 from bigdebug.model import Outcome
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.kinds import is_number
+from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.matching import filtered
 
 
@@ -29,6 +31,14 @@ class Given(NamedTuple):
 class Test(Protocol):
     """A test of rows."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is one of all rows together."""
+
+    @property
+    def condition(self) -> Any:
+        """What ``where`` takes for it; if it is ``whole``, the function of all rows."""
+
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """Columns that are computed besides those of the rows."""
 
@@ -42,6 +52,15 @@ class ByFunction:
 
     judge: Judge
 
+    @property
+    def whole(self) -> bool:
+        return self.judge.whole
+
+    @property
+    def condition(self) -> Callable[[Any], Any]:
+        """Itself, of rows."""
+        return self.judge.test if self.whole else self.judge.wrong
+
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """None."""
         return []
@@ -52,10 +71,14 @@ class ByFunction:
 
 @dataclass(frozen=True)
 class ByCondition:
-    """A condition of Spark's that holds for a wrong row; ``number`` is the place of the column that it is about, if it is about a number."""
+    """A condition of Spark's that holds for a wrong row, as the user gave it and as it is computed; ``number`` is the place of the column that it is about, if
+    it is about a number.
+    """
 
-    condition: Expr
+    condition: Column | str
+    computed: Expr
     number: int | None
+    whole: bool = False
 
     @classmethod
     def of(cls, users: Catalyst, plan: Node, condition: Column | str) -> ByCondition:
@@ -69,14 +92,27 @@ class ByCondition:
         asked = {column.exprId().id() for column in users.items(met.condition().references().toSeq())}
         columns = enumerate(users.items(plan.output()))
         numbers = [i for i, column in columns if column.exprId().id() in asked and is_number(column.dataType().sql())]
-        return cls(met.condition(), numbers[-1] if numbers else None)
+        return cls(condition, met.condition(), numbers[-1] if numbers else None)
 
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """Whether it holds, and whether that can be computed."""
-        return [catalyst.try_eval(self.condition), catalyst.is_computed(self.condition)]
+        return [catalyst.try_eval(self.computed), catalyst.is_computed(self.computed)]
 
     def verdict(self, given: Sequence[Given]) -> Verdict:
         if not all(each.more[1] for each in given):
             return Outcome.UNRESOLVED, math.nan
         value = number(given[0].row if self.number is None else given[0].row[self.number]) if len(given) == 1 else math.nan
         return Outcome.FAIL if any(each.more[0] for each in given) else Outcome.PASS, value
+
+
+def test_of(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool) -> Test:
+    """The test that a user gave, of rows or of all of them ``whole``. The bounds of a check are set by all rows of ``trace``, which are read if it has such."""
+    if isinstance(test, Column | str):
+        questions = trace.run.questions
+        return ByCondition.of(questions.users, questions.root.node, test)
+    given = test if whole is None else whole
+    if not isinstance(given, Check):
+        return ByFunction(Judge(given, key if callable(key) else None, whole is not None, raises))
+    check = given.fitted(lambda value: moments(map(value, trace.collect())))
+    together = whole is not None or check.whole
+    return ByFunction(Judge(check.wrong_in if together else check, None, together, raises))

@@ -10,34 +10,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.sql import Column, Row
 
-from bigdebug.agents.judges import Judge
-from bigdebug.errors import LocalizeError, NondeterminismError, PredicateError, UntraceableError
+from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults
 from bigdebug.localize.oracle import Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
-from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called
-from bigdebug.spark.sql.candidates import CandidateRows, Standing, standing_of
-from bigdebug.spark.sql.far import Far
-from bigdebug.spark.sql.judging import ByCondition, ByFunction, Test
+from bigdebug.spark.sql.candidates import CandidateRows
+from bigdebug.spark.sql.faulty import faulty
+from bigdebug.spark.sql.judging import Test, test_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
-from bigdebug.spark.sql.recognized import index
-from bigdebug.spark.sql.steps import Steps
-from bigdebug.spark.sql.subsets import Told, untried
+from bigdebug.spark.sql.subsets import PROCEDURES
+from bigdebug.spark.sql.triable import Told, check_triable
 from bigdebug.spark.sql.trying import Trials, Tried, trying_session
-from bigdebug.trace.names import Names
-
-OUTPUTS = 20
-"""Of so many wrong rows the causes are looked for."""
-
-INDEXED = 3
-"""Of more wrong rows the lineage is indexed first: to trace each takes a job or several."""
 
 EACH = 1_000
 """Up to so many candidates, each is left out once: that tries their square of records."""
@@ -47,18 +36,11 @@ AT_ONCE = 31
 
 
 class FrameLocalizing:
-    """One question: which records make rows of ``trace`` wrong. ``test`` is a function of a Row, or a condition; ``whole`` is a test of all of them."""
+    """One question: which records make rows of ``trace`` wrong, as ``test`` has it. ``key`` gives the user's key of a row."""
 
-    def __init__(
-        self, trace: LineageFrame, test: Callable[[Row], Any] | Column | str | None, key: Any, whole: Callable[[list[Row]], Any] | None, raises: bool, budget: Budget,
-    ) -> None:
-        self._trace, self._raises, self._budget = trace, raises, budget
-        self._given, self._whole = test, whole
-        self._run, self._questions = trace.run, trace.run.questions
-        if trace.operators != (self._run.subject,):
-            raise LocalizeError("Faults are localized in the rows of a result", value=trace, remedy="dbg.localize(df, ...), or dbg.lineage(df).where(...).")
-        self._key = _key_of(trace, key)
-        self._test = self._judged(key)
+    def __init__(self, trace: LineageFrame, test: Test, key: Callable[[Row], Any] | None, budget: Budget, raises: bool) -> None:
+        self._trace, self._test, self._key, self._budget, self._raises = trace, test, key, budget, raises
+        self._questions = trace.run.questions
 
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for, or nothing can be tried."""
@@ -68,16 +50,17 @@ class FrameLocalizing:
             raise LocalizeError(f"This query cannot be tried on fewer records: {problem.what}", value=problem.value, remedy=problem.remedy) from problem
 
     def _diagnosis(self) -> Diagnosis:
+        check_triable(self._questions.catalyst, self._questions.root, PROCEDURES)
         steps = self._questions.steps()
         catalyst = trying_session(self._questions.catalyst)
         told = Told(catalyst, steps.root)
-        rows, standings, left = self._wrong(steps)
-        candidates, settled = CandidateRows(self._questions, standings), self._settled()
-        subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, rows)]
+        found = faulty(self._trace, self._test)
+        candidates, settled = CandidateRows(self._questions, found.standings), self._settled()
+        subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
         trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises)
         asked, known = self._searched(trials, subjects)
         _check(known)
-        seen = Seen(rows, _unordered(known, asked, trials), left)
+        seen = Seen(found.rows, _unordered(known, asked, trials), found.left)
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
 
     def _searched(self, trials: Trials, tried: Sequence[Tried]) -> tuple[list[Subject], Faults]:
@@ -92,58 +75,6 @@ class FrameLocalizing:
         subjects = asked(there=False)
         return subjects, faults(subjects, self._budget, AT_ONCE, EACH, known, gone) if gone and known.ended is None else known
 
-    def _judged(self, key: Any) -> Test:
-        if self._whole is not None:
-            return ByFunction(Judge(self._whole, None, True, self._raises))
-        if isinstance(self._given, Column | str):
-            return ByCondition.of(self._questions.users, self._questions.root.node, self._given)
-        assert self._given is not None
-        return ByFunction(Judge(self._given, key if callable(key) else None, False, self._raises))
-
-    # ---- which rows -------------------------------------------------------------------------------------------
-
-    def _wrong(self, steps: Steps) -> tuple[list[Row | None], list[Standing], str | None]:
-        """The wrong rows, where the records stand that each was made of, and what is left out."""
-        if self._whole is not None:
-            return [None], [self._made_of(self._trace)], None
-        wrong = self._trace.where(self._test.judge.wrong if isinstance(self._test, ByFunction) else self._given)  # type: ignore[arg-type]
-        try:
-            names = wrong.standing[self._run.subject]
-        except PredicateError as problem:
-            raise PredicateError(problem.what.replace("The predicate of where()", "The test of localize()"), remedy=problem.remedy) from problem
-        if names is None:
-            names = steps.every(self._run.subject)
-        if not len(names):
-            raise LocalizeError(
-                f"The test finds nothing wrong with any of the {self._trace.count():,} rows of the result",
-                remedy="It is true of a row that is wrong: localize(df, 'total < 0').",
-            )
-        if isinstance(names, Far):
-            raise untried(f"{len(names):,} rows are wrong", "Choose fewer: dbg.lineage(df).where(...).")
-        few = names[:OUTPUTS]
-        left = f"of {len(names):,} wrong rows, {len(few)} were looked at" if len(few) < len(names) else None
-        if len(few) > INDEXED and not self._questions.built:
-            index(self._run)
-        ordered, rows = self._rows(steps, few)
-        return rows, [self._made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))], left
-
-    def _rows(self, steps: Steps, names: Names) -> tuple[Names, list[Row | None]]:
-        """Names of rows, and the rows in the same order; of rows that have one name, the first."""
-        c = self._questions.catalyst
-        plan, name = steps.rows(self._run.subject, names)
-        columns = c.items(self._questions.root.node.output())
-        called = c.alias(name, "__bigdebug_name")
-        chosen = c.project([*columns, called], plan)
-        held = c.local(chosen, c.held(c.frame(chosen)))
-        ordered = c.table(held, {"name": called.toAttribute()})["name"].combine_chunks()
-        rows = unheard(c.frame(c.project([c.alias(column, f"c{i}") for i, column in enumerate(columns)], held)), "collect")
-        made = Row(*(column.name() for column in columns))
-        first = {repr(each): i for i, each in reversed(list(enumerate(ordered.to_pylist())))}
-        return ordered.take(pa.array(sorted(first.values()))), [made(*rows[i]) for i in sorted(first.values())]
-
-    def _made_of(self, rows: LineageFrame) -> Standing:
-        return standing_of(self._questions, rows.goBackAll().standing if self._questions.leaves else {})
-
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""
         unsettled = self._questions.unsettled.columns
@@ -151,12 +82,26 @@ class FrameLocalizing:
         return [i for i, column in enumerate(columns) if column.exprId().id() not in unsettled]
 
 
+def localized(
+    trace: LineageFrame, test: Callable[[Row], Any] | Column | str | None, key: Any, whole: Callable[[list[Row]], Any] | None, raises: bool, budget: Budget,
+) -> Diagnosis:
+    """The diagnosis of rows of a query: ``test`` is a function of a Row, a check, a Column or SQL, which is true of a wrong row, ``whole`` a function of all Rows.
+
+    ``key`` are names of columns that say which row of the result one is, or a function of it, whose key a function that is a test is given then.
+    """
+    run = trace.run
+    if trace.operators != (run.subject,):
+        raise LocalizeError("Faults are localized in the rows of a result", value=trace, remedy="dbg.localize(df, ...), or dbg.lineage(df).where(...).")
+    if run.status == "failed" or (test is None and whole is None):
+        raise LocalizeError(f"{run.name} {run.status}, and what crashes a query is not looked for by trials", remedy="run.culprits tells of each record that crashes it.")
+    return FrameLocalizing(trace, test_of(trace, test, key, whole, raises), _key_of(trace, key), budget, raises).diagnosis()
+
+
 def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
-    """What gives the user's key of a row: columns, by their names, or a function."""
+    """What gives the user's key of a row."""
     if key is None or callable(key):
         return key  # type: ignore[no-any-return]
-    names = [key] if isinstance(key, str) else list(key)
-    known = called(trace.run.questions.users, names, trace.run.frame.columns)
+    known = called(trace.run.questions.users, key, trace.run.frame.columns)
     return lambda row: tuple(row[name] for name in known)
 
 

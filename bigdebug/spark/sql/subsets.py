@@ -12,17 +12,14 @@ from typing import NamedTuple
 
 from pyspark.sql import functions as F
 
-from bigdebug.errors import LocalizeError
 from bigdebug.spark.sql.catalyst import Catalyst
-from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.determinism import sorting
-from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.expressions import Expr, Node
-from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.limits import cut_of
 from bigdebug.spark.sql.misses import is_one
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.rewriting import from_below, with_expressions
+from bigdebug.spark.sql.triable import Told, scalars
 
 SET, WORDS, PLACE = "__bigdebug_set", "__bigdebug_words", "__bigdebug_candidate"
 
@@ -73,7 +70,7 @@ class Subsets:
     def _marked(self, operator: PlanOperator) -> Marked:
         if operator.id in self._leaves:
             return self._leaf(operator)
-        return _PROCEDURES[operator.name](self, operator)
+        return PROCEDURES[operator.name](self, operator)
 
     # ---- where rows begin -------------------------------------------------------------------------------------
 
@@ -128,7 +125,7 @@ class Subsets:
         """The node with columns in the place of its scalar subqueries, and its rows with these columns: each set has its own value."""
         c, node = self._catalyst, operator.node
         asked = [subquery for subquery in operator.subqueries if subquery.repeats is None]
-        for expression, subquery in zip(self._told.scalars(operator), asked):
+        for expression, subquery in zip(scalars(c, operator), asked):
             value = self._marked(subquery)
             [column, *_] = c.items(subquery.node.output())
             answer = c.alias(column, "__bigdebug_value")
@@ -223,75 +220,7 @@ class Subsets:
         return Marked(c.with_children(operator.node, plans), number, tuple(others))
 
 
-class Told:
-    """What is told of the operators of a query once, for all its trials. Raises LocalizeError for what cannot be tried on fewer records.
-
-    ``groups`` are, by aggregate, two hashes of the group's keys, as columns; ``of_nothing``, by aggregate without keys, what it gives of no rows.
-    """
-
-    def __init__(self, catalyst: Catalyst, root: PlanOperator) -> None:
-        self._catalyst = catalyst
-        self.groups: dict[int, list[Expr]] = {}
-        self.of_nothing: dict[int, Node] = {}
-        for operator in root:
-            self._check(operator)
-            if operator.name == "Aggregate":
-                one = is_one(operator)
-                self.groups[operator.id] = [] if one else fingerprint(catalyst, operator.inputs[0].node, group_of(catalyst, operator))
-                if one:
-                    self.of_nothing[operator.id] = self._of_nothing(operator)
-
-    def scalars(self, operator: PlanOperator) -> list[Expr]:
-        """The scalar subqueries of an operator, as its expressions have them, in the order of its subqueries."""
-        found: list[Expr] = []
-        for expression in self._catalyst.items(operator.node.expressions()) if operator.subqueries else ():
-            self._collect(expression, found)
-        return found
-
-    def _collect(self, expression: Expr, found: list[Expr]) -> None:
-        if self._catalyst.is_subquery(expression):
-            found.append(expression)
-        elif self._catalyst.asks_plan(expression):
-            for part in self._catalyst.children(expression):
-                self._collect(part, found)
-
-    def _of_nothing(self, operator: PlanOperator) -> Node:
-        c, node = self._catalyst, operator.node
-        empty = c.with_arguments(node, {"child": c.local(operator.inputs[0].node, c.seq([]))})
-        return c.local(node, c.held(c.frame(empty)))
-
-    def _check(self, operator: PlanOperator) -> None:
-        if operator.name == DOMAIN:
-            raise untried("a subquery is computed for values of the query around it", "Write it as a join with a group for each value.")
-        if not operator.inputs and operator.name not in _PROCEDURES:
-            return  # a source
-        if operator.draws:
-            raise untried(f"{operator} drew its rows in the run, and on fewer records it would draw others")
-        if operator.name not in _PROCEDURES:
-            raise untried(f"{operator} takes rows together in a way that does not let several sets pass beside one another")
-        if operator.name == "Limit" and sorting(operator) is None:
-            raise untried(f"{operator} keeps rows in no order, so which ones it would keep of fewer, nobody knows", "Order the rows below the limit.")
-        asked = [subquery for subquery in operator.subqueries if subquery.repeats is None]
-        if asked and (operator.name not in ("Project", "Filter") or not all(map(_gives_one, asked)) or len(self.scalars(operator)) != len(asked)):
-            raise untried(f"{operator} asks a subquery, and only those that give one value (an aggregate of all rows), in a selection or a WHERE, are tried",
-                          "Write it as a join.")
-        if "input_file_" in str(operator.node):
-            raise untried(f"{operator} asks for the file of each row", "Select _metadata.file_path.")
-
-
-def _gives_one(subquery: PlanOperator) -> bool:
-    """Whether a subquery gives one row, whatever there is."""
-    return is_one(subquery) or (subquery.name == "Project" and _gives_one(subquery.inputs[0]))
-
-
-def untried(why: str, remedy: str = "") -> LocalizeError:
-    """The error of a query that cannot be tried on fewer records."""
-    return LocalizeError(
-        f"This query cannot be tried on fewer records: {why}", remedy=remedy or "The records that a wrong row was made of are dbg.lineage(df).where(...).goBackAll().",
-    )
-
-
-_PROCEDURES: dict[str, Callable[[Subsets, PlanOperator], Marked]] = {
+PROCEDURES: dict[str, Callable[[Subsets, PlanOperator], Marked]] = {
     "OneRowRelation": Subsets._constant,
     "EmptyRelation": Subsets._constant,
     "Project": Subsets._project,

@@ -33,10 +33,17 @@ from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.sessions import SHARING
-from bigdebug.spark.sql.subsets import SET, WORDS, Marked, Subsets, Told
+from bigdebug.spark.sql.subsets import SET, WORDS, Marked, Subsets
+from bigdebug.spark.sql.triable import Told
 
 CELLS = 1 << 20
 """Records that the sets of one query have in all, at most."""
+
+RAISED = 32
+"""Queries for a row that raise, after which it is not looked for any more on which of their sets they do."""
+
+_BESIDE = 20
+"""Rows of a set beside the one that is asked about, of which more are not brought to the driver."""
 
 _SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
@@ -65,7 +72,8 @@ class Tried:
     """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
 
     ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
-    ``gone`` says that on some set there was no such row.
+    ``gone`` says that on some set there was no such row, ``beside`` that many others came with it, and ``raised`` how
+    many queries raised.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -74,6 +82,8 @@ class Tried:
     key: Callable[[Row], Any] | None = None
     keys: list[Key] | None = field(default=None, init=False)
     gone: bool = field(default=False, init=False)
+    beside: bool = field(default=False, init=False)
+    raised: int = field(default=0, init=False)
 
 
 class Trials:
@@ -116,9 +126,11 @@ class Trials:
         except PySparkException as problem:
             if isinstance(problem, AnalysisException) or is_cancelled(self._catalyst, problem):
                 raise
+            tried.raised += 1
             return self._by_halves(subject, sets, backwards, problem)
         if tried.keys is None and tried.row is not None:
             tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
+            tried.beside = len(given[0]) > _BESIDE
         return [self._said([each for each in rows if self._asked(each, tried)], tried) for rows in given]
 
     def _said(self, given: Sequence[Given], tried: Tried) -> Answer:
@@ -128,7 +140,9 @@ class Trials:
         return GONE
 
     def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
-        """The program raises on one of the sets, or on several."""
+        """The program raises on one of the sets, or on several; where it did so too often, nothing is said of any of them."""
+        if len(sets) > 1 and self._subjects[subject].raised > RAISED:
+            return [Answer(Outcome.UNRESOLVED)] * len(sets)
         if len(sets) > 1:
             middle = len(sets) // 2
             return [answer for half in (sets[:middle], sets[middle:]) for answer in self._answers(subject, half, backwards)]
@@ -140,7 +154,7 @@ class Trials:
         return [Answer(Outcome.FAIL if self._raises else Outcome.UNRESOLVED)]
 
     def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[Given]]:
-        """What the query gives of each set: once it is known which rows are asked about, these."""
+        """What the query gives of each set: where they are many, those that are asked about, once these are known."""
         c, tried = self._catalyst, self._subjects[subject]
         marked = self._subsets(subject, backwards).over(self._plan_of([tried.numbers[np.array(each.to_array(), dtype=np.int64)] for each in sets]).data())
         columns = c.items(self._root.node.output())
@@ -156,9 +170,9 @@ class Trials:
         return found
 
     def _restricted(self, marked: Marked, tried: Tried) -> Node:
-        """The rows that are asked about, once they are known."""
+        """The rows that are asked about, once they are known, where there are many others: to leave these out takes a tenth of a query's time."""
         c = self._catalyst
-        if not tried.keys or not marked.keys or tried.key is not None:
+        if not tried.keys or not tried.beside or not marked.keys or tried.key is not None:
             return marked.plan
         columns = [c.column(key) for key in marked.keys]
         return c.plan(c.frame(marked.plan).filter(reduce(or_, [_alike(columns, key) for key in tried.keys])))

@@ -1,0 +1,93 @@
+"""Faulty: the rows of a result that a test finds wrong, and the source records that each was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Row
+
+from bigdebug.errors import LocalizeError, PredicateError
+from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.sql.actions import unheard
+from bigdebug.spark.sql.candidates import Standing, standing_of
+from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.judging import Test
+from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.recognized import index
+from bigdebug.spark.sql.triable import untried
+from bigdebug.trace.names import Names
+
+OUTPUTS = 20
+"""Of so many wrong rows the causes are looked for."""
+
+INDEXED = 3
+"""Of more wrong rows the lineage is indexed first: to trace each takes a job or several."""
+
+_TEST = "The test of localize()"
+
+
+class Faulty(NamedTuple):
+    """Wrong rows, None for all of them as a whole; where the records stand that each was made of; and what is left out, if anything is."""
+
+    rows: Sequence[Row | None]
+    standings: Sequence[Standing]
+    left: str | None = None
+
+
+def faulty(trace: LineageFrame, test: Test) -> Faulty:
+    """The rows of a trace over a result that a test finds wrong. Raises LocalizeError if none is, PredicateError for a test that raises."""
+    if test.whole:
+        return _as_a_whole(trace, test)
+    wrong, run = trace.where(test.condition), trace.run
+    try:
+        names = wrong.standing[run.subject]
+    except PredicateError as problem:
+        raise PredicateError(problem.what.replace("The predicate of where()", _TEST), remedy=problem.remedy) from problem
+    if names is None:
+        names = run.questions.steps().every(run.subject)
+    if not len(names):
+        raise LocalizeError(
+            f"The test finds nothing wrong with any of the {trace.count():,} rows of the result", remedy="It is true of a row that is wrong: localize(df, 'total < 0').",
+        )
+    if isinstance(names, Far):
+        raise untried(f"{len(names):,} rows are wrong", "Choose fewer: dbg.lineage(df).where(...).")
+    few = names[:OUTPUTS]
+    left = f"of {len(names):,} wrong rows, {len(few)} were looked at" if len(few) < len(names) else None
+    if len(few) > INDEXED and not run.questions.built:
+        index(run)
+    ordered, rows = _read(trace, few)
+    return Faulty(rows, [_made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))], left)
+
+
+def _as_a_whole(trace: LineageFrame, test: Test) -> Faulty:
+    rows = trace.collect()
+    with told(_TEST):
+        if not guarded(test.condition)(rows):
+            raise LocalizeError(
+                f"The test finds nothing wrong with the {len(rows):,} rows of the result as a whole",
+                remedy="It is true of a list of Rows that is wrong: localize(df, whole=lambda rows: sum(row.n for row in rows) < 0).",
+            )
+    return Faulty([None], [_made_of(trace)])
+
+
+def _read(trace: LineageFrame, names: Names) -> tuple[Names, list[Row]]:
+    """Names of rows, and the rows in the same order; of rows that have one name, the first. One job: what it gives is read twice."""
+    questions, subject = trace.run.questions, trace.run.subject
+    c = questions.catalyst
+    plan, name = questions.steps().rows(subject, names)
+    columns = c.items(questions.root.node.output())
+    called = c.alias(name, "__bigdebug_name")
+    chosen = c.project([*columns, called], plan)
+    held = c.local(chosen, c.held(c.frame(chosen)))
+    ordered = c.table(held, {"name": called.toAttribute()})["name"].combine_chunks()
+    rows = unheard(c.frame(c.project([c.alias(column, f"c{i}") for i, column in enumerate(columns)], held)), "collect")
+    made = Row(*(column.name() for column in columns))
+    first = sorted({repr(each): i for i, each in reversed(list(enumerate(ordered.to_pylist())))}.values())
+    return ordered.take(pa.array(first)), [made(*rows[i]) for i in first]
+
+
+def _made_of(rows: LineageFrame) -> Standing:
+    questions = rows.run.questions
+    return standing_of(questions, rows.goBackAll().standing if questions.leaves else {})

@@ -1,0 +1,95 @@
+"""Triable: which queries can be tried on sets of their source records, and what is told of their operators once, for all trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from bigdebug.errors import LocalizeError
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.comparing import group_of
+from bigdebug.spark.sql.determinism import sorting
+from bigdebug.spark.sql.domains import DOMAIN
+from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.fingerprints import fingerprint
+from bigdebug.spark.sql.misses import is_one
+from bigdebug.spark.sql.reading import PlanOperator
+
+_FILE = "input_file_"
+"""How functions begin that ask for the file of a row, which candidates have no more."""
+
+
+class Told:
+    """What is told of the operators of a query once.
+
+    ``groups`` are, by aggregate, two hashes of the group's keys, as columns; ``of_nothing``, by aggregate without keys, what it gives of no rows.
+    """
+
+    def __init__(self, catalyst: Catalyst, root: PlanOperator) -> None:
+        self._catalyst = catalyst
+        self.groups: dict[int, list[Expr]] = {}
+        self.of_nothing: dict[int, Node] = {}
+        for operator in root:
+            if operator.name == "Aggregate":
+                one = is_one(operator)
+                self.groups[operator.id] = [] if one else fingerprint(catalyst, operator.inputs[0].node, group_of(catalyst, operator))
+                if one:
+                    self.of_nothing[operator.id] = self._of_nothing(operator)
+
+    def _of_nothing(self, operator: PlanOperator) -> Node:
+        c, node = self._catalyst, operator.node
+        empty = c.with_arguments(node, {"child": c.local(operator.inputs[0].node, c.seq([]))})
+        return c.local(node, c.held(c.frame(empty)))
+
+
+def scalars(catalyst: Catalyst, operator: PlanOperator) -> list[Expr]:
+    """The subqueries in the expressions of an operator, in the order of its subqueries."""
+    found: list[Expr] = []
+    for expression in catalyst.items(operator.node.expressions()) if operator.subqueries else ():
+        _collect(catalyst, expression, found)
+    return found
+
+
+def _collect(catalyst: Catalyst, expression: Expr, found: list[Expr]) -> None:
+    if catalyst.is_subquery(expression):
+        found.append(expression)
+    elif catalyst.asks_plan(expression):
+        for part in catalyst.children(expression):
+            _collect(catalyst, part, found)
+
+
+def check_triable(catalyst: Catalyst, root: PlanOperator, known: Collection[str]) -> None:
+    """Raise LocalizeError for a query of which several sets of records cannot pass beside one another; ``known`` are the operators that let them."""
+    for operator in root:
+        if operator.name == DOMAIN:
+            raise untried("a subquery is computed for values of the query around it", "Write it as a join with a group for each value.")
+        if operator.draws:
+            raise untried(f"{operator} drew its rows in the run, and on fewer records it would draw others")
+        if operator.inputs and operator.name not in known:
+            raise untried(f"{operator} takes rows together in a way that does not let several sets of them pass beside one another")
+        if operator.name == "Limit" and sorting(operator) is None:
+            raise untried(f"{operator} keeps rows in no order, so which ones it would keep of fewer, nobody knows", "Order the rows below the limit.")
+        if operator.inputs and _FILE in str(operator.node.simpleString(1_000)):
+            raise untried(f"{operator} asks for the file of each row", "Select _metadata.file_path.")
+        _check_subqueries(catalyst, operator)
+
+
+def _check_subqueries(catalyst: Catalyst, operator: PlanOperator) -> None:
+    asked = [subquery for subquery in operator.subqueries if subquery.repeats is None]
+    if not asked:
+        return
+    if operator.name not in ("Project", "Filter") or not all(map(_gives_one, asked)) or len(scalars(catalyst, operator)) != len(asked):
+        raise untried(
+            f"{operator} asks a subquery, and only those that give one value (an aggregate of all rows), in a selection or a WHERE, are tried", "Write it as a join.",
+        )
+
+
+def _gives_one(subquery: PlanOperator) -> bool:
+    """Whether a subquery gives one row, whatever there is."""
+    return is_one(subquery) or (subquery.name == "Project" and _gives_one(subquery.inputs[0]))
+
+
+def untried(why: str, remedy: str = "") -> LocalizeError:
+    """The error of a query that cannot be tried on fewer records."""
+    return LocalizeError(
+        f"This query cannot be tried on fewer records: {why}", remedy=remedy or "The records that a wrong row was made of are dbg.lineage(df).where(...).goBackAll().",
+    )
