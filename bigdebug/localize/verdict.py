@@ -49,9 +49,11 @@ def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: S
 def _left(known: Faults, seen: Seen) -> str | None:
     """What was not looked at, or not to an end."""
     left = [each for each in (known.ended, seen.left) if each]
-    unrepaired = sum(state is State.UNREPAIRED for state in known.strange.values())
+    unrepaired = [number for number, state in known.strange.items() if state is State.UNREPAIRED]
     if unrepaired:
-        left.append(f"of {unrepaired:,} wrong outputs no records were found without which they are right: one may be lacking, or a function be wrong")
+        said = [(seen.said[number] if seen.said else "").rstrip(".") or shown(seen.outputs[number]) for number in unrepaired[:_TOLD]]
+        more = f", and {len(unrepaired) - _TOLD} more outputs" if len(unrepaired) > _TOLD else ""
+        left.append(f"no records were found without which it is right, so one may be lacking, or a function be wrong: {', '.join(said)}{more}")
     return "; ".join(left) or None
 
 
@@ -89,17 +91,19 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
 
 
 def _fault_set(fault: Fault, ranked: Callable[[Ids], list[int]], seen: Seen, records: Mapping[int, tuple[SourceRecord, ...]]) -> FaultSet:
+    said = [seen.said[number] for number in fault.explains[:_TOLD] if seen.said and seen.said[number]]
     return FaultSet(
         _all(ranked(fault.repair), records), tuple(seen.outputs[number] for number in fault.explains),
-        tuple(_evidence(fault, ranked, records)), tuple(_all(ranked(ids), records) for ids in fault.instead),
+        (*said, *_evidence(fault, ranked, records, bool(said))), tuple(_all(ranked(ids), records) for ids in fault.instead),
     )
 
 
-def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping[int, tuple[SourceRecord, ...]]) -> list[str]:
+def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping[int, tuple[SourceRecord, ...]], due: bool) -> list[str]:
+    """What was seen; of an output that was ``due`` to be something, it says nothing that it is not so on few records."""
     found = []
     if fault.instead:
         found.append(f"{len(fault.instead)} other sets of {len(fault.repair)} repair it as well: {_names([i for ids in fault.instead for i in ids if i not in fault.repair], records)}.")
-    if not fault.alone:
+    if due or not fault.alone:
         return found
     if fault.alone <= fault.repair:
         found.append(f"It is wrong on {_names(ranked(fault.alone), records)} alone.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from pyspark import RDD
 from pyspark.sql import Column
 
 from bigdebug.agents.check import Check
@@ -15,6 +17,7 @@ from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.oracle import Budget
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.crashing import crashed, crashing
+from bigdebug.spark.rdd.expecting import Expecting
 from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.localizing import Localizing
@@ -24,21 +27,28 @@ from bigdebug.spark.sql.localizing import localized
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user takes for wrong: a ``test`` of an output (with its ``key``), or of the ``whole`` result, and whether exceptions are failures (``raises``)."""
+    """What the user takes for wrong: a ``test`` of an output (with its ``key``), one of the ``whole`` result, what differs from what was ``expected``; and whether exceptions
+    are failures (``raises``).
+    """
 
     test: Any = None
     key: Any = None
     whole: Any = None
+    expected: Any = None
     raises: bool = False
 
     def check(self) -> None:
         """Raise TypeError for what asks nothing, or several things."""
-        given = [name for name, value in (("a test", self.test), ("whole=", self.whole)) if value is not None]
+        given = [name for name, value in (("a test", self.test), ("whole=", self.whole), ("expected=", self.expected)) if value is not None]
         if not given and not self.raises:
-            raise TypeError("localize() takes a test of an output, or whole=, a test of all of them, or raises=True; localize(report, lambda out: out[1] < 0)")
+            raise TypeError(
+                "localize() takes a test of an output, or whole=, a test of all of them, expected=, what they were to be, or raises=True; localize(report, lambda out: out[1] < 0)"
+            )
         if len(given) > 1:
-            raise TypeError(f"localize() takes one of {' and '.join(given)}, not both: what is wrong would be said twice")
-        if self.key is not None and (isinstance(self.test, Check) or self.test is None):
+            raise TypeError(f"localize() takes one of {', '.join(given)}: what is wrong would be said twice")
+        if isinstance(self.expected, str | bytes) or not isinstance(self.expected, Iterable | RDD | None):
+            raise TypeError(f"expected= is a list of outputs, an RDD of them, or a dict of what belongs to their keys, not {shown(self.expected)}")
+        if self.key is not None and self.expected is None and (isinstance(self.test, Check) or self.test is None):
             raise TypeError("key= is for a test of your own, which is called with an output and its key; what of an output a check looks at, its field says: checks.at_most(60, field=1)")
 
 
@@ -46,6 +56,11 @@ def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None,
     """The diagnosis of a trace over outputs."""
     budget = _budget(tests, seconds, stop)
     asked.check()
+    if isinstance(trace, LineageFrame) and asked.expected is not None:
+        raise LocalizeError(
+            "Differences to what was expected are localized in RDD programs only", value=trace,
+            remedy="Say it of a row: localize(df, 'store = 3 and total <> 17.5').",
+        )
     if isinstance(trace, LineageFrame):
         return _of_frame(trace, asked.test, asked.key, asked.whole, asked.raises, budget)
     for name in ("test", "whole", "key"):
@@ -61,13 +76,15 @@ def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None,
 
 def _found(trace: LineageRDD, asked: Asked) -> Found:
     """The wrong outputs."""
-    if asked.raises and (crashed(trace) or asked.test is asked.whole is None):
+    if asked.raises and (crashed(trace) or asked.test is asked.whole is asked.expected is None):
         return crashing(trace)
     if crashed(trace):
         raise LocalizeError(
             f"{trace.run.name} crashed, so not all of its outputs are there to be tested",
             remedy="localize(run, raises=True) names the records that crash it; run.culprits tells of each.",
         )
+    if asked.expected is not None:
+        return Expecting(trace, asked.expected, asked.key, asked.raises).found()
     if asked.whole is not None or (isinstance(asked.test, Check) and asked.test.whole):
         return as_a_whole(trace, Judge(asked.whole or asked.test, None, True, asked.raises))
     return judged(trace, Judge(asked.test, asked.key, False, asked.raises))

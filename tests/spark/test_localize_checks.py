@@ -23,6 +23,7 @@ from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError, NotCapturedError, PredicateError
 from bigdebug.model import Outcome
 from bigdebug.spark import jobs
+from tests.cases.programs import CASES
 
 
 def ran(dbg: Any, rdd: Any, action: str = "collect") -> Any:
@@ -268,3 +269,107 @@ def test_a_bar_tells_how_far_it_is(dbg: Any, monkeypatch: pytest.MonkeyPatch) ->
     finally:
         jobs.show_bars_with(None)
         dbg.progress = True
+
+
+# ---- what was expected --------------------------------------------------------------------------------------------
+
+
+def expected_of(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        found[key] = found.get(key, 0) + value
+    return found
+
+
+def inserted(at: int, *records: Any) -> list[Any]:
+    return [*PAIRS[:at], *records, *PAIRS[at:]]
+
+
+@pytest.mark.parametrize(
+    ("given", "culprits", "said"),
+    [
+        (inserted(7, ("c", 5)), [[("c", 5)]], ["('c', 38) was to be ('c', 33)."]),  # and no other record of c is worth 5
+        (inserted(7, ("zz", 5)), [[("zz", 5)]], ["('zz', 5) was not expected."]),
+        (inserted(7, ("c", 5), ("d", -8), ("zz", 1)), [[("c", 5)], [("d", -8)], [("zz", 1)]], None),
+        ([("c", 900) if n == 42 else pair for n, pair in enumerate(PAIRS)], [[("c", 900)]], ["('c', 923) was to be ('c', 33); leaving out records does not make exactly that of it, so it counts as right when it is no longer more."]),
+    ],
+    ids=["extra record", "extra key", "three", "too large"],
+)
+def test_outputs_that_were_expected_otherwise_are_localized(dbg: Any, given: list[Any], culprits: list[Any], said: list[str] | None) -> None:
+    report, due = sums(dbg, given), expected_of(PAIRS)
+    assert PAIRS[42][0] == "c"
+    for expected in (due, [*due.items()], dbg.context.parallelize([*due.items()], 2)):
+        found = dbg.localize(report, expected=expected)
+        assert (found.verdict, sorted(blamed(found)), found.incomplete) == ("culprit", culprits, None)
+        assert said is None or [*found.fault_sets[0].evidence] == said
+
+
+def test_what_no_removal_makes_so_is_said_and_the_likeliest_ranked(dbg: Any) -> None:
+    """Without a number that is too small, what it should have been is lacking still."""
+    report = sums(dbg, [("c", -900) if n == 42 else pair for n, pair in enumerate(PAIRS)])
+    found = dbg.localize(report, expected=expected_of(PAIRS))
+    assert (found.verdict, found.fault_sets, found.ranking[0][0].record) == ("ambiguous", (), ("c", -900))
+    assert found.incomplete == (
+        "no records were found without which it is right, so one may be lacking, or a function be wrong: "
+        "('c', -877) was to be ('c', 33); leaving out records does not make exactly that of it, so it counts as right when it is no longer less"
+    )
+
+
+def test_the_drift_trap_is_no_trap_where_the_average_is_known(dbg: Any) -> None:
+    case = next(case for case in CASES if case.name == "commute drift")
+    right = [line for line in case.lines if line not in case.culprits["sr", "car"]]
+    report = ran(dbg, case.program(dbg.context.parallelize(list(case.lines), 4)))
+    found = dbg.localize(report, expected=[output for output, _ in case.meaning(right).values()])
+    assert (found.verdict, blamed(found)) == ("culprit", [sorted(case.culprits["sr", "car"])])
+
+
+def test_what_is_lacking_is_found_where_it_was_left_out_or_said_to_be_lacking(dbg: Any) -> None:
+    due = expected_of(PAIRS)
+    kept = ran(dbg, dbg.context.parallelize(inserted(9, ("c", -5000)), 3).reduceByKey(add, 2).filter(lambda out: out[1] > 0))
+    found = dbg.localize(kept, expected=due)
+    assert (found.verdict, blamed(found), found.incomplete) == ("culprit", [[("c", -5000)]], None)
+    assert found.fault_sets[0].outputs == (("c", 33),)
+    assert "('c', -4967) is the last that was seen of it, at reduceByKey" in found.fault_sets[0].evidence[0]
+
+    gone = dbg.localize(sums(dbg, [pair for pair in PAIRS if pair[0] != "d"]), expected=due)
+    assert (gone.verdict, gone.fault_sets) == ("ambiguous", ())
+    assert gone.incomplete == f"1 of the outputs that were expected are lacking, and nothing is known that was to become of these: ('d', {due['d']})"
+
+    less = dbg.localize(sums(dbg, PAIRS[1:]), expected=due)
+    assert (less.verdict, less.fault_sets) == ("ambiguous", ())
+    assert less.incomplete is not None
+    assert less.incomplete.startswith("no records were found without which it is right, so one may be lacking, or a function be wrong: ('a', ")
+
+
+def test_records_without_keys_are_expected_so_many_times(dbg: Any) -> None:
+    words = ran(dbg, dbg.context.parallelize(["a", "b", "a", None, float("nan"), [1]], 3).map(lambda word: word))
+    found = dbg.localize(words, expected=["a", "b", None, float("nan"), [1]])
+    assert found.verdict == "ambiguous"
+    assert {source.origin.index for each in (found.fault_sets[0].records, *found.fault_sets[0].instead) for source in each} == {0, 2}
+    assert found.fault_sets[0].evidence[0] == "'a' was not expected beside 'a'."
+    few = dbg.localize(words, expected=["a", "a", "b", "b", None, float("nan"), [1]])
+    assert few.incomplete == "1 of the outputs that were expected are there less often than that: 'b'"
+    with pytest.raises(LocalizeError, match=r"The 6 outputs of .* are what was expected"):
+        dbg.localize(words, expected=["a", "a", "b", None, float("nan"), (1,)])
+
+
+def test_pairs_of_a_join_are_expected_by_key_and_the_users_key_is_heard(dbg: Any) -> None:
+    left, right = dbg.context.parallelize([("k", 1), ("l", 2)], 2), dbg.context.parallelize([("k", 5), ("l", 6), ("k", 7)], 2)
+    joined = ran(dbg, left.join(right))
+    found = dbg.localize(joined, expected=[("k", (1, 5)), ("l", (2, 6))])
+    assert (found.verdict, blamed(found)) == ("culprit", [[("k", 7)]])
+    assert found.fault_sets[0].evidence[0] == "('k', (1, 7)) was not expected beside ('k', (1, 5))."
+    triples = ran(dbg, dbg.context.parallelize([("a", 1, 10), ("a", 2, 20), ("a", 3, 99)], 2).map(lambda row: (row[0], row[1], row[2] * 1.0)))
+    by_two = dbg.localize(triples, expected={("a", 1): ("a", 1, 10), ("a", 2): ("a", 2, 20)}, key=lambda out: out[:2])
+    assert (by_two.verdict, blamed(by_two)) == ("culprit", [[("a", 3, 99)]])
+
+
+def test_what_is_no_expectation_is_refused(dbg: Any, spark: Any) -> None:
+    report = sums(dbg, PAIRS)
+    for expected in (5, "abc"):
+        with pytest.raises(TypeError, match="expected= is a list of outputs, an RDD of them, or a dict"):
+            dbg.localize(report, expected=expected)
+    with pytest.raises(TypeError, match=r"takes one of a test, expected="):
+        dbg.localize(report, checks.at_most(60), expected=[])
+    with pytest.raises(LocalizeError, match="localized in RDD programs only"):
+        dbg.localize(spark.range(3), expected=[1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import pickle
 import statistics
+from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -20,8 +22,10 @@ from pyspark.sql import Row
 import bigdebug
 from bigdebug import checks
 from bigdebug.agents.check import Check, Moments, moments
+from bigdebug.agents.expected import Apart, Due, alike, beyond, name, side
 from bigdebug.agents.judges import held, number
 from bigdebug.errors import LocalizeError
+from bigdebug.model import Outcome
 
 NAN = float("nan")
 STRANGE = [None, NAN, math.inf, -math.inf, Decimal("NaN"), Decimal("sNaN"), Decimal(3), Fraction(1, 3), np.float32("nan"), np.int64(5), 10**400, "text", b"bytes", True, 1j,
@@ -190,3 +194,65 @@ def test_checks_are_a_public_name_and_all_that_is_in_it() -> None:
     assert bigdebug.checks is checks
     assert "checks" in dir(bigdebug)
     assert sorted(checks.__all__) == ["at_least", "at_most", "between", "constraint", "not_null", "schema", "sigma", "unique"]
+
+
+# ---- what was expected --------------------------------------------------------------------------------------------
+
+SAME = [
+    (1, 1.0), (0.1 + 0.2, 0.3), (np.int64(3), 3), (Decimal("0.5"), 0.5), (Fraction(1, 2), 0.5), (NAN, None), (NAN, np.float32("nan")), ((1, [2.0]), [1.0, (2,)]), ({"a": 1}, {"a": 1.0}),
+    (math.inf, math.inf), (-0.0, 0), ("a", "a"), ({1, 2}, {2, 1}), (10**400, 10**400), (b"x", b"x"), (True, True),
+]
+OTHER = [(1, 2), (2**53, 2**53 + 1), (1, True), (1, "1"), (None, 0), ((1,), (1, 2)), ({"a": 1}, {"b": 1}), (math.inf, -math.inf), (0.3, 0.3000001), ("a", b"a"), (1.0, 1.0 + 1e-6), (10**400, 1.5), (Decimal("0.5"), Fraction(3, 2))]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME, ids=repr)
+def test_values_that_are_what_was_expected(one: Any, other: Any) -> None:
+    assert alike(one, other)
+    assert alike(other, one)
+    assert beyond([one], [other]) == beyond([other], [one]) == []
+    assert side(one, other) == 0
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER, ids=repr)
+def test_values_that_are_not(one: Any, other: Any) -> None:
+    assert not alike(one, other)
+    assert not alike(other, one)
+    assert side(one, other) == -side(other, one)
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_what_is_beyond_is_the_difference_of_multisets(values: list[int], others: list[int]) -> None:
+    left = Counter(values) - Counter(others)
+    places = beyond(values, others)
+    assert Counter(values[place] for place in places) == left
+    assert places == sorted(places)
+
+
+def test_keys_are_equal_by_value_and_outputs_are_taken_apart() -> None:
+    assert name((1, "a")) == name((1.0, "a")) == name([np.int32(1), "a"])
+    assert name(NAN) == name(np.float64("nan"))
+    assert len({name(key) for key in (1, True, "1", None, NAN, 1.5, (1,), math.inf)}) == 8
+    apart = Apart()
+    assert [apart(("k", 1)), apart(("k", 1, 2)), apart("k"), apart(("k",))] == [(name("k"), 1), (name("k"), (1, 2)), (name("k"), "k"), (name(("k",)), ("k",))]
+    assert Apart(len)("abc") == (name(3), "abc")
+
+
+@pytest.mark.parametrize(
+    ("due", "outcomes"),
+    [
+        (Due(Apart(), name("k"), (5,)), {(): "unresolved", (5,): "pass", (7,): "fail", (5, 5): "fail"}),
+        (Due(Apart(), name("k"), (5, 5)), {(5, 5): "pass", (5,): "pass", (5, 5, 5): "fail", (5, 7): "fail"}),
+        (Due(Apart(), name("k"), ()), {(): "pass", (5,): "fail"}),
+        (Due(Apart(), name("k"), (5,), side=1), {(): "unresolved", (4,): "pass", (5,): "pass", (7,): "fail", (None,): "fail", ("x",): "fail"}),
+        (Due(Apart(), name("k"), (5,), side=-1), {(4,): "fail", (7,): "pass"}),
+        (Due(Apart(), name("k"), (5,), missing=True), {(): "fail", (4,): "pass"}),
+    ],
+)
+def test_what_becomes_of_a_key_on_fewer_records_is_judged_by_what_was_due(due: Due, outcomes: dict[tuple[Any, ...], str]) -> None:
+    for values, outcome in outcomes.items():
+        said, value = due.verdict([("other", 1), *(("k", value) for value in values)])
+        assert (values, said) == (values, Outcome[outcome.upper()])
+        assert value == values[0] if len(values) == 1 and isinstance(values[0], float | int) else math.isnan(value)
+    broken = (1 // n for n in [0])
+    assert replace(due, raises=True).verdict(broken)[0] is Outcome.FAIL
+    assert due.verdict(1 // n for n in [0])[0] is Outcome.UNRESOLVED

@@ -104,7 +104,7 @@ class Localizing:
         entered = [each.replay.cut for each in faulty]
         sizes = [sum(map(count, each.values())) for each in entered]
         few = [i for i in sorted(range(len(faulty)), key=sizes.__getitem__)[:OUTPUTS] if sizes[i] <= MOST]
-        if not few:
+        if sizes and not few:
             raise untried(f"the wrong output that was made of the fewest was made of {min(sizes):,}, and one task holds {MOST:,} at most")
         if len(few) < len(faulty) + more:
             self._left.append(f"of {len(faulty) + more:,} wrong outputs, {len(few)} were looked at, those made of the fewest records")

@@ -1,0 +1,113 @@
+"""Expected: what outputs were to be, by their keys, and a judge of one key where the program runs on fewer records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigdebug.agents.fields import is_less, is_null
+from bigdebug.agents.judges import Verdict, is_number, number
+from bigdebug.agents.likeness import likeness
+from bigdebug.model import Outcome
+
+CLOSE = 1e-9
+"""Numbers that are not whole are alike if they differ by this part of the larger one: sums come in another order."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Takes an output apart: the name of its key, and what is of that key. Of a tuple the first field is the key, of anything else all of it; or ``key`` says."""
+
+    key: Callable[[Any], Any] | None = None
+
+    def __call__(self, output: Any) -> tuple[bytes, Any]:
+        if self.key is not None:
+            return name(self.key(output)), output
+        if isinstance(output, tuple) and len(output) > 1:
+            return name(output[0]), output[1] if len(output) == 2 else tuple(output[1:])
+        return name(output), output
+
+
+def name(key: Any) -> bytes:
+    """Bytes that are equal for equal keys; numbers of any type are equal by their values."""
+    return likeness(_by_value(key))
+
+
+def alike(value: Any, other: Any) -> bool:
+    """Whether a value is what was expected: numbers by their values, those with a fraction to 9 digits; NaN and None are alike; a list is like a tuple."""
+    if is_null(value) or is_null(other):
+        return is_null(value) and is_null(other)
+    if is_number(value) and is_number(other):
+        return bool(value == other) or (not (_whole(value) and _whole(other)) and math.isclose(number(value), number(other), rel_tol=CLOSE))
+    if isinstance(value, tuple | list) and isinstance(other, tuple | list):
+        return len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(alike(value[key], other[key]) for key in value)
+    return likeness(value) == likeness(other)
+
+
+def beyond(values: Sequence[Any], others: Sequence[Any]) -> list[int]:
+    """The places of those of ``values`` that are not among ``others``, of which each stands for one."""
+    left, found = list(others), []
+    for place, value in enumerate(values):
+        same = next((i for i, other in enumerate(left) if alike(value, other)), None)
+        if same is None:
+            found.append(place)
+        else:
+            del left[same]
+    return found
+
+
+@dataclass(frozen=True)
+class Due:
+    """Judges what a program gives of one key: wrong is what was not expected of it.
+
+    That there is nothing of it says nothing, unless nothing was expected. With a ``side``, only what is more (1) than expected is wrong, or less (-1): other records
+    may have their part in a number. If it is ``missing``, that there is nothing of it is what is wrong.
+    """
+
+    apart: Apart
+    name: bytes
+    expected: tuple[Any, ...]
+    side: int = 0
+    missing: bool = False
+    raises: bool = False
+
+    def verdict(self, outputs: Iterable[Any]) -> Verdict:
+        try:
+            known = [value for name, value in map(self.apart, outputs) if name == self.name]
+        except Exception:  # of the user's functions
+            return Outcome.FAIL if self.raises else Outcome.UNRESOLVED, math.nan
+        return self._outcome(known), number(known[0]) if len(known) == 1 else math.nan
+
+    def _outcome(self, known: list[Any]) -> Outcome:
+        if self.missing:
+            return Outcome.PASS if known else Outcome.FAIL
+        if not known:
+            return Outcome.UNRESOLVED if self.expected else Outcome.PASS
+        if self.side and len(known) == 1:
+            return Outcome.FAIL if side(known[0], self.expected[0]) in (self.side, 0) and not alike(known[0], self.expected[0]) else Outcome.PASS
+        return Outcome.FAIL if beyond(known, self.expected) else Outcome.PASS
+
+
+def side(value: Any, expected: Any) -> int:
+    """1 if a number is more than another, -1 if it is less, 0 if they are alike or one is none."""
+    if not (is_number(value) and is_number(expected)) or alike(value, expected):
+        return 0
+    return 1 if is_less(expected, value) else -1 if is_less(value, expected) else 0
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def _by_value(key: Any) -> Any:
+    if is_number(key) and not is_null(key):
+        return int(key) if math.isfinite(key) and key == int(key) else float(key)
+    if is_null(key):
+        return None if key is None else math.nan
+    return tuple(map(_by_value, key)) if isinstance(key, tuple | list) else key
