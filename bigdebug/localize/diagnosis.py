@@ -12,7 +12,10 @@ from bigdebug.trace.table import Table
 CULPRIT, AMBIGUOUS, ORDER, UNSTABLE = "culprit", "ambiguous", "order-dependent", "not-reproducible"
 
 _ROWS = 20
-"""Of the ranking, and of a fault set, so many records are shown."""
+"""Of the ranking, so many records are shown."""
+
+_FAULTS, _RECORDS = 10, 5
+"""So many fault sets are shown, and so many records of each, the likeliest ones."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +59,22 @@ class Diagnosis:
     incomplete: str | None = None
 
     def table(self) -> Table:
-        """The fault sets, a row for each record."""
-        rows = []
-        for number, fault in enumerate(self.fault_sets, 1):
-            outputs = ", ".join(shown(output) for output in fault.outputs[:3]) + (" ..." if len(fault.outputs) > 3 else "")
-            rows += [
-                (str(number), str(record.origin), shown(record.record), self._score(record), outputs) for record in fault.records[:_ROWS]
-            ]
-        notes = [line for fault in self.fault_sets for line in fault.evidence]
+        """The fault sets, a row for each of their first records."""
+        rows = [row for number, fault in enumerate(self.fault_sets[:_FAULTS], 1) for row in self._rows(number, fault)]
+        several = len(self.fault_sets) > 1
+        notes = [f"{number}: {line}" if several else line for number, fault in enumerate(self.fault_sets[:_FAULTS], 1) for line in fault.evidence]
+        left = len(self.fault_sets) - _FAULTS
+        more = [f"and {left} more faults: fault_sets has them all"] if left > 0 else []
         incomplete = [f"Not all was looked at: {self.incomplete}."] if self.incomplete else []
         caption = f"{self.verdict}: {self.explanation} ({self.cost})"
-        return Table(("fault", "origin", "record", "moves", "outputs"), rows, [*notes, *incomplete], caption)
+        return Table(("fault", "origin", "record", "moves", "outputs"), rows, [*more, *notes, *incomplete], caption)
+
+    def _rows(self, number: int, fault: FaultSet) -> list[tuple[str, ...]]:
+        outputs = ", ".join(shown(output) for output in fault.outputs[:3]) + (f" and {len(fault.outputs) - 3} more" if len(fault.outputs) > 3 else "")
+        rows = [(str(number), str(record.origin), shown(record.record), self._score(record)) for record in fault.records[:_RECORDS]]
+        left = len(fault.records) - _RECORDS
+        more = [("", "", f"and {counted(left)} more", "")] if left > 0 else []
+        return [(*row, "" if i else outputs) for i, row in enumerate([*rows, *more])]
 
     def suspects(self) -> Table:
         """The ranking."""

@@ -79,8 +79,7 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
     if not known.found:
         return "nothing was found"
     are, they_are = ("is", "it is") if outputs == 1 else ("are", "they are")
-    sizes = [len(fault.repair) for fault in known.found]
-    what = counted(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} faults of {', '.join(map(str, sizes[:-1]))} and {sizes[-1]} records"
+    what = _sized([len(fault.repair) for fault in known.found])
     if verdict == CULPRIT:
         return f"without {what}, {of} {are} right, and without less {they_are} not"
     if known.ended is not None:
@@ -88,6 +87,13 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
     if several:
         return f"without {what} inside of the program, {of} {are} right; but each was made of several source records, and which of these is to blame was not tried"
     return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
+
+
+def _sized(sizes: Sequence[int]) -> str:
+    if len(sizes) == 1:
+        return counted(sizes[0])
+    of = f"{', '.join(map(str, sizes[:-1]))} and {sizes[-1]}" if len(sizes) <= _TOLD else f"{min(sizes)} to {max(sizes)}"
+    return f"{len(sizes)} faults of {of} records"
 
 
 def _fault_set(fault: Fault, ranked: Callable[[Ids], list[int]], seen: Seen, records: Mapping[int, tuple[SourceRecord, ...]]) -> FaultSet:
