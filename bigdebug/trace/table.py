@@ -15,7 +15,7 @@ WIDTH = 100
 """Characters of a cell that text shows, if nothing else is said."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Columns with a header, and notes in whole sentences below; ``caption`` stands above."""
 
@@ -40,6 +40,9 @@ class Table:
         caption = f"<p>{_text(self.caption)}</p>" if self.caption else ""
         notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
         return f"<div {_LITERAL}>{caption}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
+
+    def __repr__(self) -> str:
+        return self.text()
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
         return {"text/plain": self.text(), "text/html": self.html()}
