@@ -36,6 +36,14 @@ def test_the_corrupt_lines_are_found_and_no_others(dbg: Any, case: Case, partiti
     assert found.incomplete is None
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_they_are_found_among_twenty_thousand_lines(dbg: Any, case: Case) -> None:
+    found = dbg.localize(captured(dbg, case.program(dbg.context.parallelize(list(case.scaled()), 4))), case.faulty)
+    named = {source.record for fault in found.fault_sets for each in (fault.records, *fault.instead) for source in each}
+    assert named == {line for lines in case.culprits.values() for line in lines}
+    assert {key for fault in found.fault_sets for key, _ in fault.outputs} == set(case.culprits)
+
+
 def test_a_test_that_finds_nothing_wrong_is_said_to(dbg: Any) -> None:
     with pytest.raises(LocalizeError, match="finds nothing wrong with any of the 2 outputs"):
         dbg.localize(sums(dbg, [1, 2, 3]), lambda out: out[1] > 100)
