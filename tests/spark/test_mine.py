@@ -152,6 +152,29 @@ def test_nothing_of_a_record_is_markup_and_nothing_of_the_users_changes(dbg: Any
     assert (len(dbg.runs), dbg.plain_context.getJobTags()) == before
 
 
+def test_the_experiment_of_newts_paper(dbg: Any) -> None:
+    """Newt 7.3.1: three joins of four data sets, and two map instances that give spurious outputs for a key; a bad output leaves fewer suspects."""
+    def mapped(n: int, wrong: int) -> list[tuple[int, int]]:
+        return [(n, n % 7)] * (1 + (n % 3 == 0) + 50 * (n == wrong))
+
+    data = [dbg.context.parallelize([n * 7 % 200 for n in range(200)], 5) for _ in range(4)]
+    maps = [each.flatMap(lambda n, wrong=wrong: mapped(n, wrong)) for each, wrong in zip(data, (-1, 77, 123, -1))]
+    joined = maps[0].join(maps[1], 4).mapValues(max).join(maps[2], 4).mapValues(max).join(maps[3], 4)
+    run = run_of(dbg, joined)
+    faulty = {maps[1]._definition.operator.id, maps[2]._definition.operator.id}
+
+    def actors(found: Any) -> set[tuple[Any, int]]:
+        return {(each.operator, each.partition) for each in found.suspects}
+
+    everything = dbg.mine(run, most=500)
+    narrowed = dbg.mine(run, bad=[77], most=500)
+    assert faulty <= {operator for operators, _ in actors(everything) for operator in operators}
+    assert actors(narrowed) < actors(everything)
+    culprit = next(each for each in narrowed.suspects if faulty.intersection(each.operator) and each.position is not None)
+    assert (culprit.records, culprit.multiplicity) == ((77,), 51)
+    assert "Only bad outputs were made of it." in culprit.evidence
+
+
 # ---- what culprits have in common ---------------------------------------------------------------------------------
 
 
