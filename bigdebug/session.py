@@ -291,16 +291,20 @@ class DebugSession:
         return self._recorder.watching.open(op, guard, timeout, slow, most, rate)
 
     def localize(
-        self, target: Any, test: Callable[..., Any] | None = None, *, key: Callable[[Any], Any] | None = None, whole: Callable[[list[Any]], Any] | None = None,
+        self, target: Any, test: Any = None, *, key: Any = None, whole: Callable[[list[Any]], Any] | None = None,
         expected: Any = None, raises: bool = False, tests: int | None = None, seconds: float | None = None, stop: Event | None = None,
     ) -> Diagnosis:
         """Which source records make outputs wrong, by running the program on some of those that they were made of (BigSift; DESIGN 4.4).
 
-        ``target`` is an RDD of which an action was captured, a run or a trace; ``test`` is true of an output that is wrong, and is given its key, too, if
-        there is a ``key`` function of an output; ``whole`` is a test of the list of all outputs instead. An output is known again by its key at the last
-        operator that groups or joins. Exceptions of the program on fewer records are failures if ``raises``. At most so many ``tests`` and ``seconds``: then what is known
-        by then is told, and why it is not all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds
-        one core meanwhile. DataFrames are not localized yet. Raises LocalizeError where nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
+        ``target`` is an RDD or a DataFrame of which an action was captured, a run or a trace. What is wrong, one of these says: ``test``, true of an output that is
+        wrong (for rows, a Column or SQL as well), which is given its key, too, if there is a ``key`` function of an output; one that comes with bigdebug,
+        ``bigdebug.checks.at_most(60)``; ``whole``, a test of the list of all outputs; or ``expected``, a list of outputs, an RDD of them or a dict by key, of RDD programs:
+        what is changed, not expected, or lacking. Exceptions of the program are failures if ``raises``; of a run that crashed, it is asked which records make it crash.
+        An output is known again by its key at the last operator that groups or joins.
+
+        At most so many ``tests`` and ``seconds``, until the event ``stop`` is set (from another thread), or an interruption: then what is known by then is told, and why it is not
+        all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds one core meanwhile. Raises LocalizeError where
+        nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises.
         """
         return localize(self.lineage(target), Asked(test, key, whole, expected, raises), tests, seconds, stop)
 

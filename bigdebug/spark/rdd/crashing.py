@@ -17,6 +17,7 @@ from bigdebug.errors import BigdebugError, LocalizeError
 from bigdebug.graph import Form
 from bigdebug.spark.rdd.blamed import Told
 from bigdebug.spark.rdd.faulty import Faulty, Found
+from bigdebug.spark.rdd.localizing import keyed_by
 from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.places import Places, count
 
@@ -58,9 +59,16 @@ def crashing(trace: LineageRDD) -> Found:
         elif behind is None:
             left.append(f"it is not known what {culprit!r} was made of")
         else:
-            crash = Faulty(behind, culprit, Crashing(culprit.exception_type), culprit.operator.id, keyed=False)
+            crash = Faulty(behind, culprit, Crashing(culprit.exception_type), culprit.operator.id, keyed=_of_a_key(behind, culprit))
             faulty.append(_with_others(trace, crash, culprit))
     return Found(faulty, tuple(left))
+
+
+def _of_a_key(behind: LineageRDD, culprit: CrashCulprit) -> bool:
+    """Whether the record that crashed was of one key, or a pair of one: then others that crash on fewer records are not it."""
+    graph = behind.run.graph
+    keyed = keyed_by(graph, culprit.operator.id)
+    return keyed is not None and all(keyed in graph.upstream(operator) for operator in behind.operators)
 
 
 def _with_others(trace: LineageRDD, crash: Faulty, culprit: CrashCulprit) -> Faulty:
@@ -79,7 +87,7 @@ def _with_others(trace: LineageRDD, crash: Faulty, culprit: CrashCulprit) -> Fau
         return crash
     if not 1 < sum(map(count, standing.values())) <= MANY:
         return crash
-    wider = replace(crash, trace=trace._to(operator.parents, lambda: standing))
+    wider = replace(crash, trace=trace._to(operator.parents, lambda: standing), keyed=False)
     return wider if combined else replace(crash, otherwise=wider)
 
 
