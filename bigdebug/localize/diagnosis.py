@@ -14,7 +14,7 @@ CULPRIT, AMBIGUOUS, ORDER, UNSTABLE = "culprit", "ambiguous", "order-dependent",
 _ROWS = 20
 """Of the ranking, so many records are shown."""
 
-_FAULTS, _RECORDS = 10, 5
+_FAULTS, _RECORDS = 5, 5
 """So many fault sets are shown, and so many records of each, the likeliest ones."""
 
 

@@ -108,7 +108,7 @@ def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping
     """What was seen; of an output that was ``due`` to be something, it says nothing that it is not so on few records."""
     found = []
     if fault.instead:
-        found.append(f"{len(fault.instead)} other sets of {len(fault.repair)} repair it as well: {_names([i for ids in fault.instead for i in ids if i not in fault.repair], records)}.")
+        found.append(f"{len(fault.instead)} other sets of {len(fault.repair)} repair it as well: {_names(_others(fault), records)}.")
     if due or not fault.alone:
         return found
     if fault.alone <= fault.repair:
@@ -119,6 +119,11 @@ def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping
     elif not fault.instead:
         found.append(f"It is also wrong on {_names(ranked(fault.alone), records)} alone, but right only without the cause: on few records, an aggregate drifts.")
     return found
+
+
+def _others(fault: Fault) -> list[int]:
+    """What is in a set that would do as well, and not in the first one."""
+    return list(dict.fromkeys(each for ids in fault.instead for each in ids if each not in fault.repair))
 
 
 def _by_rank(fault: Fault, known: Faults, subjects: Sequence[Subject]) -> Callable[[Ids], list[int]]:

@@ -139,11 +139,12 @@ class Reading:
 
     def _walk(self, path: Path, value: Any, found: dict[Path, Cell]) -> None:
         if type(value) is str:
-            found[path] = cell(value)
-            if path in self.splits and len(value) <= LONGEST:
-                texts = value.split(self.splits[path])
+            texts = value.split(self.splits[path]) if path in self.splits and len(value) <= LONGEST else []
+            if texts:
                 found[(*path, COUNT)] = len(texts)
                 found.update(zip(_paths(path, min(len(texts), _MOST)), texts))
+            if len(texts) < 2:  # of others the fields say more than letters anywhere in them
+                found[path] = cell(value)
             return
         try:
             parts = _parts(value)

@@ -386,5 +386,6 @@ def test_a_limit_is_short_to_write(low: float, high: float, limit: float) -> Non
 
 def test_the_number_of_fields_is_a_field() -> None:
     cells = Reading({(): ","}).cells("a,,b")
-    assert cells == {(): "a,,b", (0,): "a", (1,): "", (2,): "b", (COUNT,): 3}
+    assert cells == {(0,): "a", (1,): "", (2,): "b", (COUNT,): 3}
+    assert Reading({(): ","}).cells("a") == {(): "a", (COUNT,): 1}
     assert Reading().name(("a", COUNT)) == "number of fields of a"

@@ -17,6 +17,9 @@ Key = Callable[[Any], Any]
 TOLD = 20
 """Inputs of a change that are kept, of those gone and of the new ones."""
 
+_ROWS = 20
+"""Changes that a table has, those first of which the inputs are known."""
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -76,15 +79,16 @@ class Comparison:
     def table(self) -> Table:
         summary = f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same"
         if not self.changes:
-            rows = [("+", shown(r)) for r in self.added] + [("-", shown(r)) for r in self.removed]
-            return Table(("", "record"), rows, (summary, *self.notes))
-        found = [
-            (each.kind, _first(each.before), _first(each.after), *(("", "", "") if each.inputs is None else _told(each.inputs))) for each in self.changes
-        ]
+            rows = [("+", shown(r)) for r in self.added[:_ROWS]] + [("-", shown(r)) for r in self.removed[:_ROWS]]
+            left = len(self.added) + len(self.removed) - len(rows)
+            return Table(("", "record"), rows, (*_more(left, "added and removed have"), summary, *self.notes))
+        first = sorted(self.changes, key=lambda each: each.inputs is None)[:_ROWS]
+        found = [(each.kind, _first(each.before), _first(each.after), *(("", "", "") if each.inputs is None else _told(each.inputs))) for each in first]
+        more = _more(len(self.changes) - len(first), "changes has")
         kinds = Counter(each.kind for each in self.changes)
         caption = f"{kinds['changed']:,} changed, {kinds['added']:,} added, {kinds['removed']:,} removed, {self.kept:,} the same"
         header = ("", "before", "after", "inputs gone", "inputs new", "inputs of both")
-        return Table(header, found, (*self._reasons(), *self.notes), caption)
+        return Table(header, found, (*more, *self._reasons(), *self.notes), caption)
 
     def _reasons(self) -> list[str]:
         alike = sum(1 for each in self.changes if each.kind == "changed" and each.inputs is not None and not each.inputs.differ)
@@ -95,6 +99,10 @@ class Comparison:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.table()._repr_mimebundle_()
+
+
+def _more(left: int, where: str) -> list[str]:
+    return [f"and {left:,} more: {where} them all"] if left > 0 else []
 
 
 def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
