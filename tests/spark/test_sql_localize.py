@@ -153,6 +153,13 @@ def test_a_corrupt_row_that_all_others_are_joined_with_is_the_cause(dbg: Any, sp
     assert (found.verdict, named(found)) == ("culprit", [{(2, "shop 2", -5.0)}])
 
 
+@pytest.mark.parametrize("test", ["total < 0", lambda row: (row.total or 0) < 0], ids=["condition", "function"])
+def test_a_row_without_which_nothing_is_known_is_innocent(dbg: Any, spark: Any, test: Any) -> None:
+    sold = orders(spark, {6: -900.0, 10: -900.0}).join(shops(spark), "shop", "left").groupBy("shop").agg(F.sum(F.expr("amount * factor")).alias("total"))
+    found = dbg.localize(sold, test)
+    assert (found.verdict, named(found)) == ("culprit", [{(6, 2, -900.0), (10, 2, -900.0)}])
+
+
 def test_a_window_goes_back_to_the_row_that_others_add_up_with(dbg: Any, spark: Any) -> None:
     orders(spark, {6: -900.0}).createOrReplaceTempView("sold")
     found = dbg.localize(spark.sql("select id, sum(amount) over (partition by shop order by id) so_far from sold"), "so_far < 0")
@@ -224,6 +231,7 @@ def test_what_cannot_be_tried_on_fewer_records_is_refused_by_name(dbg: Any, spar
         (sold.limit(40).groupBy("shop").agg(F.sum("amount").alias("total")), "keeps rows in no order"),
         (sold.groupBy("shop").applyInPandas(lambda rows: rows, "id int, shop int, total double"), "takes rows together"),
         (spark.sql("select *, amount total from sold a, lateral (select max(b.id) m from sold b where b.id < a.id)"), "values of the query around it"),
+        (spark.sql("select *, amount total from sold").withColumn("file", F.input_file_name()), "asks for the file"),
         (spark.sql("select shop, amount + (select amount from sold where id = 1) total from sold"), "asks a subquery"),
     ):
         with pytest.raises(LocalizeError, match=why):

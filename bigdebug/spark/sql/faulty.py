@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Row
 
-from bigdebug.errors import LocalizeError, PredicateError
+from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
 from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.candidates import Standing, standing_of
@@ -56,7 +57,8 @@ def faulty(trace: LineageFrame, test: Test) -> Faulty:
     few = names[:OUTPUTS]
     left = f"of {len(names):,} wrong rows, {len(few)} were looked at" if len(few) < len(names) else None
     if len(few) > INDEXED and not run.questions.built:
-        index(run)
+        with suppress(TooLargeError):  # it takes longer without
+            index(run)
     ordered, rows = _read(trace, few)
     return Faulty(rows, [_made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))], left)
 

@@ -10,14 +10,18 @@ from typing import Any, NamedTuple, Protocol
 from pyspark.sql import Column, Row
 
 from bigdebug.agents.check import Check, moments
-from bigdebug.agents.judges import Judge, Verdict, number
+from bigdebug.agents.judges import Judge, number
 from bigdebug.errors import LocalizeError
+from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.kinds import is_number
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.matching import filtered
+
+GONE = Answer(Outcome.PASS)
+"""That of a row that is not there any more, or of which nothing is known any more: nothing is wrong, but nothing is right."""
 
 
 class Given(NamedTuple):
@@ -42,8 +46,8 @@ class Test(Protocol):
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """Columns that are computed besides those of the rows."""
 
-    def verdict(self, given: Sequence[Given]) -> Verdict:
-        """The outcome of some rows, and the number that they hold."""
+    def answer(self, given: Sequence[Given], before: Row | None) -> Answer:
+        """What it says of the rows that are ``before`` on fewer records, or of all rows."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,9 @@ class ByFunction:
         """None."""
         return []
 
-    def verdict(self, given: Sequence[Given]) -> Verdict:
-        return self.judge.verdict([each.row for each in given])
+    def answer(self, given: Sequence[Given], before: Row | None) -> Answer:
+        answer = Answer(*self.judge.verdict([each.row for each in given]))
+        return GONE if answer.passes and before is not None and all(_lost(before, each.row) for each in given) else answer
 
 
 @dataclass(frozen=True)
@@ -98,11 +103,22 @@ class ByCondition:
         """Whether it holds, and whether that can be computed."""
         return [catalyst.try_eval(self.computed), catalyst.is_computed(self.computed)]
 
-    def verdict(self, given: Sequence[Given]) -> Verdict:
+    def answer(self, given: Sequence[Given], before: Row | None) -> Answer:
         if not all(each.more[1] for each in given):
-            return Outcome.UNRESOLVED, math.nan
+            return Answer(Outcome.UNRESOLVED)
+        if any(each.more[0] for each in given):
+            outcome = Outcome.FAIL
+        elif given and all(each.more[0] is None for each in given):
+            return GONE
+        else:
+            outcome = Outcome.PASS
         value = number(given[0].row if self.number is None else given[0].row[self.number]) if len(given) == 1 else math.nan
-        return Outcome.FAIL if any(each.more[0] for each in given) else Outcome.PASS, value
+        return Answer(outcome, value)
+
+
+def _lost(before: Row, row: Row) -> bool:
+    """Whether a value that a row had is NULL on fewer records."""
+    return any(value is None and was is not None for was, value in zip(before, row))
 
 
 def test_of(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool) -> Test:

@@ -14,8 +14,8 @@ from bigdebug.spark.sql.fingerprints import fingerprint
 from bigdebug.spark.sql.misses import is_one
 from bigdebug.spark.sql.reading import PlanOperator
 
-_FILE = "input_file_"
-"""How functions begin that ask for the file of a row, which candidates have no more."""
+_FILE = ("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
+"""Expressions that ask for the file that is read, which candidates are not."""
 
 
 class Told:
@@ -68,9 +68,15 @@ def check_triable(catalyst: Catalyst, root: PlanOperator, known: Collection[str]
             raise untried(f"{operator} takes rows together in a way that does not let several sets of them pass beside one another")
         if operator.name == "Limit" and sorting(operator) is None:
             raise untried(f"{operator} keeps rows in no order, so which ones it would keep of fewer, nobody knows", "Order the rows below the limit.")
-        if operator.inputs and _FILE in str(operator.node.simpleString(1_000)):
+        if operator.inputs and any(_asks_file(catalyst, expression) for expression in catalyst.items(operator.node.expressions())):
             raise untried(f"{operator} asks for the file of each row", "Select _metadata.file_path.")
         _check_subqueries(catalyst, operator)
+
+
+def _asks_file(catalyst: Catalyst, expression: Expr) -> bool:
+    if expression.deterministic():
+        return False
+    return expression.nodeName() in _FILE or any(_asks_file(catalyst, part) for part in catalyst.children(expression))
 
 
 def _check_subqueries(catalyst: Catalyst, operator: PlanOperator) -> None:

@@ -28,7 +28,7 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
-from bigdebug.spark.sql.judging import Given, Test
+from bigdebug.spark.sql.judging import GONE, Given, Test
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.reading import PlanOperator
@@ -52,9 +52,6 @@ _SETTINGS = {
     SHARING: "false",  # what an expression shares with another is computed outside of TRY_EVAL
 }
 
-GONE = Answer(Outcome.PASS)
-"""That of a set on which there is no such row."""
-
 Key = tuple[Any, ...]
 """Which row of a set one is: numbers, and None where a side of a join is missing."""
 
@@ -72,7 +69,7 @@ class Tried:
     """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
 
     ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
-    ``gone`` says that on some set there was no such row, ``beside`` that many others came with it, and ``raised`` how
+    ``gone`` says that on some set there was no such row, or no value in it, ``beside`` that many others came with it, and ``raised`` how
     many queries raised.
     """
 
@@ -101,7 +98,7 @@ class Trials:
         """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first.
 
         Where there is no such row any more, nothing is wrong; if it is to be ``there``, that is unresolved: without the only record that it is joined
-        with, or the one that it stands beside, a row is not right but gone.
+        with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
         """
         tried = self._subjects[subject]
         first = tried.keys is None and tried.row is not None
@@ -134,10 +131,9 @@ class Trials:
         return [self._said([each for each in rows if self._asked(each, tried)], tried) for rows in given]
 
     def _said(self, given: Sequence[Given], tried: Tried) -> Answer:
-        if given or tried.row is None:
-            return Answer(*self._test.verdict(given))
-        tried.gone = True
-        return GONE
+        answer = self._test.answer(given, tried.row) if given or tried.row is None else GONE
+        tried.gone = tried.gone or answer is GONE
+        return answer
 
     def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
         """The program raises on one of the sets, or on several; where it did so too often, nothing is said of any of them."""
