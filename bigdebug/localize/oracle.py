@@ -67,18 +67,18 @@ class Budget:
         """Let the search end at its next test; from any thread."""
         self._stop.set()
 
-    def check(self) -> None:
-        """Raise Spent if it was stopped, or its time is over."""
+    def check(self, more: int = 0) -> None:
+        """Raise Spent if it was stopped, its time is over, or it has not so many ``more`` tests."""
         if self._stop.is_set():
             raise Spent("it was stopped")
         if self._until is not None and time.monotonic() >= self._until:
             raise Spent(f"its {self._seconds:g} seconds were over")
+        if self._most is not None and self.tests + more > self._most:
+            raise Spent(f"its {self._most:,} tests were spent")
 
     def spend(self, tests: int) -> None:
         """Count ``tests`` that are to come. Raises Spent, and counts none, if they are too many."""
-        self.check()
-        if self._most is not None and self.tests + tests > self._most:
-            raise Spent(f"its {self._most:,} tests were spent")
+        self.check(tests)
         self.tests += tests
 
 

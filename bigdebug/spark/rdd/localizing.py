@@ -23,7 +23,7 @@ from bigdebug.localize.candidates import Candidates
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults
-from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
+from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
@@ -85,6 +85,11 @@ class Localizing:
         subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True))) for i, numbers in enumerate(self._numbers)]
         for program in dict.fromkeys(self._program(i) for i in numbers):
             here = [i for i in numbers if self._program(i) == program]
+            try:
+                self._budget.check(1)  # before there is a task
+            except Spent as spent:
+                known.ended = why(spent)
+                break
             with self._tried(here):
                 known.take(faults([subjects[i] for i in here], self._budget), here)
                 try:
