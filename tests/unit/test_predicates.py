@@ -387,5 +387,5 @@ def test_a_limit_is_short_to_write(low: float, high: float, limit: float) -> Non
 def test_the_number_of_fields_is_a_field() -> None:
     cells = Reading({(): ","}).cells("a,,b")
     assert cells == {(0,): "a", (1,): "", (2,): "b", (COUNT,): 3}
-    assert Reading({(): ","}).cells("a") == {(): "a", (COUNT,): 1}
+    assert Reading({(): ","}).cells("a") == {(): "a", (COUNT,): 1, (0,): "a"}
     assert Reading().name(("a", COUNT)) == "number of fields of a"
