@@ -7,7 +7,9 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from pyspark.errors import PythonException
 
 from bigdebug.errors import PredicateError, ReplayError
 from bigdebug.mining.cleaned import Rating, stands_out
@@ -195,3 +197,40 @@ def test_better_is_fewer_below_the_bar_or_a_lowest_that_is_less_low() -> None:
     assert Rating.of([-8.5, -8.0, 1.0], 0.0).better(two)
     assert not two.better(two)
     assert not Rating.of([-10.0, -1.0], 0.0).better(two)
+
+
+def test_a_record_that_a_program_reads_twice_is_left_out_of_both(dbg: Any, tmp_path: Path) -> None:
+    """Read in partitions of other sizes, so that it has another rid in each."""
+    path = tmp_path / "days.txt"
+    path.write_text("".join(f"{n % 20},{'99999' if n == 77 else n % 4}\n" for n in range(200)))
+
+    def read(partitions: int) -> Any:
+        return dbg.context.textFile(str(path), partitions).map(lambda line: tuple(map(int, line.split(","))))
+
+    both = read(3).union(read(5)).reduceByKey(add, 2)
+    with dbg.capture():
+        both.collect()
+    found = dbg.clean(both, small)
+    assert [(record.origin.line, record.record) for record in found.removed] == [(78, "17,99999")] * 2
+    assert dict(found.outputs)[17] == 2 * sum(n % 4 for n in range(200) if n % 20 == 17 and n != 77)
+    sides = read(3).reduceByKey(add, 2).leftOuterJoin(read(5).filter(lambda row: row[1] < 9).reduceByKey(add, 2)).mapValues(lambda pair: pair[0] - pair[1])
+    with dbg.capture():
+        sides.collect()
+    alone = dbg.clean(sides, small)
+    assert {(record.origin.line, record.record) for record in alone.removed} == {(78, "17,99999")}
+    assert dict(alone.outputs)[17] == 0
+
+
+def test_records_without_a_hash_or_a_truth_value_are_cleaned(dbg: Any) -> None:
+    rows = dbg.context.parallelize([(n % 7, [n, np.array([n, n])]) for n in range(100)] + [(3, [10**6, np.array([0, 0])])], 3)
+    sums = rows.groupByKey(2).mapValues(lambda values: sum(value[0] for value in values))
+    with dbg.capture():
+        sums.collect()
+    found = dbg.clean(sums, small)
+    assert [record.origin.index for record in found.removed] == [100]
+    assert dict(found.outputs)[3] == sum(n for n in range(100) if n % 7 == 3)
+    diagnosis = dbg.localize(sums, lambda out: out[1] > 10**5)
+    assert [record.origin.index for record in diagnosis.fault_sets[0].records] == [100]
+    with pytest.raises(PythonException, match="ZeroDivisionError"):
+        dbg.clean(sums, small, edit=lambda row: 1 // 0)
+    assert sorted(sums.collect())[3][1] > 10**6
