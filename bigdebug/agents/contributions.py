@@ -53,6 +53,11 @@ class Part:
         return map(wire.loads, found) if self.pickled else iter(found)
 
 
+def never_changes(value: Any) -> bool:
+    """Whether a value can be given to functions again and again."""
+    return is_plain(value) or isinstance(value, np.generic)
+
+
 def ways(nodes: Mapping[int, Node], number: int) -> list[list[Piece]] | None:
     """By partition, the pieces that the records of an operator come from; None if anything but single records decides what they are."""
     node = nodes[number]
@@ -92,7 +97,7 @@ def parts(pieces: Sequence[Sequence[Piece]], branch: int, key: Any, candidates: 
         if np.any(places[1:] < places[:-1]):
             return None
         if values:
-            plain = all(map(is_plain, values))
+            plain = all(map(never_changes, values))
             found.append(Part(branch, split, places, values if plain else list(map(wire.dumps, values)), not plain))
     return found
 

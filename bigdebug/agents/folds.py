@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.agents.contributions import Part, parts, ways
+from bigdebug.agents.contributions import Part, never_changes, parts, ways
 from bigdebug.agents.emit import in_place
 from bigdebug.agents.entered import OfKeys, Positions
 from bigdebug.agents.evaluate import Evaluation, Node
@@ -78,7 +78,7 @@ class Combining:
 
     def held(self, combiner: Any) -> Any:
         """A combiner to be given several times; its pickle, if it may change."""
-        return combiner if is_plain(combiner) else _Pickled(self.wire.dumps(combiner))
+        return combiner if never_changes(combiner) else _Pickled(self.wire.dumps(combiner))
 
     def given(self, held: Any) -> Any:
         return self.wire.loads(held.frame) if type(held) is _Pickled else held

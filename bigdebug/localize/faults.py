@@ -118,15 +118,11 @@ def _explained(found: Sequence[Fault], number: int, subject: Subject) -> bool:
 
 
 def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:
-    size = len(subject.candidates)
-    subject.oracle.narrow(size)
-    known.suspected[number] = unsuspected(size)
-    known.suspected[number] = suspicion(subject.oracle, size, each_of)
-    cause_of = cause(subject.oracle, known.suspected[number], at_once)
-    if subject.oracle.pushed and cause_of.state not in (State.FOUND, State.ENDED):  # the program itself may know better
+    subject.oracle.narrow(len(subject.candidates))
+    cause_of = _cause(known, number, subject, at_once, each_of)
+    if subject.oracle.pushed and not _stands(cause_of.state, subject):
         subject.oracle.distrust()
-        known.suspected[number] = suspicion(subject.oracle, size, each_of)
-        cause_of = cause(subject.oracle, known.suspected[number], at_once)
+        cause_of = _cause(known, number, subject, at_once, each_of)
     if cause_of.state is State.ENDED:
         known.ended = cause_of.why
     elif cause_of.state is not State.FOUND:
@@ -134,3 +130,23 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
         instead = [subject.ids(each) for each in cause_of.instead]
         known.found.append(Fault(subject.ids(cause_of.repair), [number], cause_of, subject.ids(cause_of.alone or ()), instead))
+
+
+def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:
+    size = len(subject.candidates)
+    known.suspected[number] = unsuspected(size)
+    whole, nothing = subject.oracle.answers([BitMap(range(size)), BitMap()])
+    if whole.fails and not nothing.fails:  # else there is nothing to be suspected of
+        known.suspected[number] = suspicion(subject.oracle, size, each_of)
+    return cause(subject.oracle, known.suspected[number], at_once)
+
+
+def _stands(state: State, subject: Subject) -> bool:
+    """Whether a search by tests that were pushed down ended as one by the program itself would."""
+    match state:
+        case State.ALWAYS_WRONG:
+            return subject.oracle.anew([BitMap()])[0].fails
+        case State.NOT_WRONG:
+            return not subject.oracle.anew([BitMap(range(len(subject.candidates)))])[0].fails
+        case _:
+            return state in (State.FOUND, State.ENDED)
