@@ -62,6 +62,10 @@ class Check:
         """Whether outputs violate it, all of them together."""
         return any(map(self, outputs))
 
+    def groups(self, outputs: list[Any]) -> list[list[int]]:
+        """The places of outputs that violate it, those together that do so together."""
+        return [[place] for place, output in enumerate(outputs) if self(output)]
+
     def fitted(self, measure: Measure) -> Check:
         """The check with bounds set by all outputs, if it has such; itself, if not."""
         return self
@@ -91,6 +95,10 @@ class Either(Check):
 
     def wrong_in(self, outputs: list[Any]) -> bool:
         return any(part.wrong_in(outputs) for part in self.parts)
+
+    def groups(self, outputs: list[Any]) -> list[list[int]]:
+        found = {tuple(group) for part in self.parts for group in part.groups(outputs)}
+        return [list(group) for group in sorted(found)]
 
     def fitted(self, measure: Measure) -> Check:
         return Either(tuple(part.fitted(measure) for part in self.parts))
@@ -225,13 +233,13 @@ class Unique(_OfField):
         return False  # one alone is no duplicate
 
     def wrong_in(self, outputs: list[Any]) -> bool:
-        seen = set[bytes]()
-        for output in outputs:
-            known = likeness(self._seen(output))
-            if known in seen:
-                return True
-            seen.add(known)
-        return False
+        return bool(self.groups(outputs))
+
+    def groups(self, outputs: list[Any]) -> list[list[int]]:
+        alike: dict[bytes, list[int]] = {}
+        for place, output in enumerate(outputs):
+            alike.setdefault(likeness(self._seen(output)), []).append(place)
+        return [places for places in alike.values() if len(places) > 1]
 
     def __str__(self) -> str:
         return "two outputs are alike" if self.field is None else f"two outputs are alike in {self._its.removeprefix('its ')}"

@@ -18,7 +18,7 @@ from bigdebug.localize.oracle import Budget
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.crashing import crashed, crashing
 from bigdebug.spark.rdd.expecting import Expecting
-from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged
+from bigdebug.spark.rdd.faulty import Found, as_a_whole, judged, together
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.localizing import Localizing
 from bigdebug.spark.sql.lineage_frame import LineageFrame
@@ -48,6 +48,8 @@ class Asked:
             raise TypeError(f"localize() takes one of {', '.join(given)}: what is wrong would be said twice")
         if isinstance(self.expected, str | bytes) or not isinstance(self.expected, Iterable | RDD | None):
             raise TypeError(f"expected= is a list of outputs, an RDD of them, or a dict of what belongs to their keys, not {shown(self.expected)}")
+        if isinstance(self.whole, Check):
+            raise TypeError(f"a check is a test, also of the result as a whole: localize(report, {self.whole!r})")
         if self.key is not None and self.expected is None and (isinstance(self.test, Check) or self.test is None):
             raise TypeError("key= is for a test of your own, which is called with an output and its key; what of an output a check looks at, its field says: checks.at_most(60, field=1)")
 
@@ -85,8 +87,10 @@ def _found(trace: LineageRDD, asked: Asked) -> Found:
         )
     if asked.expected is not None:
         return Expecting(trace, asked.expected, asked.key, asked.raises).found()
-    if asked.whole is not None or (isinstance(asked.test, Check) and asked.test.whole):
-        return as_a_whole(trace, Judge(asked.whole or asked.test, None, True, asked.raises))
+    if asked.whole is not None:
+        return as_a_whole(trace, Judge(asked.whole, None, True, asked.raises))
+    if isinstance(asked.test, Check) and asked.test.whole:
+        return together(trace, asked.test, asked.raises)
     return judged(trace, Judge(asked.test, asked.key, False, asked.raises))
 
 

@@ -22,12 +22,12 @@ _FAILED = "a predicate of bigdebug's user raised "
 _OURS = os.path.join(Path(__file__).absolute().parents[1], "")
 
 
-def guarded(predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """``predicate``; what it raises is told in a line that ``told`` reads, with the first line in it that is not ours."""
+def guarded(predicate: Callable[[Any], Any], answer: Callable[[Any], Any] = bool) -> Callable[[Any], Any]:
+    """``predicate``, of whose answers ``answer`` makes what is told; what it raises is told in a line that ``told`` reads, with the first line in it that is not ours."""
 
     def test(record: Any) -> Any:
         try:
-            return bool(predicate(record))  # an array has no truth value
+            return answer(predicate(record))  # an array has no truth value
         except Exception as error:
             within = error.__traceback__
             while within is not None and within.tb_frame.f_code.co_filename.startswith(_OURS):

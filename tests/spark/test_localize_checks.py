@@ -77,6 +77,16 @@ def test_duplicates_are_those_of_the_result_as_a_whole(dbg: Any) -> None:
         dbg.localize(ran(dbg, dbg.context.parallelize(["a", "b", "c", "d"], 3)), checks.unique())
 
 
+def test_duplicates_are_told_each_with_what_they_were_made_of(dbg: Any) -> None:
+    lines = ["1 a", "2 b", "3 a", "4 c", "5 b", "6 a", "7 d"]
+    found = dbg.localize(ran(dbg, dbg.context.parallelize(lines, 3).map(str.split)), checks.unique(field=1) | checks.constraint(lambda out: out[0] < "7"))
+    told = [(tuple(fault.outputs), {source.record for each in (fault.records, *fault.instead) for source in each}) for fault in found.fault_sets]
+    assert sorted(told, key=repr) == [((["1", "a"],), {"1 a", "3 a", "6 a"}), ((["2", "b"],), {"2 b", "5 b"}), ((["7", "d"],), {"7 d"})]
+    assert sorted(len(fault.records) for fault in found.fault_sets) == [1, 1, 2]
+    with pytest.raises(TypeError, match=r"a check is a test, also of the result as a whole: localize\(report, unique\(\)\)"):
+        dbg.localize(ran(dbg, dbg.context.parallelize([1, 1], 2)), whole=checks.unique())
+
+
 def test_what_a_check_finds_nothing_wrong_with_is_said_in_its_words(dbg: Any) -> None:
     report = sums(dbg, PAIRS)
     with pytest.raises(LocalizeError, match=r"nothing wrong with any of the 20 outputs .*: of none its field 1 is more than 900"):

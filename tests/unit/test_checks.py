@@ -111,6 +111,13 @@ def test_only_all_outputs_together_show_duplicates(check: Check, alike: list[lis
     assert not any(map(check.wrong_in, different))
 
 
+def test_outputs_that_violate_a_check_together_are_told_together() -> None:
+    outputs = [("a", 1), ("b", 70), ("a", 2), ("b", 3), ("c", None)]
+    assert checks.unique(field=0).groups(outputs) == [[0, 2], [1, 3]]
+    assert (checks.unique(field=0) | checks.at_most(60) | checks.not_null()).groups(outputs) == [[0, 2], [1], [1, 3], [4]]
+    assert checks.at_most(60).groups(outputs) == [[1]]
+
+
 def test_the_bounds_of_sigma_are_those_of_all_outputs() -> None:
     outputs = [("a", 10.0 + each % 3) for each in range(50)] + [("b", 900.0), ("c", None), ("d", NAN), ("e", math.inf)]
     fitted = checks.sigma(3).fitted(lambda value: moments(map(value, outputs)))

@@ -93,15 +93,29 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
     """All outputs together. Raises LocalizeError if a test finds nothing wrong with them, PredicateError if it raises."""
-    judge = fitted(trace, judge)
     with told(_TEST):
         wrong = _whole(trace, guarded(judge.test))
     if not wrong:
         raise LocalizeError(
-            f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[trace._only('localize()')]} as a whole{_said(judge)}",
+            f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[trace._only('localize()')]} as a whole",
             remedy="It is true of a list of outputs that is wrong: localize(report, whole=lambda outs: sum(outs) < 0).",
         )
     return Found([anew(Faulty(trace, None, judge, trace._only("localize()"), keyed=False))])
+
+
+def together(trace: LineageRDD, check: Check, raises: bool) -> Found:
+    """The outputs that violate a check together, such as those that are alike. Raises LocalizeError if none do, PredicateError if it raises."""
+    target = trace._only("localize()")
+    check = check.fitted(partial(_measured, trace))
+    with told(_TEST):
+        groups = _whole(trace, guarded(check.groups, list))
+    if not groups:
+        raise LocalizeError(f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[target]} as a whole: {check} of none")
+    rids, judge = trace.rids(), Judge(check.wrong_in, None, True, raises)
+    few = sorted(groups, key=len)[:MOST]
+    records = by_rid(trace.at([int(rids[group[0]]) for group in few]))
+    faulty = [anew(Faulty(trace.at(rids[group].tolist()), records[int(rids[group[0]])], judge, target)) for group in few]
+    return Found(faulty, more=len(groups) - len(few))
 
 
 def anew(faulty: Faulty) -> Faulty:
@@ -112,11 +126,8 @@ def anew(faulty: Faulty) -> Faulty:
 
 
 def fitted(trace: LineageRDD, judge: Judge) -> Judge:
-    """The judge, with a check's bounds set by all outputs; and one for the list of them, if only that can violate it."""
-    if not isinstance(judge.test, Check):
-        return judge
-    check = judge.test.fitted(partial(_measured, trace))
-    return replace(judge, test=check.wrong_in if judge.whole else check)
+    """The judge, with a check's bounds set by all outputs."""
+    return replace(judge, test=judge.test.fitted(partial(_measured, trace))) if isinstance(judge.test, Check) else judge
 
 
 def by_rid(trace: LineageRDD) -> dict[int, Any]:
@@ -124,8 +135,7 @@ def by_rid(trace: LineageRDD) -> dict[int, Any]:
 
 
 def _said(judge: Judge) -> str:
-    check = getattr(judge.test, "__self__", judge.test)
-    return f": of none {check}" if isinstance(check, Check) and not judge.whole else ""
+    return f": of none {judge.test}" if isinstance(judge.test, Check) else ""
 
 
 # ---- of all outputs -----------------------------------------------------------------------------------------------
@@ -138,13 +148,13 @@ def _measured(trace: LineageRDD, value: Callable[[Any], float]) -> Moments:
     return reduce(Moments.with_, parts, Moments())
 
 
-def _whole(trace: LineageRDD, test: Callable[[list[Any]], bool]) -> bool:
+def _whole(trace: LineageRDD, test: Callable[[list[Any]], Any]) -> Any:
     """What a test says of all outputs, in their order, in a task."""
     outputs = trace.collect()
     recorder = trace._recorder
     with recorder.plain(), asking(recorder.sc, "judging outputs", recorder.progress):
         base = recorder.sc.parallelize([outputs], 1)
-        return bool(answers(recorder.sc, base, _Judged(test), [0])[0])
+        return answers(recorder.sc, base, _Judged(test), [0])[0]
 
 
 def _by_partition(trace: LineageRDD, function: Callable[[int, Iterable[Any]], Iterable[Any]]) -> list[Any]:
@@ -164,7 +174,7 @@ class _Measured:
 
 @dataclass(frozen=True)
 class _Judged:
-    test: Callable[[list[Any]], bool]
+    test: Callable[[list[Any]], Any]
 
-    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[bool]:
+    def __call__(self, split: int, incoming: Iterable[Any]) -> Iterator[Any]:
         yield from map(self.test, incoming)
