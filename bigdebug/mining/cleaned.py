@@ -97,7 +97,8 @@ class Cleaned:
         ]
         header = ("round", f"below {self.bar:,.6g}", "lowest", "mean", "outputs", "changed" if self.edited else "removed", "chosen by", "")
         every = sum(each.removals for each in self.rounds if each.kept)
-        caption = f"{counted(every)} {'changed' if self.edited else 'removed'} in {sum(each.kept for each in self.rounds)} rounds"
+        kept = sum(each.kept for each in self.rounds)
+        caption = f"{counted(every)} {'changed' if self.edited else 'removed'} in {kept} round{'s' if kept != 1 else ''}"
         return Table(header, rows, [f"It ended because {self.reason}."], caption)
 
     def __repr__(self) -> str:

@@ -254,3 +254,5 @@ def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) ->
     assert "1 added, 1 removed, 4 the same" in value(shown["block 4"])["text/plain"]
     assert printed(shown["block 7"]).startswith("bigdebug: 100 records crashed")
     assert value(shown["block 7"])["text/plain"] == str(sum(100 // (n % 10) for n in range(1000) if n % 10))
+    assert value(shown["block 8"])["text/plain"].startswith("culprit: without 1 record, the wrong output is right")
+    assert "1 -> 0" in value(shown["block 9"])["text/plain"]
