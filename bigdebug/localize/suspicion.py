@@ -44,31 +44,32 @@ def suspicion(oracle: Oracle, size: int, each_of: int = EACH) -> Suspicion:
     """The order in which the candidates 0 to ``size`` - 1 of an output are suspected. Spent passes.
 
     Takes a test for each of up to ``each_of`` candidates; of n more, some BLOCKS * log(n / BLOCKS), and what stands in a block has the block's score. A candidate
-    without which the output is right comes before all others; where the output holds no number, nothing else is known. Equals keep their order.
+    without which the output is right comes before all others, and first if it still holds a number: without one of the other side of a join, there is none any
+    more. Where the output holds no number, nothing else is known. Equals keep their order.
     """
     every = BitMap(range(size))
     (whole,) = oracle.answers([every])
-    moved, repairs = np.zeros(size), np.zeros(size, dtype=bool)
+    moved, repairs, gone = np.zeros(size), np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     todo, each = [(0, size)], size <= each_of
     while todo:
         parts = [part for start, end in todo for part in _divided(start, end, size if each else max(2, BLOCKS // len(todo)))]
-        far, right = _moved(oracle, [every - BitMap(range(*part)) for part in parts], whole)
-        for (start, end), by, repaired in zip(parts, far, right):
-            moved[start:end], repairs[start:end] = by / (end - start), repaired
+        far, right, no_more = _moved(oracle, [every - BitMap(range(*part)) for part in parts], whole)
+        for (start, end), by, repaired, ends in zip(parts, far, right, no_more):
+            moved[start:end], repairs[start:end], gone[start:end] = by / (end - start), repaired, repaired and ends
         likely = sorted(range(len(parts)), key=lambda i: (not right[i], -far[i] / (parts[i][1] - parts[i][0])))[: BLOCKS // 8]
         todo = [parts[i] for i in likely if parts[i][1] - parts[i][0] > 1]
-    order = np.lexsort((-moved, ~repairs)).astype(np.uint32)
+    order = np.lexsort((-moved, gone, ~repairs)).astype(np.uint32)
     return Suspicion(order, _scaled(moved), [int(i) for i in order if repairs[i]] if each else None)
 
 
-def _moved(oracle: Oracle, sets: Sequence[BitMap], whole: Answer) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """How far the output is on each set from where it is on all, and whether it is right."""
+def _moved(oracle: Oracle, sets: Sequence[BitMap], whole: Answer) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """How far the output is on each set from where it is on all, whether it is right, and whether it holds no number any more."""
     answers = [answer for at in range(0, len(sets), AT_ONCE) for answer in oracle.answers(sets[at: at + AT_ONCE])]
     by = np.abs(np.array([answer.value - whole.value if math.isfinite(answer.value) else math.nan for answer in answers], dtype=np.float64))
     repairs = np.array([answer.passes for answer in answers], dtype=bool)
-    finite = by[np.isfinite(by)]
-    # An output that is gone, or holds no number any more, has moved as far as any if it is right so, and not at all if it is not.
-    return np.where(np.isfinite(by), by, np.where(repairs, finite.max() if len(finite) else 1.0, 0.0)), repairs
+    finite, gone = by[np.isfinite(by)], np.array([not math.isfinite(answer.value) for answer in answers], dtype=bool)
+    # An output that is gone has moved as far as any if it is right so, and not at all if it is not.
+    return np.where(np.isfinite(by), by, np.where(repairs, finite.max() if len(finite) else 1.0, 0.0)), repairs, gone
 
 
 def _scaled(moved: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -85,6 +85,8 @@ def test_the_corrupt_record_is_found_whatever_it_passes(dbg: Any, shape: str) ->
     assert all(each == [1_000] for each in blamed(found))
     assert len(found.fault_sets) == 1, "it explains all wrong outputs"
     assert found.incomplete is None
+    others = [number for number in NUMBERS if number != 1_000]
+    assert not [out for out in SHAPES[shape](dbg.plain_context.parallelize(others, 3)).collect() if value(out) > 900], "Spark says so too"
 
 
 def test_records_of_what_a_place_decided_are_blamed_as_they_were(dbg: Any) -> None:
@@ -105,6 +107,15 @@ def test_what_the_absence_of_others_decides_is_kept_where_they_are_no_candidates
     found = dbg.localize(whole, lambda out: out[1] > 14)
     assert found.verdict in ("ambiguous", "culprit")
     assert all(source.record[0] == 0 for fault in found.fault_sets for source in fault.records)
+
+
+def test_of_a_join_either_side_might_be_to_blame_and_that_is_first_without_which_the_output_is_right(dbg: Any) -> None:
+    stores = dbg.context.parallelize([(key, f"store {key}") for key in range(5)], 2)
+    sales = dbg.context.parallelize([(number % 5, number) for number in NUMBERS], 3)
+    found = dbg.localize(captured(dbg, stores.join(sales, 2).map(lambda pair: (pair[1][0], pair[1][1])).reduceByKey(add, 2)), lambda out: out[1] > 900)
+    assert found.verdict == "ambiguous"
+    assert blamed(found) == [[(0, 1_000)]]
+    assert [[source.record for source in each] for each in found.fault_sets[0].instead] == [[(0, "store 0")]]
 
 
 def test_nan_is_a_key_that_outputs_share(dbg: Any) -> None:

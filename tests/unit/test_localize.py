@@ -323,6 +323,20 @@ def test_where_outputs_hold_no_number_those_that_repair_come_first_and_others_ke
     assert found.singles == [5]
 
 
+def test_one_without_which_the_output_is_right_is_suspected_before_one_without_which_there_is_none() -> None:
+    """A pair of a join: the first is of the other side, which all pairs of the key have."""
+
+    def answer(places: BitMap) -> Answer:
+        if 0 not in places:
+            return PASS
+        found = float(sum(1_000 if place == 3 else 1 for place in places))
+        return Answer(Outcome.FAIL if found > 500 else Outcome.PASS, found)
+
+    found = suspicion(Oracle(lambda sets: [answer(each) for each in sets], Budget()), 6)
+    assert found.order[:2].tolist() == [3, 0]
+    assert found.singles == [3, 0]
+
+
 # ---- faults -------------------------------------------------------------------------------------------------------
 
 
