@@ -50,11 +50,15 @@ class Origin:
 
 @dataclass(frozen=True, repr=False)
 class SourceRecord:
-    """A record of a job's input as the program saw it, with its rid and its origin."""
+    """A record of a job's input as the program saw it, with its rid and its origin.
+
+    ``source`` is the operator of the run that read it: two collections are called alike, and have records at the same places. None if it is not known.
+    """
 
     record: Any
     rid: int
     origin: Origin
+    source: int | None = None
 
     def __repr__(self) -> str:
         return masked(f"SourceRecord(record={shown(self.record)}, rid={self.rid}, origin={self.origin!r})")

@@ -83,7 +83,7 @@ class Diagnosis:
         return Table(("moves", "origin", "record"), rows, [f"and {counted(left)} more"] if left > 0 else [])
 
     def _score(self, record: SourceRecord) -> str:
-        return next((f"{score:.2f}" for known, score in self.ranking if known.rid == record.rid and known.origin == record.origin), "")
+        return next((f"{score:.2f}" for known, score in self.ranking if (known.source, known.rid, known.origin) == (record.source, record.rid, record.origin)), "")
 
     def __repr__(self) -> str:
         return self.table().text()

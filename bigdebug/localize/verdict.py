@@ -161,7 +161,7 @@ def _ranking(known: Faults, subjects: Sequence[Subject]) -> list[tuple[int, floa
 
 def _all(ids: Iterable[int], records: Mapping[int, tuple[SourceRecord, ...]]) -> tuple[SourceRecord, ...]:
     """Each once, whatever it is: lists have no hash."""
-    return tuple({(record.rid, record.origin): record for each in ids for record in records[each]}.values())
+    return tuple({(record.source, record.rid, record.origin): record for each in ids for record in records[each]}.values())
 
 
 def _names(ids: Sequence[int], records: Mapping[int, tuple[SourceRecord, ...]]) -> str:

@@ -107,7 +107,7 @@ class _Records:
         standing = {o: union(*(trace.standing.get(o, {}) for trace in few)) for o in sorted(operators)}
         together = few[0]._to(standing, lambda: standing)
         known = {
-            (operator, rid): SourceRecord(record, rid, origin)
+            (operator, rid): SourceRecord(record, rid, origin, operator)
             for (operator, rid, record), origin in zip(together._located(), together.origins(), strict=True)
         }
         named = {id(trace): [known[o, rid] for o, places in trace.standing.items() for rid in rids_of(places).tolist()] for trace in few}

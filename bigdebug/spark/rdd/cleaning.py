@@ -143,8 +143,8 @@ class Cleaning:
             if len(fault.records) == 1 or not self._takes_all(now, bad, fault):
                 chosen += fault.records
                 continue
-            ours = {(record.rid, record.origin) for record in fault.records}
-            chosen += [record for record, _ in found.ranking if (record.rid, record.origin) in ours][:1]
+            ours = {(record.source, record.rid) for record in fault.records}
+            chosen += [record for record, _ in found.ranking if (record.source, record.rid) in ours][:1]
             by = f"localization ({found.verdict}), and by influence where it takes all that an output was made of"
         standing = named(bad, chosen)
         return Choice(self._aimed(now, bad._to(standing, lambda: standing)), by)

@@ -101,7 +101,7 @@ class LineageRDD(Trace, RDD[Any]):
         """The traced records with rids and origins; for traces that stand at sources."""
         origins = self.origins() if num is None else self._limited(num).origins()
         return [
-            SourceRecord(record, rid, origin) for (_, rid, record), origin in zip(self._located(num), origins, strict=True)
+            SourceRecord(record, rid, origin, operator) for (operator, rid, record), origin in zip(self._located(num), origins, strict=True)
         ]
 
     def source_ids(self) -> list[tuple[int, int]]:
