@@ -45,11 +45,12 @@ class Subject:
 
     def verdicts(self, sets: Sequence[bytes], backwards: bool, folded: bool) -> list[Verdict]:
         """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first. ``folded``: as ``folds`` has it, if there is one."""
-        outputs = self._run if self._folds is None or not folded else self._folds.outputs
+        outputs = self._run if not folded or self.folds is None else self.folds.outputs
         return [self._judge.verdict(outputs(runs_of(written), backwards)) for written in sets]
 
     @cached_property
-    def _folds(self) -> Folds | None:
+    def folds(self) -> Folds | None:
+        """The program by what each candidate adds to the output's key; None where that cannot be said."""
         if self._keys is None or len(self._keys) != 1:
             return None
         self._enter(self._candidates, False)
@@ -71,7 +72,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Trials:
-    """The task. Tells ("ready",), and ("tried", verdicts) for each ("try", subject, sets, backwards, folded) it is told, or ("declined", why) where only Spark can know."""
+    """The task. Tells ("ready",), and ("tried", verdicts, whether folded) for each ("try", subject, sets, backwards, folded) it is told, or ("declined", why) where only Spark can know."""
 
     evaluation: Evaluation
     subjects: tuple[Tried, ...]
@@ -99,7 +100,10 @@ class Trials:
             for order in pickle.loads(message):
                 if order[0] == "try":
                     try:
-                        told: tuple[Any, ...] = ("tried", subjects[order[1]].verdicts(*order[2:]))
+                        told: tuple[Any, ...] = self._tried(subjects[order[1]], *order[2:])
                     except Declined as declined:
                         told = ("declined", str(declined))
                     sealed.send(pickle.dumps([told]))
+
+    def _tried(self, subject: Subject, sets: Sequence[bytes], backwards: bool, folded: bool) -> tuple[Any, ...]:
+        return "tried", subject.verdicts(sets, backwards, folded), folded and subject.folds is not None

@@ -116,6 +116,10 @@ class Oracle:
         self._budget.spend(len(sets))
         return list(self._ask(sets))
 
+    def unpushed(self) -> None:
+        """What answered in the place of the program was the program itself: what is known stands."""
+        self._pushed = None
+
     def distrust(self) -> None:
         """Forget what tests that were pushed down have said, and push down no more."""
         self._pushed = None

@@ -184,3 +184,12 @@ def test_more_candidates_than_a_task_holds_are_refused_by_name(dbg: Any, monkeyp
         dbg.localize(report, lambda out: not out[0])
     found = dbg.localize(report, lambda out: True)
     assert found.incomplete == "of 2 wrong outputs, 1 were looked at, those made of the fewest records"
+
+
+def test_what_was_found_by_running_the_program_is_not_run_once_more(dbg: Any) -> None:
+    """Any of twelve will do, and eleven are tried again only where it was what each adds that said so."""
+    ones = dbg.context.parallelize([1] * 12, 2).map(lambda n: ("all", n))
+    folded = dbg.localize(captured(dbg, ones.reduceByKey(add, 2)), lambda out: out[1] > 11)
+    run = dbg.localize(captured(dbg, ones.zipWithIndex().map(lambda pair: (pair[1], pair[0][1])).groupByKey(2).map(lambda pair: ("all", sum(pair[1]))).reduceByKey(add, 2)), lambda out: out[1] > 11)
+    assert [len(found.fault_sets[0].instead) for found in (folded, run)] == [11, 11]
+    assert folded.cost.tests - run.cost.tests == 11

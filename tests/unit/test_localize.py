@@ -292,6 +292,14 @@ def test_what_pushed_tests_take_for_as_good_a_cause_is_confirmed_as_well() -> No
     assert [(fault.repair, fault.instead) for fault in known.found] == [(frozenset([33]), [])]
 
 
+def test_what_the_program_itself_has_said_stands() -> None:
+    asking, asked = pushed_down(lambda places: 33 in places, lambda places: 33 in places)
+    asking.answers([BitMap([1])])
+    asking.unpushed()
+    asking.answers([BitMap([1]), BitMap([33])])
+    assert (asked, asking.pushed) == ([1], False)
+
+
 def test_whether_a_fault_explains_another_output_the_program_says_itself() -> None:
     asking, asked = pushed_down(lambda places: {1, 33} & set(places) != set(), lambda places: 33 in places)
     budget = Budget()

@@ -66,6 +66,8 @@ class Localizing:
         self._numbers = [self._candidates.numbers(each) for each in entered]
         self._otherwise = [[(way, self._candidates.numbers(cut)) for way, cut in ways] for ways in others]
         self._asks: dict[int, Ask] = {}
+        self._oracles: list[Oracle] = []
+        self._runs: Callable[[int], bool] = lambda number: False
 
     def diagnosis(self) -> Diagnosis:
         """Search, and tell. Raises LocalizeError where there is nothing to look for."""
@@ -82,7 +84,8 @@ class Localizing:
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
         """Look for what makes some of the outputs wrong. Gives all of these as what is asked about."""
-        subjects = [Subject(numbers, Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True))) for i, numbers in enumerate(self._numbers)]
+        self._oracles = [Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True)) for i in range(len(self._numbers))]
+        subjects = [Subject(numbers, oracle) for numbers, oracle in zip(self._numbers, self._oracles)]
         for program in dict.fromkeys(self._program(i) for i in numbers):
             here = [i for i in numbers if self._program(i) == program]
             try:
@@ -132,6 +135,8 @@ class Localizing:
     def _asked(self, number: int, sets: Sequence[BitMap], backwards: bool = False, folded: bool = False) -> list[Answer]:
         """What is said of an output on sets of its candidates."""
         said = self._asks[number](sets, backwards, folded)
+        if folded and self._runs(number):
+            self._oracles[number].unpushed()
         if not self._faulty[number].needs_some:
             return said
         return [answer if each else Answer(Outcome.UNRESOLVED) for each, answer in zip(sets, said)]
@@ -162,6 +167,7 @@ class Localizing:
         try:
             with trying(self._recorder, self._evaluator, evaluation, tried, self._budget) as conversation:
                 self._asks = {i: partial(conversation.ask, place) for place, i in enumerate(here)}
+                self._runs = lambda number: here.index(number) in conversation.unfolded
                 yield
         except OnlySpark as only:
             raise untried(str(only)) from only

@@ -38,9 +38,13 @@ class OnlySpark(Exception):
 
 
 class Conversation:
-    """What the task is asked, and what it answers. ``check`` is called while that takes, and may raise: then nothing more is asked."""
+    """What the task is asked, and what it answers. ``check`` is called while that takes, and may raise: then nothing more is asked.
+
+    ``unfolded`` are the outputs of which it was seen that what each record adds cannot be said.
+    """
 
     def __init__(self, check: Callable[[], None]) -> None:
+        self.unfolded: set[int] = set()
         self._check = check
         self._told: queue.SimpleQueue[tuple[Line, Message]] = queue.SimpleQueue()
         self._line: Line | None = None
@@ -74,7 +78,9 @@ class Conversation:
             self._line, _ = self._next()  # it is ready
         self._line.tell([("try", subject, sets, backwards, folded)])
         match self._next()[1]:
-            case ("tried", verdicts):
+            case ("tried", verdicts, were):
+                if folded and not were:
+                    self.unfolded.add(subject)
                 return [Answer(*verdict) for verdict in verdicts]
             case ("declined", why):
                 raise OnlySpark(why)
