@@ -15,14 +15,14 @@ from pyroaring import BitMap
 from pyspark.errors import PySparkException
 
 from bigdebug.agents.judges import Judge
-from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
+from bigdebug.errors import LocalizeError, NondeterminismError, UnknownOperatorError, UntraceableError
 from bigdebug.spark.sql.candidates import CandidateRows, standing_of
 from bigdebug.spark.sql.judging import ByFunction
 from bigdebug.spark.sql.subsets import PROCEDURES
 from bigdebug.spark.sql.triable import Told, check_triable
 from bigdebug.spark.sql.trying import Trials, Tried, trying_session
 from tests.laws.sql_programs import SCHEMAS, Query, Table, queries
-from tests.laws.test_sql_laws import FIXED, World, folder, multiset
+from tests.laws.test_sql_laws import FIXED, World, folder, multiset, sample, some
 
 MANY = int(os.environ.get("LAW_EXAMPLES", "10"))
 __all__ = ["folder"]
@@ -86,6 +86,42 @@ def test_7_many_sets_at_once_give_what_each_gives_alone(dbg: Any, spark: Any, fo
     for each, rows in zip(chosen, together):
         alone = World(spark, folder, Query(query.sql, sets.tables(each)))
         assert rows == multiset(alone.spark.sql(query.sql).collect()), f"of {each}"
+
+
+def without(query: Query, alive: set[tuple[str, int]], removed: set[tuple[str, int]]) -> Query:
+    """The query on the tables' rows that are alive, less those that are removed."""
+    return Query(query.sql, tuple(
+        Table(table.name, tuple(row for i, row in enumerate(table.rows) if (table.name, i) in alive - removed)) for table in query.tables
+    ))
+
+
+@settings(max_examples=max(1, MANY // 3), deadline=None, suppress_health_check=[*HealthCheck])
+@given(queries(files=False), st.randoms(use_true_random=False))
+@example(Query("select x.a, count(*) n from t x join t y on x.a = y.a group by x.a", FIXED), Random(0))
+def test_7_without_what_is_named_the_result_is_right_and_without_less_it_is_not(dbg: Any, spark: Any, folder: Path, query: Query, random: Any) -> None:
+    """Of any query and a row that is not to be there, as running the query itself says, on what the result was made of."""
+    world = World(spark, folder, query)
+    rows = world.plain()
+    some(rows)
+    text = repr(sample(random, rows, 1)[0])
+    frame = spark.sql(query.sql)
+    try:
+        found = dbg.localize(frame, whole=lambda rows: text in map(repr, rows))
+        alive = {(each.origin.dataset, each.origin.index) for each in dbg.lineage(frame).goBackAll().source_records()}
+    except (LocalizeError, UnknownOperatorError) as refused:  # the latter where no table is read
+        event(f"refused: {str(refused)[:90]}")
+        assume(False)
+    note(f"{text}: {found}")
+    assert found.verdict in ("culprit", "ambiguous")
+
+    def is_there(removed: set[tuple[str, int]]) -> bool:
+        alone = without(query, alive, removed)
+        return text in map(repr, World(spark, folder, alone).spark.sql(alone.sql).collect())
+
+    for fault in found.fault_sets:
+        named = {(each.origin.dataset, each.origin.index) for each in fault.records}
+        assert not is_there(named)
+        assert all(is_there(named - {each}) for each in named)
 
 
 assert set(SCHEMAS) == {"t", "u", "v", "w"}

@@ -52,6 +52,13 @@ _SETTINGS = {
     SHARING: "false",  # what an expression shares with another is computed outside of TRY_EVAL
 }
 
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+
+_FAILING = "org.apache.spark.sql.catalyst.optimizer.FoldablePropagation"
+"""Spark 4.3 puts a constant in the place of a column that EXCEPT ALL generates, and fails, where one side is known to have no rows: that of a source
+without candidates.
+"""
+
 Key = tuple[Any, ...]
 """Which row of a set one is: numbers, and None where a side of a join is missing."""
 
@@ -61,6 +68,8 @@ def trying_session(catalyst: Catalyst) -> Catalyst:
     session = catalyst.jsession.cloneSession()
     for name, value in _SETTINGS.items():
         session.conf().set(name, value)
+    excluded = session.conf().get(_EXCLUDED, "")
+    session.conf().set(_EXCLUDED, f"{excluded},{_FAILING}" if excluded else _FAILING)
     return Catalyst(catalyst.spark, session)
 
 
