@@ -27,6 +27,7 @@ from bigdebug.spark.attachment import (
 )
 from bigdebug.spark.cleaning import clean
 from bigdebug.spark.comparing import compare
+from bigdebug.spark.comparison import Comparison
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.explaining import explain
 from bigdebug.spark.localizing import Asked, localize
@@ -34,7 +35,6 @@ from bigdebug.spark.masks import mask
 from bigdebug.spark.mining import mine
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
-from bigdebug.spark.rdd.comparison import Comparison
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.spark.rdd.outputs import check_letting_go

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bigdebug.errors import ReplayError
-from bigdebug.spark.rdd.comparison import compared
+from bigdebug.spark.comparison import compared
 
 
 class Held:

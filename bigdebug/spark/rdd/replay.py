@@ -15,7 +15,7 @@ from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
 from bigdebug.errors import ReplayError
 from bigdebug.spark.asking import asking
-from bigdebug.spark.rdd.comparison import Comparison, compared
+from bigdebug.spark.comparison import Comparison, compared
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
 from bigdebug.spark.rdd.positional import entries, partitionwise
 from bigdebug.trace.counts import complete

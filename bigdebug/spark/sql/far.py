@@ -64,11 +64,18 @@ class Far:
 
     def restricted(self, plan: Node, parts: list[Expr]) -> Node:
         """The rows of ``plan`` in which ``parts``, or as many as there are, are those of one of these names."""
+        return self._joined(plan, parts, "left_semi")
+
+    def without(self, plan: Node, parts: list[Expr]) -> Node:
+        """The other rows."""
+        return self._joined(plan, parts, "left_anti")
+
+    def _joined(self, plan: Node, parts: list[Expr], how: str) -> Node:
         c = self._catalyst
         # The plan may come from where the names do, with columns of the same ids.
         frame = c.frame(c.project([c.alias(part, f"{_NAME}_{i}") for i, part in enumerate(self.parts[: len(parts)])], self.plan))
         matches = [c.column(part).eqNullSafe(frame[f"{_NAME}_{i}"]) for i, part in enumerate(parts)]
-        return c.plan(c.frame(plan).join(frame.hint("merge"), all_of(matches), "left_semi"))
+        return c.plan(c.frame(plan).join(frame.hint("merge"), all_of(matches), how))
 
     @cached_property
     def _size(self) -> int:

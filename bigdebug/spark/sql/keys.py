@@ -44,6 +44,13 @@ def restricted(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Se
     return _joined(catalyst, plan, parts, names, fields, kinds)
 
 
+def without(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], fields: Sequence[pa.Array]) -> Node:
+    """The rows of ``plan`` in which ``parts`` are no row of ``fields``, an array for each part."""
+    kinds = [part.dataType().sql() for part in parts]
+    names = [f"__bigdebug_key_{i}" for i in range(len(parts))]
+    return _joined(catalyst, plan, parts, names, fields, kinds, "left_anti") if len(fields[0]) else plan
+
+
 def all_of(conditions: Sequence[Column]) -> Column:
     """All of some conditions."""
     return by_halves(and_, conditions)
@@ -78,15 +85,16 @@ def _listed(name: str, values: pa.Array, kind: str) -> str:
 
 def _joined(
     catalyst: Catalyst, plan: Node, parts: Sequence[Expr], names: Sequence[str], fields: Sequence[pa.Array], kinds: Sequence[str],
+    how: str = "left_semi",
 ) -> Node:
     keys = frame_of(catalyst, fields, names, kinds)
     matches = all_of([catalyst.column(part).eqNullSafe(keys[name]) for part, name in zip(parts, names)])
     hinted = F.broadcast(keys) if len(fields[0]) < 1_000_000 else keys
-    return catalyst.plan(_standing(catalyst, plan).join(hinted, matches, "left_semi"))
+    return catalyst.plan(_standing(catalyst, plan).join(hinted, matches, how))
 
 
 def _standing(catalyst: Catalyst, plan: Node) -> Any:
-    """A plan through which no semi join moves down, if it has a union: Spark puts the join into each branch, and fails where it renames a branch for that."""
+    """A plan through which no semi join, or anti join, moves down, if it has a union: Spark puts the join into each branch, and fails where it renames a branch for that."""
     frame = catalyst.frame(plan)
     union = catalyst.jvm.org.apache.spark.sql.catalyst.trees.TreePattern.UNION()
     return frame.filter(F.monotonically_increasing_id() >= 0) if plan.containsPattern(union) else frame

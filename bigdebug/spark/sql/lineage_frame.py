@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
 from bigdebug.model import SourceRecord
+from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.catalyst import bounded
@@ -23,6 +24,7 @@ from bigdebug.spark.sql.reached import Reached
 from bigdebug.spark.sql.recognized import check_whole
 from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.renaming import renamed
+from bigdebug.spark.sql.replay import FrameReplay
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.walks import step, walk
 from bigdebug.trace.given import whole
@@ -109,6 +111,21 @@ class LineageFrame(ChosenRows):
             if result is not None:
                 return result
         return self._to_one(operator, ahead=True)
+
+    def replay(self, exclude: bool = False, at: Any = None, edit: Callable[[Row], Any] | None = None) -> FrameReplay:
+        """The query once more, on the lineage of these rows only (Newt 3.4, Titian example 3).
+
+        With ``exclude``, on everything else instead: the traced rows are left out. ``at`` names where rows are chosen or left out: a DataFrame that the query
+        was made of, an operator of ``run.graph``, or its id; the sources if None. With ``edit``, rows are passed through it there (a row, tuple or
+        dictionary in place of each; up to 20,000); with both, the traced rows are changed and nothing is left out. Lazy.
+        """
+        if edit is not None and not callable(edit):
+            raise TypeError(f"edit is a function that gives a row in place of another, not {shown(edit)}; edit=lambda row: ...")
+        return FrameReplay(self, exclude, at, edit)
+
+    def back_to_any(self, operators: frozenset[int]) -> LineageFrame:
+        """Back to the first of some operators on each way."""
+        return self._walk(operators, ahead=False, others=self._others | operators)
 
     def _to_one(self, operator: Any, ahead: bool) -> LineageFrame:
         goals = self.run.questions.occurrences(operator)

@@ -13,7 +13,7 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Association
 from bigdebug.spark.sql.far import Far, parts_of
-from bigdebug.spark.sql.keys import restricted
+from bigdebug.spark.sql.keys import restricted, without
 from bigdebug.spark.sql.leaves import Leaf
 from bigdebug.spark.sql.levels import BOUNDARIES, level_above, levels_of
 from bigdebug.spark.sql.limits import Limit
@@ -89,6 +89,19 @@ class Records:
         """The plan of a level's records with these names, and the column that names them."""
         plan, name = self.naming.exposed(self._operators[level])
         return (plan, name) if names is None else (self._having(plan, level, name, names), name)
+
+    def other_rows(self, level: int, names: Names) -> Node:
+        """The plan of a level's records without those that have these names; of none, if they are all."""
+        plan, name = self.rows(level, None)
+        c = self.catalyst
+        if names is None:
+            return c.filter(c.literal(False, "boolean"), plan)
+        parts = parts_of(c, name)
+        if isinstance(names, Far):
+            return names.without(plan, parts[: len(names.parts)])
+        if not len(names):
+            return plan
+        return without(c, plan, parts, names.flatten() if pa.types.is_struct(names.type) else [names])
 
     def names(self, plan: Node, name: Expr) -> Names:
         """The names in a column of a plan, each once."""
