@@ -25,7 +25,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 
 from benchmarks.inputs import Inputs
 from benchmarks.jobs import PARTITIONS
-from benchmarks.pairs import DifferentAnswersError, Pairs, Sample, alternate, settle
+from benchmarks.pairs import DifferentAnswersError, Sample, alternate, settle
 from benchmarks.parsing import cells, column_parser, is_even, keyed, parse, parsed, parsed_cells
 from benchmarks.results import Result, of_sample
 from benchmarks.sides import Captured, Failing, Sides
