@@ -8,8 +8,9 @@ from bigdebug.agents.quality import Quality
 from bigdebug.errors import ReplayError
 from bigdebug.mining.cleaned import Cleaned
 from bigdebug.shown import shown
-from bigdebug.spark.rdd.cleaning import Cleaning, Localize, check
+from bigdebug.spark.rdd.cleaning import Cleaning, Localize
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.suspecting import check
 from bigdebug.trace.given import number
 
 
