@@ -347,12 +347,13 @@ class DebugSession:
         return compare(before, after, self.lineage, key, number(most, "changes that are looked behind"))
 
     def clean(
-        self, target: Any, quality: Callable[[Any], Any], *, enough: float | None = None, rounds: int = 5, suspects: Any = "localize", at: Any = None,
+        self, target: Any, quality: Any, *, enough: float | None = None, rounds: int = 5, suspects: Any = "localize", at: Any = None,
         edit: Callable[[Any], Any] | None = None,
     ) -> Cleaned:
         """The program once more without the records that make its worst outputs bad, again and again while that helps (Newt 4.2, 7.3.2).
 
-        ``target`` is a run of an RDD program, or an RDD of which an action was captured; ``quality`` gives a number for an output, higher for a better one.
+        ``target`` is a DataFrame, an RDD of which an action was captured, or a run; ``quality`` gives a number for an output, higher for a better one: a function, of
+        rows also a Column or SQL.
         Outputs below ``enough`` are bad; if nothing is said, those whose quality is unusually low (Grubbs). A round suspects records behind up to 20 of them:
         by ``suspects`` "localize", those without which they are good (see ``localize``; if it refuses, as "lineage"); "lineage", all that only bad outputs
         were made of; or those that a function chooses from the trace over their source records. They are left out at the sources or ``at`` an operator, or
@@ -360,7 +361,8 @@ class DebugSession:
 
         An output of which nothing is left is no bad one any more, so "localize" takes the last record of an output only if it was its only one: the table
         says how many outputs there are. The user's data, runs and RDDs stay as they are; ``replay`` of the answer goes on without the records. Takes all
-        outputs to the driver, and for each round the time of a localization and of a run. RDD programs only: ReplayError for others.
+        outputs to the driver, and for each round the time of a localization and of a run. Of a query in which rows are left out ``at`` an operator inside of it, the
+        first round alone can localize: later ones go by lineage, and say so. Raises ReplayError for a program that cannot run on fewer records.
         """
         return clean(self.lineage(target), quality, enough, rounds, suspects, at, edit, self.localize)
 

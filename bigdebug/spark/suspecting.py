@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from pyspark.sql import Column
+
 from bigdebug.agents.likeness import likeness
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import AMBIGUOUS, CULPRIT, Diagnosis, FaultSet
@@ -59,8 +61,8 @@ def _localized(sources: Sources[R, S], now: R, worst: Sequence[int], bar: float)
         if len(fault.records) == 1 or not _takes_all(sources, now, fault):
             chosen += fault.records
             continue
-        ours = {(record.source, record.rid) for record in fault.records}
-        chosen += [record for record, _ in found.ranking if (record.source, record.rid) in ours][:1]
+        ours = {(record.source, record.rid, record.origin) for record in fault.records}
+        chosen += [record for record, _ in found.ranking if (record.source, record.rid, record.origin) in ours][:1]
         by = f"localization ({found.verdict}), and by influence where it takes all that an output was made of"
     return _some(sources.found(now, chosen)), by
 
@@ -97,9 +99,11 @@ def check_chosen(run: Any, chosen: Any) -> None:
         raise TypeError(f"suspects= gives those of the traced records that are suspected, as a trace, not {shown(chosen)}; suspects=lambda src: src.where(...)")
 
 
-def check(quality: Any, suspects: Any, edit: Any) -> None:
+def check(quality: Any, suspects: Any, edit: Any, of_rows: bool) -> None:
     """Raise TypeError or ValueError for what cannot be cleaned with."""
-    if not callable(quality):
+    if of_rows and not callable(quality) and not isinstance(quality, Column | str):
+        raise TypeError(f"quality is a function of a Row that gives a number, a Column or SQL, higher for better rows, not {shown(quality)}; quality='-abs(total)'")
+    if not of_rows and not callable(quality):
         raise TypeError(f"quality is a function of an output that gives a number, higher for better ones, not {shown(quality)}; quality=lambda out: -abs(out[1])")
     if not callable(suspects) and suspects not in ("localize", "lineage"):
         raise ValueError(f"suspects is 'localize', 'lineage', or a function of the trace over source records, not {shown(suspects)}")

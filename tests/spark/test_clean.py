@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from pyspark.errors import PythonException
+from pyspark.sql import functions as F
 
-from bigdebug.errors import PredicateError, ReplayError
+from bigdebug.errors import PredicateError, ReplayError, UnknownColumnError, UnknownOperatorError
 from bigdebug.mining.cleaned import Rating, stands_out
 
 
@@ -161,8 +163,19 @@ def test_what_cannot_be_cleaned_is_refused_by_name(dbg: Any, spark: Any) -> None
         dbg.clean(report, small, enough="good")
     with pytest.raises(TypeError, match="as a trace"):
         dbg.clean(report, small, suspects=lambda sources: 3)
-    with pytest.raises(ReplayError, match="RDD programs only"):
-        dbg.clean(spark.range(3), small)
+    frame = spark.range(3)
+    with pytest.raises(PredicateError, match="quality= raised KeyError"):
+        dbg.clean(frame, lambda row: {}["quality"])
+    with pytest.raises(TypeError, match="a Column or SQL"):
+        dbg.clean(frame, 3)
+    with pytest.raises(UnknownColumnError, match="no such column"):
+        dbg.clean(frame, "length")
+    with pytest.raises(PredicateError, match="more than the columns of a row"):
+        dbg.clean(frame, F.rand())
+    with pytest.raises(ReplayError, match="cleaned as a whole"):
+        dbg.clean(dbg.lineage(frame).where("id = 1"), "id")
+    with pytest.raises(UnknownOperatorError, match="not made of this DataFrame"):
+        dbg.clean(frame, "id", at=spark.range(4))
     few = dbg.context.parallelize(range(100), 4)
     with dbg.capture() as run:
         few.take(2)
@@ -248,3 +261,102 @@ def test_of_two_collections_that_are_called_alike_only_the_culprits_are_removed(
     assert [each.removals for each in found.rounds] == [20, 7]
     assert sorted(record.record for record in found.removed) == sorted(rows[10 * n + 3] for n in range(27))
     assert sorted(found.outputs, key=repr) == total([row for row in rows if row[1] in (1, 2)])
+
+
+# ---- queries --------------------------------------------------------------------------------------------------------
+
+BAD = {6: -9_000, 9: -8_000, 22: -7_000}
+"""Amounts of orders that are wrong, of three shops; the worst first."""
+
+NAMES = [(shop, f"shop {shop}") for shop in range(4)]
+
+
+def orders() -> list[tuple[int, int, int]]:
+    return [(i, (i + i // 20) % 4, BAD.get(i, 1 + i % 7)) for i in range(40)]
+
+
+def sold(orders: Any, shops: Any) -> Any:
+    """The orders twice: a row without its own lineage would come out of one reading, and not of the other."""
+    totals = orders.groupBy("shop").agg(F.sum("amount").alias("total"))
+    return totals.join(orders.where("amount > -10000").groupBy("shop").agg(F.count("*").alias("orders")), "shop").join(shops, "shop")
+
+
+@pytest.fixture(scope="module")
+def shops(spark: Any) -> Any:
+    return spark.createDataFrame(NAMES, "shop int, name string")
+
+
+@pytest.fixture(scope="module")
+def in_memory(spark: Any) -> Any:
+    return spark.createDataFrame(spark.sparkContext.parallelize(orders(), 3), "id int, shop int, amount int")
+
+
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round looks at one bad output."""
+    monkeypatch.setattr("bigdebug.mining.cleaning.WORST", 1)
+
+
+def cleaned_as_without(found: Any, query: Any, table: Any, gone: set[int]) -> None:
+    """The reference is the query over the table without the records that are told, which are those of the original table."""
+    assert {record.record.id: record.record.amount for record in found.removed if "amount" in record.record} == {n: orders()[n][2] for n in gone}
+    expected = Counter(query(table.where(~F.col("id").isin(gone))).collect())
+    assert Counter(found.outputs) == Counter(found.replay.collect()) == expected
+
+
+def test_rows_of_a_query_are_localized_round_after_round_in_the_original_table(dbg: Any, in_memory: Any, shops: Any, one_by_one: None) -> None:
+    query, runs = sold(in_memory, shops), len(dbg.runs)
+    found = dbg.clean(query, "total", enough=0, rounds=2)
+    assert [(each.before.below, each.after.below, each.removals, each.kept) for each in found.rounds] == [(3, 2, 1, True), (2, 1, 1, True)]
+    assert all(each.by.startswith("localization") for each in found.rounds)
+    assert [record.origin.index for record in found.removed] == [6, 9]
+    cleaned_as_without(found, lambda table: sold(table, shops), in_memory, {6, 9})
+    assert len(dbg.runs) == runs + 1  # of the question about a query of which no action was captured
+    assert min(row.total for row in query.collect()) < -8_000
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_lines_and_rows_of_files_are_left_out_round_after_round(dbg: Any, spark: Any, in_memory: Any, shops: Any, tmp_path: Path, one_by_one: None, form: str) -> None:
+    """In later rounds their numbers are still those in the files."""
+    in_memory.write.format(form).save(str(tmp_path / "orders"))
+    table = spark.read.schema(in_memory.schema).format(form).load(str(tmp_path / "orders"))
+    seen: list[int] = []
+
+    def corrupt(sources: Any) -> Any:
+        seen.append(sources["orders"].count())
+        return sources["orders"].where("amount < 0")
+
+    found = dbg.clean(sold(table, shops), lambda row: row.total, enough=0, suspects=corrupt)
+    assert [(each.before.below, each.after.below) for each in found.rounds] == [(3, 2), (2, 1), (1, 0)]
+    assert seen == [10, 10, 10]
+    places = {number: (file, row) for number, file, row in table.select("id", "_metadata.file_name", *(["_metadata.row_index"] if form == "parquet" else [F.lit(-1)])).collect()}
+    for record in found.removed:
+        assert Path(record.origin.path).name == places[record.record.id][0]
+        assert form == "csv" or record.origin.row == places[record.record.id][1]
+    cleaned_as_without(found, lambda table: sold(table, shops), table, set(BAD))
+
+
+def test_by_lineage_all_rows_that_only_bad_rows_were_made_of_go(dbg: Any, in_memory: Any, shops: Any, one_by_one: None) -> None:
+    found = dbg.clean(sold(in_memory, shops), lambda row: row.total, enough=-7_900, suspects="lineage")
+    assert [(each.after.outputs, each.after.below) for each in found.rounds] == [(3, 1), (2, 0)]
+    gone = {number for number, shop, _ in orders() if shop in {orders()[6][1], orders()[9][1]}}
+    cleaned_as_without(found, lambda table: sold(table, shops), in_memory, gone)
+    assert sorted(record.record.name for record in found.removed if "name" in record.record) == sorted(f"shop {orders()[n][1]}" for n in (6, 9))
+
+
+def test_rows_are_left_out_inside_of_a_query_or_changed(dbg: Any, in_memory: Any, one_by_one: None) -> None:
+    """Of the totals by shop and parity, those that only bad shops are made of."""
+    def halves(table: Any) -> Any:
+        return table.groupBy("shop", (F.col("id") % 5).alias("part")).agg(F.sum("amount").alias("total"))
+
+    inner = halves(in_memory)
+    query = inner.groupBy("shop").agg(F.sum("total").alias("total"), F.count("*").alias("parts"))
+    inside = dbg.clean(query, "total", enough=-7_900, suspects="lineage", at=inner)
+    bad = {orders()[n][1] for n in (6, 9)}
+    assert [each.removals for each in inside.rounds] == [10, 10]
+    assert Counter(inside.outputs) == Counter(row for row in query.collect() if row.shop not in bad)
+    changed = dbg.clean(query, "total", enough=0, suspects=lambda sources: sources.where("amount < 0"), edit=lambda row: {**row.asDict(), "amount": 1})
+    mended = in_memory.withColumn("amount", F.when(F.col("amount") < 0, 1).otherwise(F.col("amount")))
+    assert Counter(changed.outputs) == Counter(halves(mended).groupBy("shop").agg(F.sum("total").alias("total"), F.count("*").alias("parts")).collect())
+    assert [record.record.amount for record in changed.removed] == sorted(BAD.values())
+    assert len(changed.rounds) == 3

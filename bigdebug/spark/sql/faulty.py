@@ -11,12 +11,12 @@ from pyspark.sql import Row
 
 from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
 from bigdebug.spark.predicate import guarded, told
-from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.candidates import Standing, standing_of
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.judging import Test
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
+from bigdebug.spark.sql.rows_by_name import rows_by_name
 from bigdebug.spark.sql.triable import untried
 from bigdebug.trace.names import Names
 
@@ -75,19 +75,10 @@ def _as_a_whole(trace: LineageFrame, test: Test) -> Faulty:
 
 
 def _read(trace: LineageFrame, names: Names) -> tuple[Names, list[Row]]:
-    """Names of rows, and the rows in the same order; of rows that have one name, the first. One job: what it gives is read twice."""
-    questions, subject = trace.run.questions, trace.run.subject
-    c = questions.catalyst
-    plan, name = questions.steps().rows(subject, names)
-    columns = c.items(questions.root.node.output())
-    called = c.alias(name, "__bigdebug_name")
-    chosen = c.project([*columns, called], plan)
-    held = c.local(chosen, c.held(c.frame(chosen)))
-    ordered = c.table(held, {"name": called.toAttribute()})["name"].combine_chunks()
-    rows = unheard(c.frame(c.project([c.alias(column, f"c{i}") for i, column in enumerate(columns)], held)), "collect")
-    made = Row(*(column.name() for column in columns))
+    """Names of rows, and the rows in the same order; of rows that have one name, the first."""
+    ordered, rows, _ = rows_by_name(trace, names)
     first = sorted({repr(each): i for i, each in reversed(list(enumerate(ordered.to_pylist())))}.values())
-    return ordered.take(pa.array(first)), [made(*rows[i]) for i in first]
+    return ordered.take(pa.array(first)), [rows[i] for i in first]
 
 
 def _made_of(rows: LineageFrame) -> Standing:

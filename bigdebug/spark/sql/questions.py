@@ -88,6 +88,12 @@ class Questions:
         """Plans in the user's own session: for DataFrames that are given away."""
         return Catalyst(self._spark)
 
+    def replayed(self, root: PlanOperator, leaves: dict[int, Leaf]) -> Questions:
+        """Questions about the same query over other records, under the same conditions: ``leaves`` are what ``root`` reads."""
+        made = Questions(self._spark, self._frame, self._conditions, self._given)
+        vars(made).update(root=root, leaves=leaves)
+        return made
+
     def check(self) -> None:
         """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
         answering(self._spark.sparkContext)

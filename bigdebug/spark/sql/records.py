@@ -90,18 +90,18 @@ class Records:
         plan, name = self.naming.exposed(self._operators[level])
         return (plan, name) if names is None else (self._having(plan, level, name, names), name)
 
-    def other_rows(self, level: int, names: Names) -> Node:
-        """The plan of a level's records without those that have these names; of none, if they are all."""
+    def other_rows(self, level: int, names: Names) -> tuple[Node, Expr]:
+        """As ``rows``, of a level's records without those that have these names; of none, if they are all."""
         plan, name = self.rows(level, None)
         c = self.catalyst
         if names is None:
-            return c.filter(c.literal(False, "boolean"), plan)
+            return c.filter(c.literal(False, "boolean"), plan), name
         parts = parts_of(c, name)
         if isinstance(names, Far):
-            return names.without(plan, parts[: len(names.parts)])
+            return names.without(plan, parts[: len(names.parts)]), name
         if not len(names):
-            return plan
-        return without(c, plan, parts, names.flatten() if pa.types.is_struct(names.type) else [names])
+            return plan, name
+        return without(c, plan, parts, names.flatten() if pa.types.is_struct(names.type) else [names]), name
 
     def names(self, plan: Node, name: Expr) -> Names:
         """The names in a column of a plan, each once."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, Row
+from pyspark.sql.types import StructType
 
 from bigdebug.errors import ReplayError
 from bigdebug.spark.comparison import Comparison, compared
@@ -15,6 +16,9 @@ from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.far import together
 from bigdebug.spark.sql.fitting import fitting
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.replayed import run_of, with_name, without_name
+from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.substituting import substituted
 from bigdebug.trace.given import number
 from bigdebug.trace.names import NOTHING, Names
@@ -46,11 +50,24 @@ class FrameReplay:
     @cached_property
     def df(self) -> DataFrame:
         """The query with the rows of the trace restricted, dropped or changed. Raises ReplayError for one that cannot run on other rows."""
-        chosen = self._chosen
-        given = {operator: self._given(operator, names) for operator, names in chosen.standing.items()}
-        root = substituted(self._questions.users, chosen._steps.root, given)
-        made: DataFrame = self._questions.users.frame(root.plan(self._questions.users))
+        made: DataFrame = self._questions.users.frame(self._root.plan(self._questions.users))
         return made
+
+    @cached_property
+    def run(self) -> FrameRun:
+        """A run of no action, for questions about ``df``: its source records have the names, and the origins, that they have in the run that is replayed."""
+        return run_of(self._trace.run, self.df, self._root, self._entered)
+
+    @cached_property
+    def _root(self) -> PlanOperator:
+        c = self._questions.users
+        given = {operator: without_name(c, plan) for operator, plan in self._entered.items()}
+        return substituted(c, self._chosen._steps.root, given)
+
+    @cached_property
+    def _entered(self) -> dict[int, Node]:
+        """By operator what the query reads there instead, with the names that the rows have in the run as the last column."""
+        return {operator: self._given(operator, names) for operator, names in self._chosen.standing.items()}
 
     def collect(self) -> list[Row]:
         """The rows that the query gives now. Raises TooLargeError if they are more than Spark lets the driver take."""
@@ -126,25 +143,24 @@ class FrameReplay:
         return aimed.standing_at(found)
 
     def _given(self, operator: int, names: Names) -> Node:
-        """What the query reads at an operator instead."""
         c, steps = self._questions.users, self._chosen._steps
         node = steps.operator(operator).node
-        columns = c.items(node.output())
         if self._exclude:
-            rest = c.project(columns, steps.other_rows(operator, names))
+            rest = with_name(c, node, *steps.other_rows(operator, names))
             return rest if self._edit is None else c.union([rest, self._edited(operator, names)])
+        chosen = with_name(c, node, *steps.rows(operator, names))
         if self._edit is not None and operator in self._aimed.standing:
-            edited = self._edited(operator, names)
-            return c.local(node, c.held(c.frame(edited)))
-        return c.project(columns, steps.rows(operator, names)[0])
+            return c.local(chosen, c.held(c.frame(self._edited(operator, names))))
+        return chosen
 
     def _edited(self, operator: int, names: Names) -> Node:
-        """The rows with these names, each as it was edited."""
+        """The rows with these names, each as it was edited, and its name."""
         assert self._edit is not None
         c, steps = self._questions.users, self._chosen._steps
-        rows = c.frame(c.project(c.items(steps.operator(operator).node.output()), steps.rows(operator, names)[0]))
+        rows = c.frame(with_name(c, steps.operator(operator).node, *steps.rows(operator, names)))
         known: list[Row] = unheard(rows, "take", MOST_EDITED + 1)
         if len(known) > MOST_EDITED:
             raise ReplayError(f"Up to {MOST_EDITED:,} rows are edited, and these are more", remedy="Edit the DataFrame itself: df.withColumn(...), and compare with it.")
-        edited = [fitting(self._edit(row), rows.schema) for row in known]
+        schema, row_of = StructType(rows.schema.fields[:-1]), Row(*rows.columns[:-1])
+        edited = [(*fitting(self._edit(row_of(*row[:-1])), schema), row[-1]) for row in known]
         return c.plan(c.spark.createDataFrame(edited, rows.schema))

@@ -12,6 +12,9 @@ from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.rewriting import from_below, with_expressions
 from bigdebug.spark.sql.triable import scalars
 
+ENTERED = "Entered"
+"""An operator in whose place a query reads what it is given."""
+
 
 def substituted(catalyst: Catalyst, operator: PlanOperator, given: Mapping[int, Node]) -> PlanOperator:
     """The operator over plans that are ``given`` by the ids of operators, with the columns of these; itself where there are none below it.
@@ -19,7 +22,7 @@ def substituted(catalyst: Catalyst, operator: PlanOperator, given: Mapping[int, 
     Raises ReplayError where it drew its rows in the run: of others it would draw others.
     """
     if operator.id in given:
-        return replace(operator, node=given[operator.id], inputs=(), subqueries=(), limits=(), kept=None)
+        return replace(operator, name=ENTERED, node=given[operator.id], inputs=(), subqueries=(), limits=(), kept=None)
     inputs = tuple(substituted(catalyst, child, given) for child in operator.inputs)
     asked = tuple(substituted(catalyst, child, given) for child in operator.subqueries)
     changed = operator.over(catalyst, inputs)
