@@ -81,8 +81,10 @@ class Due:
         try:
             known = [value for name, value in map(self.apart, outputs) if name == self.name]
         except Exception:  # of the user's functions
-            return Outcome.FAIL if self.raises else Outcome.UNRESOLVED, math.nan
-        return self._outcome(known), number(known[0]) if len(known) == 1 else math.nan
+            return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
+        if not known and not self.expected:
+            return Verdict(self._outcome(known), 0.0)  # it is there no more, as it is to be
+        return Verdict(self._outcome(known), number(known[0]) if len(known) == 1 else math.nan)
 
     def _outcome(self, known: list[Any]) -> Outcome:
         if self.missing:

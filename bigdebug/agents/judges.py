@@ -7,15 +7,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from bigdebug.agents.guards.crash import name_of
 from bigdebug.model import Outcome
 
-Verdict = tuple[Outcome, float]
-"""An outcome, and the number that the output holds, NaN if it holds none."""
+
+class Verdict(NamedTuple):
+    """An outcome, the number that the output holds, NaN if it holds none, and whether there is no such output any more."""
+
+    outcome: Outcome
+    value: float = math.nan
+    gone: bool = False
+
 
 _NUMBERS = (int, float, Decimal, Fraction, np.number)
 
@@ -49,12 +55,12 @@ class Judge:
         try:
             known = list(outputs)
         except Exception:  # of the user's functions
-            return Outcome.FAIL if self.raises else Outcome.UNRESOLVED, math.nan
+            return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
         try:
             wrong = bool(self.test(known)) if self.whole else any(map(self.wrong, known))
         except Exception:
-            return Outcome.UNRESOLVED, math.nan
-        return Outcome.FAIL if wrong else Outcome.PASS, self._value(known)
+            return Verdict(Outcome.UNRESOLVED)
+        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, self._value(known), gone=not known and not self.whole)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:
@@ -73,8 +79,8 @@ class Crashing:
             for _ in outputs:
                 pass
         except Exception as problem:  # of the user's functions
-            return Outcome.FAIL if name_of(problem) == self.exception else Outcome.UNRESOLVED, math.nan
-        return Outcome.PASS, math.nan
+            return Verdict(Outcome.FAIL if name_of(problem) == self.exception else Outcome.UNRESOLVED)
+        return Verdict(Outcome.PASS)
 
 
 def number(output: Any) -> float:

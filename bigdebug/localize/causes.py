@@ -22,6 +22,12 @@ MEMBERS = 4
 CONFIRMED = 200_000
 """Where tests are pushed down, others that might be the cause are tried by the program itself as well, with so many candidates in all at most."""
 
+NEEDED = 4_000_000
+"""And that each member of a repair is needed, with so many: else nobody is named for certain."""
+
+EVERY_SIZE = 64
+"""Of up to so many candidates, the likeliest are left out in every number."""
+
 AGAIN = 6
 """So often the least that is wrong alone is tried once more: of tests that toss a coin, one in some hundreds is taken for one that repeats itself."""
 
@@ -43,7 +49,9 @@ class Cause:
 
     Without ``repair`` the output is right, and without any fewer of it it is wrong. ``alone`` fails by itself, and nothing less of it does.
     ``instead`` are sets as small that repair it as well, the likeliest first; ``alike`` others that fail alone, with another one beside what is of the repair.
-    ``why`` says why a search ended.
+    ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital``, which are not of it, it is not
+    there either, so it may be their values that are wrong. ``sure`` says that each of its members was seen to be needed
+    by the program itself; there are ``size`` candidates.
     A repair is a cause, and a set that fails alone is evidence: of an average, innocent records fail alone (the drift of what is averaged).
     """
 
@@ -53,6 +61,10 @@ class Cause:
     instead: list[BitMap] = field(default_factory=list)
     alike: list[BitMap] = field(default_factory=list)
     why: str = ""
+    gone: bool = False
+    vital: BitMap = field(default_factory=BitMap)
+    sure: bool = True
+    size: int = 0
 
 
 def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
@@ -61,7 +73,8 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
     Raises nothing where a search is ended: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test. That of tests
     that are pushed down is said to be not reproducible if the program itself does not confirm it.
     """
-    found, every = Cause(), BitMap(suspicion.order)
+    every = BitMap(suspicion.order)
+    found = Cause(size=len(every))
 
     def repair(sets: Sequence[BitMap]) -> list[bool]:
         oracle.narrow(len(repairing.best))
@@ -85,6 +98,13 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
         if not _repeats(oracle, [*known, every - found.repair, *AGAIN * [found.alone]]):
             found.state = State.NOT_REPRODUCIBLE
             return found
+        found.gone = oracle.answers([every - found.repair])[0].gone
+        found.vital = BitMap(suspicion.vital) - found.repair - BitMap(suspicion.singles or ())
+        fewer = [every - (found.repair - BitMap([member])) for member in found.repair] if oracle.pushed and len(found.repair) > 1 else []
+        found.sure = len(fewer) * len(every) <= NEEDED
+        if found.sure and not _repeats(oracle, fewer):
+            found.state = State.NOT_REPRODUCIBLE
+            return found
         found.instead = _instead(oracle, suspicion, every, found.repair, found.alone)
         found.alike = _alike(oracle, suspicion, found.repair, found.alone)
         others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
@@ -98,7 +118,9 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
 
 def _enough(repair: Wanted, suspicion: Suspicion) -> int:
     """Without how many of the likeliest candidates it is right, where without all of them there is nothing to be right; 0 if no such number was met."""
-    sizes = [1 << power for power in range((len(suspicion.order) - 1).bit_length())]
+    size = len(suspicion.order)
+    powers = [1 << power for power in range((size - 1).bit_length())]
+    sizes = list(range(1, size)) if size <= EVERY_SIZE else sorted({*powers, *(size - power for power in powers)})
     return next((size for size in sizes if repair([BitMap(suspicion.order[:size])])[0]), 0)
 
 

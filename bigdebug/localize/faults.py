@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,7 +55,8 @@ class Subject:
 
 @dataclass
 class Fault:
-    """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these.
+    """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these, of ``partly`` for some.
+    Without any of ``vital``, the first output is not there.
 
     ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
     """
@@ -64,6 +66,8 @@ class Fault:
     cause: Cause
     alone: Ids = frozenset()
     instead: list[Ids] = field(default_factory=list)
+    partly: list[Ids] = field(default_factory=list)
+    vital: Ids = frozenset()
 
 
 @dataclass
@@ -83,36 +87,49 @@ class Faults:
         self.ended = self.ended or others.ended
 
 
-def faults(
-    subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH, known: Faults | None = None, only: Collection[int] | None = None,
-) -> Faults:
+def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_of: int = EACH) -> Faults:
     """The faults behind several outputs; those of few candidates come first, and what repairs one is tried on the others.
 
     ``at_once`` is how many sets are worth asking about together; up to ``each_of`` candidates of an output, each is left out once. Where several candidates might
-    as well be the cause of an output, those are that explain the most outputs. ``known`` is what is known already, and is added to; ``only`` are the outputs to be
-    looked at, if not all. Raises nothing where the search is ended.
+    as well be the cause of an output, those come first that explain the most outputs. First it is looked for what an output is there and right without; of
+    outputs that nothing repairs so, then for what they are gone without: the only record that corrupt ones are joined with is none that they are right without.
+    Raises nothing where the search is ended.
     """
-    known = Faults() if known is None else known
-    for number in sorted(range(len(subjects)) if only is None else only, key=lambda i: len(subjects[i].candidates)):
-        subject = subjects[number]
-        try:
-            if not _explained(known.found, number, subject):
-                _searched(known, number, subject, at_once, each_of)
-        except ENDS as end:
-            known.ended = why(end)
-        if known.ended is not None:
-            break
+    known, gone = Faults(), list[int]()
+    smallest = sorted(range(len(subjects)), key=lambda i: len(subjects[i].candidates))
+    for there, numbers in ((True, smallest), (False, gone)):
+        for number in numbers:
+            subject = subjects[number]
+            known.strange.pop(number, None)
+            subject.oracle.there = there and len(subject.candidates) > 1
+            try:
+                if not _explained(known, number, subject, at_once, each_of):
+                    _searched(known, number, subject, at_once, each_of)
+            except ENDS as end:
+                known.ended = why(end)
+            if known.ended is not None:
+                return known
+            if there and subject.oracle.lost and known.strange.get(number) is State.UNREPAIRED:
+                gone.append(number)
     return known
 
 
-def _explained(found: Sequence[Fault], number: int, subject: Subject) -> bool:
-    """Whether a fault that is known explains an output, too; of what might be the cause, that is kept which explains it."""
-    for fault in found:
+def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> bool:
+    """Whether a fault that is known explains an output, too; of what might be the cause, that comes first which explains all.
+
+    Where that leaves others behind, it is the cause of both only if nothing else is of this one.
+    """
+    for fault in known.found:
         options = [fault.repair, *fault.instead]
         able = [option for option, repairs in zip(options, subject.repaired_by(options)) if repairs]
         if able:
+            fault.partly += [option for option in options if option not in able]
             fault.repair, *fault.instead = able
             fault.explains.append(number)
+            if fault.partly and not fault.instead:
+                own = _cause(known, number, subject, at_once, each_of)
+                if own.state is State.FOUND and not own.instead and not own.vital and own.repair is not None and subject.ids(own.repair) == fault.repair:
+                    fault.cause, fault.partly, fault.vital = own, [], frozenset()
             return True
     return False
 
@@ -129,13 +146,14 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
         known.strange[number] = cause_of.state
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
         instead = [subject.ids(each) for each in cause_of.instead]
-        known.found.append(Fault(subject.ids(cause_of.repair), [number], cause_of, subject.ids(cause_of.alone or ()), instead))
+        known.found.append(Fault(subject.ids(cause_of.repair), [number], cause_of, subject.ids(cause_of.alone or ()), instead, vital=subject.ids(cause_of.vital)))
 
 
 def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:
     size = len(subject.candidates)
     known.suspected[number] = unsuspected(size)
     whole, nothing = subject.oracle.answers([BitMap(range(size)), BitMap()])
+    subject.oracle.holds = math.isfinite(whole.value)
     if whole.fails and not nothing.fails:  # else there is nothing to be suspected of
         known.suspected[number] = suspicion(subject.oracle, size, each_of)
     return cause(subject.oracle, known.suspected[number], at_once)

@@ -15,10 +15,11 @@ from bigdebug.model import Outcome
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcome on a set, and the number that the output holds there: NaN if it holds none, or there is no output."""
+    """The outcome on a set, the number that the output holds there, NaN if it holds none, and whether there is no such output any more."""
 
     outcome: Outcome
     value: float = math.nan
+    gone: bool = False
 
     @property
     def fails(self) -> bool:
@@ -87,11 +88,15 @@ class Oracle:
 
     Verdicts are kept by what the set's roaring bitmap is written as (BigSift 4.4): sets of a million in few runs take some ten bytes. With ``pushed``, tests
     are pushed down (BigSift 4.2): it answers in the place of ``ask``, sooner, and as long as it is not seen to be wrong; what is asked ``anew``, it is not.
+
+    An output that is gone, or has no number any more where it has one (``holds``), is not wrong, but nobody has seen it right: as long as it is to be ``there``,
+    that is unresolved. ``lost`` says that this was met.
     """
 
     def __init__(self, ask: Ask, budget: Budget, pushed: Ask | None = None) -> None:
         self._ask, self._budget, self._pushed = ask, budget, pushed
         self._known: dict[bytes, Answer] = {}
+        self.there = self.holds = self.lost = False
 
     def narrow(self, left: int) -> None:
         """Say how many candidates are left."""
@@ -109,12 +114,18 @@ class Oracle:
         if new:
             self._budget.spend(len(new))
             self._known.update(zip(new, (self._pushed or self._ask)(list(new.values()))))
-        return [self._known[key] for key in keys]
+        return [self._taken(self._known[key]) for key in keys]
 
     def anew(self, sets: Sequence[BitMap]) -> list[Answer]:
         """The answers for ``sets`` asked once more, whatever is known: a test that repeats itself gives what it gave."""
         self._budget.spend(len(sets))
-        return list(self._ask(sets))
+        return [self._taken(answer) for answer in self._ask(sets)]
+
+    def _taken(self, answer: Answer) -> Answer:
+        if not answer.passes or not (answer.gone or (self.holds and math.isnan(answer.value))):
+            return answer
+        self.lost = True
+        return Answer(Outcome.UNRESOLVED if self.there else Outcome.PASS, answer.value, gone=True)
 
     def unpushed(self) -> None:
         """What answered in the place of the program was the program itself: what is known stands."""

@@ -24,18 +24,22 @@ Sources = Callable[[Iterable[int]], Mapping[int, tuple[SourceRecord, ...]]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What else is known of a search: the outputs' records, those outputs that another order repairs, what was not looked at, and by output what is said of it."""
+    """What else is known of a search: the outputs' records, those outputs that another order repairs, what was not looked at, and by output what is said of it.
+
+    ``joined`` says that outputs may be there because something else is not, as behind an outer join.
+    """
 
     outputs: Sequence[Any]
     unordered: frozenset[int] = frozenset()
     left: str | None = None
     said: Sequence[str] = ()
+    joined: bool = False
 
 
 def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: Sources, cost: Cost) -> Diagnosis:
     """The diagnosis of some outputs; ``sources`` is asked once, for all that it names."""
     ranking = _ranking(known, subjects)
-    named = {each for fault in known.found for ids in (fault.repair, fault.alone, *fault.instead) for each in ids}
+    named = {each for fault in known.found for ids in (fault.repair, fault.alone, fault.vital, *fault.instead, *fault.partly) for each in ids}
     records = sources(named.union(number for number, _ in ranking))
     fault_sets = tuple(_fault_set(fault, _by_rank(fault, known, subjects), seen, records) for fault in known.found)
     several = any(len(records[each]) > 1 for fault in known.found for each in fault.repair)
@@ -63,8 +67,14 @@ def _verdict(known: Faults, seen: Seen, several: bool) -> str:
         return UNSTABLE
     if seen.unordered:
         return ORDER
-    certain = known.found and known.ended is None and not several and not any(fault.instead for fault in known.found)
+    certain = known.found and known.ended is None and not several and all(_is_certain(fault, seen) for fault in known.found)
     return CULPRIT if certain else AMBIGUOUS
+
+
+def _is_certain(fault: Fault, seen: Seen) -> bool:
+    """Whether a repair is the cause: nothing else would do, each member is needed, and the output was seen to be right, or was made of that record alone."""
+    alone = fault.cause.size == 1 and not seen.joined
+    return not (fault.instead or fault.partly or fault.vital) and fault.cause.sure and (not fault.cause.gone or alone)
 
 
 def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
@@ -86,7 +96,11 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
         return f"{of} {are} right without {what}; it may be fewer, or others"
     if several:
         return f"without {what} inside of the program, {of} {are} right; but each was made of several source records, and which of these is to blame was not tried"
-    return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
+    if any(fault.instead or fault.partly or fault.vital for fault in known.found):
+        return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
+    if all(fault.cause.sure for fault in known.found):
+        return f"without {what}, {of} {are} not there any more, and so not wrong; on no others {'was it' if outputs == 1 else 'were they'} there and right"
+    return f"without {what}, {of} {are} right; that each of these is needed was not asked of the program itself"
 
 
 def _sized(sizes: Sequence[int]) -> str:
@@ -109,7 +123,7 @@ def _fault_set(fault: Fault, ranked: Callable[[Ids], list[int]], seen: Seen, rec
     said = [seen.said[number] for number in fault.explains[:_TOLD] if seen.said and seen.said[number]]
     return FaultSet(
         _all(ranked(fault.repair), records), tuple(seen.outputs[number] for number in fault.explains),
-        (*said, *_evidence(fault, ranked, records, bool(said))), tuple(_all(ranked(ids), records) for ids in fault.instead),
+        (*said, *_evidence(fault, ranked, records, bool(said))), tuple(_all(ranked(ids), records) for ids in _others(fault)),
     )
 
 
@@ -117,7 +131,13 @@ def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping
     """What was seen; of an output that was ``due`` to be something, it says nothing that it is not so on few records."""
     found = []
     if fault.instead:
-        found.append(f"{len(fault.instead)} other sets of {len(fault.repair)} repair it as well: {_names(_others(fault), records)}.")
+        found.append(f"{len(fault.instead)} other sets of {len(fault.repair)} repair it as well: {_names(_new(fault.instead, fault), records)}.")
+    if fault.partly:
+        found.append(f"{len(fault.partly)} others repair some of these outputs as well: {_names(_new(fault.partly, fault), records)}.")
+    if fault.vital:
+        found.append(f"Without {_names(sorted(fault.vital), records)} it is not there any more: if what is wrong is what it took from there, the cause is that.")
+    if fault.cause.gone and not due:
+        found.append("Without it, the output is not there any more.")
     if due or not fault.alone:
         return found
     if fault.alone <= fault.repair:
@@ -130,9 +150,14 @@ def _evidence(fault: Fault, ranked: Callable[[Ids], list[int]], records: Mapping
     return found
 
 
-def _others(fault: Fault) -> list[int]:
-    """What is in a set that would do as well, and not in the first one."""
-    return list(dict.fromkeys(each for ids in fault.instead for each in ids if each not in fault.repair))
+def _others(fault: Fault) -> list[Ids]:
+    """What might be to blame instead: what would do as well, also for some of the outputs only, and what these would not be there without."""
+    return [*fault.instead, *fault.partly, *(frozenset([each]) for each in sorted(fault.vital))]
+
+
+def _new(several: Iterable[Ids], fault: Fault) -> list[int]:
+    """What is in some sets, and not in the repair."""
+    return list(dict.fromkeys(each for ids in several for each in ids if each not in fault.repair))
 
 
 def _by_rank(fault: Fault, known: Faults, subjects: Sequence[Subject]) -> Callable[[Ids], list[int]]:

@@ -430,12 +430,13 @@ def test_what_is_no_expectation_is_refused(dbg: Any, spark: Any) -> None:
 
 
 def test_a_fault_in_one_of_two_tables_is_what_explains_all_wrong_outputs(dbg: Any) -> None:
-    """Without its order an output is right as well, but only the rate makes all of them so."""
+    """Without its order an output is right as well, but only the rate makes all of them so: it is named first, and not for certain, for three orders may be wrong."""
     orders = [("EUR", ("ann", 5)), ("USD", ("bob", 7)), ("EUR", ("bob", 9)), ("USD", ("eve", 2)), ("EUR", ("eve", 4)), ("USD", ("ann", 3))]
     bought, rates = dbg.context.parallelize(orders, 3), dbg.context.parallelize([("USD", 1), ("EUR", 900), ("GBP", 2)], 2)
     report = ran(dbg, bought.join(rates, 3).values().map(lambda pair: (pair[0][0], pair[0][1] * pair[1])).reduceByKey(add, 2))
     found = dbg.localize(report, checks.at_most(100))
-    assert (found.verdict, blamed(found)) == ("culprit", [[("EUR", 900)]])
+    assert (found.verdict, blamed(found)) == ("ambiguous", [[("EUR", 900)]])
+    assert ("EUR", ("ann", 5)) in {source.record for each in found.fault_sets[0].instead for source in each}
     assert sorted(output for output, _ in found.fault_sets[0].outputs) == ["ann", "bob", "eve"]
     one = dbg.localize(report.getLineage().where(lambda out: out[0] == "ann"), checks.at_most(100))
     assert one.verdict == "ambiguous"

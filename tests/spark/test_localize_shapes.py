@@ -81,7 +81,7 @@ def value(output: Any) -> float:
 def test_the_corrupt_record_is_found_whatever_it_passes(dbg: Any, shape: str) -> None:
     report = captured(dbg, SHAPES[shape](numbers(dbg)))
     found = dbg.localize(report, lambda out: value(out) > 900)
-    assert found.verdict == "culprit", found
+    assert found.verdict == ("ambiguous" if "product" in shape else "culprit"), found  # that with which it is multiplied may be wrong
     assert all(each == [1_000] for each in blamed(found))
     assert len(found.fault_sets) == 1, "it explains all wrong outputs"
     assert found.incomplete is None

@@ -336,13 +336,14 @@ def test_one_without_which_the_output_is_right_is_suspected_before_one_without_w
 
     def answer(places: BitMap) -> Answer:
         if 0 not in places:
-            return PASS
+            return Answer(Outcome.PASS, gone=True)
         found = float(sum(1_000 if place == 3 else 1 for place in places))
         return Answer(Outcome.FAIL if found > 500 else Outcome.PASS, found)
 
     found = suspicion(Oracle(lambda sets: [answer(each) for each in sets], Budget()), 6)
     assert found.order[:2].tolist() == [3, 0]
     assert found.singles == [3, 0]
+    assert found.vital == (0,)
 
 
 # ---- faults -------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ class Localizing:
                 del known.strange[i]
             subjects = self._searched(known, unordered, again)
         _check(known)
-        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty])
+        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty], self._is_joined())
         return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
@@ -102,6 +102,11 @@ class Localizing:
             if known.ended is not None:
                 break
         return subjects
+
+    def _is_joined(self) -> bool:
+        """Whether outputs may be there because other records are not."""
+        graph = self._run.graph
+        return any(graph[operator].form in (Form.JOIN, Form.SUBTRACT) and len(graph[operator].parents) > 1 for each in self._faulty for operator in graph.upstream(each.target))
 
     def _program(self, number: int) -> tuple[int, bool]:
         """What outputs have in common that one task can answer for."""

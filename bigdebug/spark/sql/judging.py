@@ -20,7 +20,7 @@ from bigdebug.spark.sql.kinds import is_number
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.matching import filtered
 
-GONE = Answer(Outcome.PASS)
+GONE = Answer(Outcome.PASS, gone=True)
 """That of a row that is not there any more, or of which nothing is known any more: nothing is wrong, but nothing is right."""
 
 

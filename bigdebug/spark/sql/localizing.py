@@ -31,6 +31,9 @@ from bigdebug.spark.sql.trying import Trials, Tried, trying_session
 EACH = 1_000
 """Up to so many candidates, each is left out once: that tries their square of records."""
 
+_JOINING = ("Join", "AsOfJoin", "Except", "Intersect")
+"""Operators whose rows may be there because others are not."""
+
 AT_ONCE = 31
 """Sets that are asked about together: a query of one takes about as long."""
 
@@ -58,22 +61,11 @@ class FrameLocalizing:
         candidates, settled = CandidateRows(self._questions, found.standings), self._settled()
         subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
         trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises)
-        asked, known = self._searched(trials, subjects)
+        asked = [Subject(each.numbers, Oracle(partial(trials.ask, i), self._budget)) for i, each in enumerate(subjects)]
+        known = faults(asked, self._budget, AT_ONCE, EACH)
         _check(known)
-        seen = Seen(found.rows, _unordered(known, asked, trials), found.left)
+        seen = Seen(found.rows, _unordered(known, asked, trials), found.left, joined=any(operator.name in _JOINING for operator in steps.root))
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
-
-    def _searched(self, trials: Trials, tried: Sequence[Tried]) -> tuple[list[Subject], Faults]:
-        """What is known of the causes: without them rows are there and right; or, where that cannot be had, not there."""
-        def asked(there: bool) -> list[Subject]:
-            return [Subject(each.numbers, Oracle(partial(trials.ask, i, there=there), self._budget)) for i, each in enumerate(tried)]
-
-        known = faults(asked(there=True), self._budget, AT_ONCE, EACH)
-        gone = [i for i, state in known.strange.items() if state is State.UNREPAIRED and tried[i].gone]
-        for i in gone:
-            del known.strange[i]
-        subjects = asked(there=False)
-        return subjects, faults(subjects, self._budget, AT_ONCE, EACH, known, gone) if gone and known.ended is None else known
 
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""

@@ -78,8 +78,7 @@ class Tried:
     """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
 
     ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
-    ``gone`` says that on some set there was no such row, or no value in it, ``beside`` that many others came with it, and ``raised`` how
-    many queries raised.
+    ``beside`` says that many others came with it, and ``raised`` how many queries raised.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -87,7 +86,6 @@ class Tried:
     settled: Sequence[int]
     key: Callable[[Row], Any] | None = None
     keys: list[Key] | None = field(default=None, init=False)
-    gone: bool = field(default=False, init=False)
     beside: bool = field(default=False, init=False)
     raised: int = field(default=0, init=False)
 
@@ -103,11 +101,10 @@ class Trials:
         self._sets = self._plan_of([])
         self._plans: dict[tuple[int, bool], Subsets] = {}
 
-    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, there: bool = False) -> list[Answer]:
+    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
         """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first.
 
-        Where there is no such row any more, nothing is wrong; if it is to be ``there``, that is unresolved: without the only record that it is joined
-        with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
+        Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
         """
         tried = self._subjects[subject]
         first = tried.keys is None and tried.row is not None
@@ -118,8 +115,7 @@ class Trials:
         answers: list[Answer] = []
         for at in range(0, len(known), step):
             answers += self._answers(subject, known[at: at + step], backwards)
-        said = answers[1:] if first else answers
-        return [Answer(Outcome.UNRESOLVED) if there and answer is GONE else answer for answer in said]
+        return answers[1:] if first else answers
 
     # ---- one query --------------------------------------------------------------------------------------------
 
@@ -140,9 +136,7 @@ class Trials:
         return [self._said([each for each in rows if self._asked(each, tried)], tried) for rows in given]
 
     def _said(self, given: Sequence[Given], tried: Tried) -> Answer:
-        answer = self._test.answer(given, tried.row) if given or tried.row is None else GONE
-        tried.gone = tried.gone or answer is GONE
-        return answer
+        return self._test.answer(given, tried.row) if given or tried.row is None else GONE
 
     def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
         """The program raises on one of the sets, or on several; where it did so too often, nothing is said of any of them."""
