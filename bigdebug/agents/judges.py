@@ -57,14 +57,14 @@ class Judge:
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
         try:
-            wrong = bool(self.test(known)) if self.whole else any(map(self.wrong, known))
+            wrong = bool(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
             return Verdict(Outcome.UNRESOLVED)
         return Verdict(Outcome.FAIL if wrong else Outcome.PASS, self._value(known), gone=not known and not self.whole)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:
-            return math.fsum(value for each in known if math.isfinite(value := number(each)))
+            return float(np.sum([value for each in known if math.isfinite(value := number(each))]))
         return number(known[0]) if len(known) == 1 else math.nan
 
 

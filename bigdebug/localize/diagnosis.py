@@ -46,8 +46,8 @@ class Cost:
 class Diagnosis:
     """Which source records make outputs wrong.
 
-    ``verdict``: "culprit" (the records of the fault sets, and no others that were tried, are the cause), "ambiguous" (others might be as well, or the
-    search was ended: ``incomplete`` says why), "order-dependent" (the output is right on the same records in another order), "not-reproducible" (the
+    ``verdict``: "culprit" (without the records of the fault sets outputs are there and right, and no others that were tried might be the cause), "ambiguous" (others
+    might be: what the output would not be there without, what would do as well, or the search was ended: ``incomplete`` says why), "order-dependent" (the output is right on the same records in another order), "not-reproducible" (the
     same records gave another outcome). ``ranking``: records with how far the output moves without them, those of fault sets first, 1 being the farthest.
     """
 

@@ -26,7 +26,8 @@ Sources = Callable[[Iterable[int]], Mapping[int, tuple[SourceRecord, ...]]]
 class Seen:
     """What else is known of a search: the outputs' records, those outputs that another order repairs, what was not looked at, and by output what is said of it.
 
-    ``joined`` says that outputs may be there because something else is not, as behind an outer join.
+    ``joined`` says that outputs may be there because something else is not, as behind an outer join; ``unkeyed`` that nothing says which output is which on fewer
+    records.
     """
 
     outputs: Sequence[Any]
@@ -34,6 +35,7 @@ class Seen:
     left: str | None = None
     said: Sequence[str] = ()
     joined: bool = False
+    unkeyed: bool = False
 
 
 def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: Sources, cost: Cost) -> Diagnosis:
@@ -67,7 +69,7 @@ def _verdict(known: Faults, seen: Seen, several: bool) -> str:
         return UNSTABLE
     if seen.unordered:
         return ORDER
-    certain = known.found and known.ended is None and not several and all(_is_certain(fault, seen) for fault in known.found)
+    certain = known.found and known.ended is None and not several and not seen.unkeyed and all(_is_certain(fault, seen) for fault in known.found)
     return CULPRIT if certain else AMBIGUOUS
 
 
@@ -99,7 +101,9 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
     if any(fault.instead or fault.partly or fault.vital for fault in known.found):
         return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
     if all(fault.cause.sure for fault in known.found):
-        return f"without {what}, {of} {are} not there any more, and so not wrong; on no others {'was it' if outputs == 1 else 'were they'} there and right"
+        if any(fault.cause.gone for fault in known.found):
+            return f"without {what}, {of} {are} not wrong, but {'it is' if outputs == 1 else 'some are'} not there any more; without no others that were tried {'was it' if outputs == 1 else 'were they'} there and right"
+        return f"without {what}, {of} {are} right; but which output on fewer records is which nothing says, and another one may have been wrong"
     return f"without {what}, {of} {are} right; that each of these is needed was not asked of the program itself"
 
 

@@ -68,11 +68,6 @@ def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None,
     for name in ("test", "whole", "key"):
         if (function := getattr(asked, name)) is not None and not callable(function):
             raise TypeError(f"{name} is a function, not {shown(function)}")
-    if not isinstance(trace, LineageRDD):
-        raise LocalizeError(
-            "Faults are localized in RDD programs only, so far", value=trace,
-            remedy="Look at what made the rows: dbg.lineage(df).where(...).goBackAll(); or localize in the program as RDDs.",
-        )
     return Localizing(trace, _found(trace, asked), budget).diagnosis()
 
 
@@ -105,7 +100,8 @@ def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool
 
 def _budget(tests: int | None, seconds: float | None, stop: Event | None) -> Budget:
     for name, number in (("tests", tests), ("seconds", seconds)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int | float) or number < 0):
+        kind = int if name == "tests" else int | float
+        if number is not None and (isinstance(number, bool) or not isinstance(number, kind) or not number >= 0):  # NaN is not
             raise ValueError(f"{name} is a number that is not below 0, not {shown(number)}")
     if stop is not None and not isinstance(stop, Event):
         raise TypeError(f"stop is a threading.Event that is set to end the search, not {shown(stop)}")

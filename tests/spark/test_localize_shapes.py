@@ -193,3 +193,44 @@ def test_what_was_found_by_running_the_program_is_not_run_once_more(dbg: Any) ->
     run = dbg.localize(captured(dbg, ones.zipWithIndex().map(lambda pair: (pair[1], pair[0][1])).groupByKey(2).map(lambda pair: ("all", sum(pair[1]))).reduceByKey(add, 2)), lambda out: out[1] > 11)
     assert [len(found.fault_sets[0].instead) for found in (folded, run)] == [11, 11]
     assert folded.cost.tests - run.cost.tests == 11
+
+
+def test_outputs_of_a_union_that_no_key_tells_apart_make_nobody_a_culprit(dbg: Any) -> None:
+    totals = numbers(dbg).map(keyed).reduceByKey(add, 2)
+    both = captured(dbg, totals.union(numbers(dbg).map(lambda n: ("all", n)).reduceByKey(add, 1)))
+    found = dbg.localize(both, lambda out: out[1] > 1_500 and out[0] == "all")
+    assert found.verdict == "ambiguous"
+    assert blamed(found) == [[1_000]]
+
+
+def test_what_a_function_keeps_from_record_to_record_is_not_folded(dbg: Any) -> None:
+    """Rows without a value take the last one: only the first of them is corrupt, and what each adds alone does not tell."""
+    report = captured(dbg, dbg.context.parallelize([("k", 1_000), ("k", None), ("k", None), ("k", 2)], 1).map(Filling()).reduceByKey(add, 1))
+    found = dbg.localize(report, lambda out: out[1] > 100)
+    assert (found.verdict, blamed(found)) == ("culprit", [[("k", 1_000)]])
+
+
+class Filling:
+    def __init__(self) -> None:
+        self.last = 0
+
+    def __call__(self, pair: tuple[str, int | None]) -> tuple[str, int]:
+        self.last = self.last if pair[1] is None else pair[1]
+        return pair[0], self.last
+
+
+@pytest.mark.parametrize("rows", [[1_000, 1_000], [1_000, 1_000, 1]])
+def test_what_leaves_no_output_is_no_culprit(dbg: Any, rows: list[int]) -> None:
+    """The two innocent records of the other side, without which nothing is joined."""
+    left, right = dbg.context.parallelize([("k", 1), ("k", 1)], 1), dbg.context.parallelize([("k", row) for row in rows], 1)
+    found = dbg.localize(captured(dbg, left.join(right).mapValues(lambda pair: pair[0] * pair[1]).reduceByKey(add, 1)), lambda out: out[1] > 100)
+    assert found.verdict == "ambiguous"
+
+
+def test_what_two_outputs_share_is_not_the_culprit_of_two_faults(dbg: Any) -> None:
+    facts = dbg.context.parallelize([("k", (name, value)) for name, value in [("a", 1_000), ("b", 2_000), ("c", 3)]], 1)
+    report = captured(dbg, facts.join(dbg.context.parallelize([("k", 1)], 1)).map(lambda pair: (pair[1][0][0], pair[1][0][1] * pair[1][1])).reduceByKey(add, 2))
+    found = dbg.localize(report, lambda out: out[1] > 100)
+    assert found.verdict == "ambiguous"
+    alone = captured(dbg, dbg.context.parallelize([("k", 5)], 1).leftOuterJoin(dbg.context.parallelize([("other", 5)], 1), 1))
+    assert dbg.localize(alone, lambda out: out[1][1] is None).verdict == "ambiguous", "what is not there is the cause"

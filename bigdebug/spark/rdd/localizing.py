@@ -79,7 +79,7 @@ class Localizing:
                 del known.strange[i]
             subjects = self._searched(known, unordered, again)
         _check(known)
-        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty], self._is_joined())
+        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty], self._is_joined(), self._is_unkeyed())
         return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
@@ -107,6 +107,11 @@ class Localizing:
         """Whether outputs may be there because other records are not."""
         graph = self._run.graph
         return any(graph[operator].form in (Form.JOIN, Form.SUBTRACT) and len(graph[operator].parents) > 1 for each in self._faulty for operator in graph.upstream(each.target))
+
+    def _is_unkeyed(self) -> bool:
+        """Whether no key says which output is which, though several records may be put together for one."""
+        graph, judged = self._run.graph, [each for each in self._faulty if each.keyed and keyed_by(self._run.graph, each.target) is None]
+        return any(graph[operator].form in (Form.CODES, Form.JOIN, Form.SUBTRACT) for each in judged for operator in graph.upstream(each.target))
 
     def _program(self, number: int) -> tuple[int, bool]:
         """What outputs have in common that one task can answer for."""
