@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import pytest
@@ -87,6 +88,28 @@ def test_the_corrupt_rows_are_found_and_no_others(dbg: Any, spark: Any, known: I
     assert found.ranking[0][0] in [source for fault in found.fault_sets for source in fault.records]
     assert found.incomplete is None
     assert all(known.case.lines[s.origin.index] == s.record.line for fault in found.fault_sets for s in fault.records)
+
+
+def placed(case: Case, where: str) -> list[str]:
+    """The lines of a case with the corrupt ones elsewhere among the others: all first, all last, beside each other in the middle, or drawn, the same each time."""
+    corrupt = list(dict.fromkeys(line for lines in case.culprits.values() for line in lines))
+    found = [line for line in case.lines if line not in corrupt]
+    draw = Random(case.name)
+    for line in corrupt:
+        found.insert({"first": 0, "last": len(found), "together": len(found) // 2, "drawn": draw.randint(0, len(found))}[where], line)
+    return found
+
+
+@pytest.mark.parametrize(("number", "where"), [
+    (0, "first"), (0, "drawn"), (1, "last"), (1, "drawn"), (2, "first"), (2, "last"), (3, "first"), (3, "together"), (3, "drawn"), (4, "together"), (4, "last"),
+])
+def test_the_corrupt_rows_are_found_wherever_they_stand(dbg: Any, spark: Any, number: int, where: str) -> None:
+    known = QUERIES[number]
+    lines = placed(known.case, where)
+    found = dbg.localize(known.query(lines_of(spark, lines, 4)), known.test)
+    assert told(found, known.key) == {key: {(line,) for line in culprits} for key, culprits in known.case.culprits.items()}
+    assert found.verdict == ("ambiguous" if known.case is WORDS else "culprit")
+    assert all(lines[s.origin.index] == s.record.line for fault in found.fault_sets for s in fault.records)
 
 
 def sales(spark: Any) -> Any:
