@@ -60,7 +60,7 @@ class Check:
 
     def wrong_in(self, outputs: list[Any]) -> bool:
         """Whether outputs violate it, all of them together."""
-        return any(map(self, outputs))
+        return any(self(output) for output in outputs)
 
     def groups(self, outputs: list[Any]) -> list[list[int]]:
         """The places of outputs that violate it, those together that do so together."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ from bigdebug.model import Outcome
 
 CLOSE = 1e-9
 """Numbers that are not whole are alike if they differ by this part of the larger one: sums come in another order."""
+
+TINY = 1e-12
+"""And if they differ by no more than this: what cancels out comes to nothing, or next to it."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def alike(value: Any, other: Any) -> bool:
     if is_null(value) or is_null(other):
         return is_null(value) and is_null(other)
     if is_number(value) and is_number(other):
-        return bool(value == other) or (not (_whole(value) and _whole(other)) and math.isclose(number(value), number(other), rel_tol=CLOSE))
+        return bool(value == other) or (not (_whole(value) and _whole(other)) and math.isclose(number(value), number(other), rel_tol=CLOSE, abs_tol=TINY))
     if isinstance(value, tuple | list) and isinstance(other, tuple | list):
         return len(value) == len(other) and all(map(alike, value, other))
     if isinstance(value, Mapping) and isinstance(other, Mapping):
@@ -109,7 +114,9 @@ def _whole(value: Any) -> bool:
 
 def _by_value(key: Any) -> Any:
     if is_number(key) and not is_null(key):
-        return int(key) if math.isfinite(key) and key == int(key) else float(key)
+        if isinstance(key, int) or (math.isfinite(key) and key == int(key)):
+            return int(key)
+        return float(key) if not math.isfinite(key) else Fraction(key if isinstance(key, Decimal | Fraction) else float(key))
     if is_null(key):
         return None if key is None else math.nan
     return tuple(map(_by_value, key)) if isinstance(key, tuple | list) else key

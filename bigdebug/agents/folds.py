@@ -47,7 +47,7 @@ class Combining:
             combiners = [self._combiner(number, stretches, backwards) for number, stretches in enumerate(chosen) if stretches]
             if not combiners:
                 return ()
-            combined = reduce(self.after.merge, combiners)
+            combined = reduce(self.after.merge, reversed(combiners) if backwards else combiners)
             return ((key, combined if self.after.finish is None else self.after.finish(combined)),)
 
     def _combiner(self, number: int, chosen: Sequence[Stretch], backwards: bool) -> Any:
@@ -100,7 +100,8 @@ class Gathering:
     def records(self, key: Any, chosen: Sequence[Sequence[Stretch]], backwards: bool) -> Iterable[Any]:
         """The outputs of the operator for the key."""
         lists: tuple[list[Any], ...] = tuple([] for _ in range(self.after.branches))
-        for part, stretches in zip(self.parts, chosen):
+        those = list(zip(self.parts, chosen))
+        for part, stretches in reversed(those) if backwards else those:
             if stretches:
                 lists[part.branch].extend(part.between(stretches, self.wire, backwards))
         return self.after.finish(key, lists) if any(lists) else ()

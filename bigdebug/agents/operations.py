@@ -124,11 +124,11 @@ class Stepped:
         return step.apply(split, iter(records))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Exchanged:
     """A wide operator. ``before`` is (partition, create, combine), ``merge`` what merges after the shuffle, or None.
 
-    ``stays`` and ``pairs`` as in the emissions.
+    ``stays`` and ``pairs`` as in the emissions. What partitions send arrives in their order, or, if ``backwards``, the other way around: in a shuffle any order may be.
     """
 
     targets: int
@@ -138,6 +138,7 @@ class Exchanged:
     stays: bool = False
     pairs: bool = False
     crossing: bool = False
+    backwards: bool = False
 
     def run(self, parents: list[Partitions], wire: Wire) -> Partitions:
         arriving: list[Frames] = [[] for _ in range(self.targets)]
@@ -146,7 +147,8 @@ class Exchanged:
                 if records is not NOTHING:
                     notes, emission = Notes(), self._emission(branch, wire)
                     emission.prepare(notes)
-                    frames = emission.frames(split, records, notes, Emitted(), wire.leaked)
+                    called = len(partitions) - 1 - split if self.backwards else split  # by which frames are put in order
+                    frames = emission.frames(called, records, notes, Emitted(), wire.leaked)
                     if self.stays:
                         arriving[split].extend(frames)
                     else:

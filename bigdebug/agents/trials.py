@@ -18,7 +18,7 @@ from bigdebug.agents.entered import Entered, OfKeys, Positions
 from bigdebug.agents.evaluate import Evaluation
 from bigdebug.agents.folds import Folds, folds
 from bigdebug.agents.judges import Judging, Verdict
-from bigdebug.agents.operations import Declined
+from bigdebug.agents.operations import Declined, Exchanged
 from bigdebug.agents.runs import Runs, numbers_of, runs_of
 from bigdebug.agents.watches.sealed import Sealed, Secret
 
@@ -44,7 +44,7 @@ class Subject:
         self._keys = None if tried.keys is None else pickle.loads(tried.keys)
 
     def verdicts(self, sets: Sequence[bytes], backwards: bool, folded: bool) -> list[Verdict]:
-        """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first. ``folded``: as ``folds`` has it, if there is one."""
+        """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first, and of what partitions send, that of the last one. ``folded``: as ``folds`` has it, if there is one."""
         outputs = self._run if not folded or self.folds is None else self.folds.outputs
         return [self._judge.verdict(outputs(runs_of(written), backwards)) for written in sets]
 
@@ -68,6 +68,9 @@ class Subject:
                 operation.chosen, operation.backwards = chosen, backwards
             elif isinstance(operation, OfKeys):
                 operation.keys = self._keys
+                operation = operation.operation
+            if isinstance(operation, Exchanged):
+                operation.backwards = backwards
 
 
 @dataclass(frozen=True)

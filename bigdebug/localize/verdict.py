@@ -114,15 +114,6 @@ def _sized(sizes: Sequence[int]) -> str:
     return f"{len(sizes)} faults of {of} records"
 
 
-def _counted(sizes: list[int]) -> str:
-    """How many records faults have."""
-    if len(sizes) == 1:
-        return counted(sizes[0])
-    if len(set(sizes)) == 1:
-        return f"{len(sizes)} faults of {counted(sizes[0])} each"
-    return f"{len(sizes)} faults of {', '.join(map(str, sizes[:-1]))} and {sizes[-1]} records"
-
-
 def _fault_set(fault: Fault, ranked: Callable[[Ids], list[int]], seen: Seen, records: Mapping[int, tuple[SourceRecord, ...]]) -> FaultSet:
     said = [seen.said[number] for number in fault.explains[:_TOLD] if seen.said and seen.said[number]]
     return FaultSet(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bigdebug.agents.likeness import likeness
 from bigdebug.errors import LocalizeError, UnknownOperatorError, UnknownRecordError
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.mining.mined import Explanation
@@ -75,4 +76,8 @@ def _traced(records: list[SourceRecord], among: Sources) -> Any:
     known = among.run.datasets()
     if strange := [record for record in records if record.origin.dataset not in known.values()]:
         raise UnknownRecordError("No source of this run has such a record", value=strange[0], remedy=f"It reads {', '.join(known.values())}.")
-    return among.standing_at({source: pa.array(sorted(by_dataset[dataset]), pa.int64()) for source, dataset in known.items() if dataset in by_dataset})
+    found = among.standing_at({source: pa.array(sorted(by_dataset[dataset]), pa.int64()) for source, dataset in known.items() if dataset in by_dataset})
+    there = {(each.origin.dataset, each.rid): likeness(each.record) for each in found.source_records()}
+    if strange := [record for record in records if there.get((record.origin.dataset, record.rid)) != likeness(record.record)]:
+        raise UnknownRecordError("The source of this name has another record in its place now", value=strange[0], remedy="Give the query that the records were found in: among=df.")
+    return found

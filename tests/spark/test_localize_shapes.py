@@ -234,3 +234,9 @@ def test_what_two_outputs_share_is_not_the_culprit_of_two_faults(dbg: Any) -> No
     assert found.verdict == "ambiguous"
     alone = captured(dbg, dbg.context.parallelize([("k", 5)], 1).leftOuterJoin(dbg.context.parallelize([("other", 5)], 1), 1))
     assert dbg.localize(alone, lambda out: out[1][1] is None).verdict == "ambiguous", "what is not there is the cause"
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 5])
+def test_what_comes_first_decides_is_order_dependent_in_any_number_of_partitions(dbg: Any, partitions: int) -> None:
+    report = captured(dbg, dbg.context.parallelize([1_000, 1, 2, 3, 4], partitions).map(lambda n: (0, n)).reduceByKey(lambda first, other: first, 1))
+    assert dbg.localize(report, lambda out: out[1] > 900).verdict == "order-dependent"

@@ -60,7 +60,7 @@ class FrameLocalizing:
         found = faulty(self._trace, self._test)
         candidates, settled = CandidateRows(self._questions, found.standings), self._settled()
         subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
-        trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises)
+        trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises, self._budget.check)
         asked = [Subject(each.numbers, Oracle(partial(trials.ask, i), self._budget)) for i, each in enumerate(subjects)]
         known = faults(asked, self._budget, AT_ONCE, EACH)
         _check(known)

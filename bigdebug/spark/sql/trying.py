@@ -91,13 +91,15 @@ class Tried:
 
 
 class Trials:
-    """Tries the query of ``root`` for each wrong row. ``held`` are the candidates at each source, with their numbers as the last column."""
+    """Tries the query of ``root`` for each wrong row. ``held`` are the candidates at each source, with their numbers as the last column; ``check`` is called
+    before each query, and raises where there is to be none any more.
+    """
 
     def __init__(
-        self, catalyst: Catalyst, root: PlanOperator, told: Told, held: Mapping[int, Node], subjects: Sequence[Tried], test: Test, raises: bool,
+        self, catalyst: Catalyst, root: PlanOperator, told: Told, held: Mapping[int, Node], subjects: Sequence[Tried], test: Test, raises: bool, check: Callable[[], None],
     ) -> None:
         self._catalyst, self._root, self._told, self._held = catalyst, root, told, held
-        self._subjects, self._test, self._raises = subjects, test, raises
+        self._subjects, self._test, self._raises, self._check = subjects, test, raises, check
         self._sets = self._plan_of([])
         self._plans: dict[tuple[int, bool], Subsets] = {}
 
@@ -154,6 +156,7 @@ class Trials:
 
     def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[Given]]:
         """What the query gives of each set: where they are many, those that are asked about, once these are known."""
+        self._check()
         c, tried = self._catalyst, self._subjects[subject]
         marked = self._subsets(subject, backwards).over(self._plan_of([tried.numbers[np.array(each.to_array(), dtype=np.int64)] for each in sets]).data())
         columns = c.items(self._root.node.output())
