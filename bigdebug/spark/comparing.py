@@ -12,7 +12,7 @@ from bigdebug.spark.comparison import Change, Comparison, Key, difference, paire
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.replay import Replay
 from bigdebug.spark.rdd.replayed import replayed
-from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.replay import FrameReplay
 from bigdebug.trace.names import merged
 from bigdebug.trace.places import count, rids_of, union
@@ -86,7 +86,7 @@ def _side(given: Any, lineage: Callable[[Any], Any]) -> Iterator[Side]:
             # Edited records are not those of the run, and are shown as they are.
             yield _Records(ran.trace, ran.sources if given._edit is None else lambda each: each.goBackAll())
         return
-    trace = lineage(given.df if isinstance(given, FrameReplay) else given)
+    trace = lineage_of(given.run) if isinstance(given, FrameReplay) else lineage(given)
     yield _Rows(trace) if isinstance(trace, LineageFrame) else _Records(trace, lambda each: each.goBackAll())
 
 

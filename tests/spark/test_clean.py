@@ -275,10 +275,13 @@ def orders() -> list[tuple[int, int, int]]:
     return [(i, (i + i // 20) % 4, BAD.get(i, 1 + i % 7)) for i in range(40)]
 
 
+def totals(orders: Any) -> Any:
+    return orders.groupBy("shop").agg(F.sum("amount").alias("total"))
+
+
 def sold(orders: Any, shops: Any) -> Any:
-    """The orders twice: a row without its own lineage would come out of one reading, and not of the other."""
-    totals = orders.groupBy("shop").agg(F.sum("amount").alias("total"))
-    return totals.join(orders.where("amount > -10000").groupBy("shop").agg(F.count("*").alias("orders")), "shop").join(shops, "shop")
+    """It reads the orders twice: they are left out of both."""
+    return totals(orders).join(orders.where("amount > -10000").groupBy("shop").agg(F.count("*").alias("orders")), "shop").join(shops, "shop")
 
 
 @pytest.fixture(scope="module")
@@ -316,7 +319,7 @@ def test_rows_of_a_query_are_localized_round_after_round_in_the_original_table(d
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
-def test_lines_and_rows_of_files_are_left_out_round_after_round(dbg: Any, spark: Any, in_memory: Any, shops: Any, tmp_path: Path, one_by_one: None, form: str) -> None:
+def test_lines_and_rows_of_files_are_left_out_round_after_round(dbg: Any, spark: Any, in_memory: Any, tmp_path: Path, one_by_one: None, form: str) -> None:
     """In later rounds their numbers are still those in the files."""
     in_memory.write.format(form).save(str(tmp_path / "orders"))
     table = spark.read.schema(in_memory.schema).format(form).load(str(tmp_path / "orders"))
@@ -326,14 +329,14 @@ def test_lines_and_rows_of_files_are_left_out_round_after_round(dbg: Any, spark:
         seen.append(sources["orders"].count())
         return sources["orders"].where("amount < 0")
 
-    found = dbg.clean(sold(table, shops), lambda row: row.total, enough=0, suspects=corrupt)
+    found = dbg.clean(totals(table), lambda row: row.total, enough=0, suspects=corrupt)
     assert [(each.before.below, each.after.below) for each in found.rounds] == [(3, 2), (2, 1), (1, 0)]
     assert seen == [10, 10, 10]
     places = {number: (file, row) for number, file, row in table.select("id", "_metadata.file_name", *(["_metadata.row_index"] if form == "parquet" else [F.lit(-1)])).collect()}
     for record in found.removed:
         assert Path(record.origin.path).name == places[record.record.id][0]
         assert form == "csv" or record.origin.row == places[record.record.id][1]
-    cleaned_as_without(found, lambda table: sold(table, shops), table, set(BAD))
+    cleaned_as_without(found, totals, table, set(BAD))
 
 
 def test_by_lineage_all_rows_that_only_bad_rows_were_made_of_go(dbg: Any, in_memory: Any, shops: Any, one_by_one: None) -> None:
@@ -360,3 +363,16 @@ def test_rows_are_left_out_inside_of_a_query_or_changed(dbg: Any, in_memory: Any
     assert Counter(changed.outputs) == Counter(halves(mended).groupBy("shop").agg(F.sum("total").alias("total"), F.count("*").alias("parts")).collect())
     assert [record.record.amount for record in changed.removed] == sorted(BAD.values())
     assert len(changed.rounds) == 3
+
+
+def test_what_is_left_of_a_query_may_be_refused_or_have_no_source(dbg: Any, spark: Any, in_memory: Any) -> None:
+    in_memory.createOrReplaceTempView("orders")
+    asking = spark.sql("select id, amount from orders where amount < (select avg(amount) + 9000 from orders)")
+    with pytest.raises(ReplayError, match=r"cannot be traced.*scalarsubquery"):
+        dbg.clean(asking, "amount", enough=0, suspects=lambda sources: sources.where("id = 6"))
+    found = dbg.clean(spark.sql("select -1 total"), "total", enough=0)
+    assert (found.rounds, found.reason) == ((), "the query reads no source")
+    together = in_memory.groupBy("shop").applyInPandas(lambda rows: rows.groupby("shop", as_index=False)["amount"].sum(), "shop int, amount long")
+    found = dbg.clean(together, "amount", enough=0)
+    assert found.rounds[0].by.startswith("lineage, for localization says: this query cannot be tried on fewer records")
+    assert [row.shop for row in found.outputs] == [0]

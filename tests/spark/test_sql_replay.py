@@ -141,3 +141,13 @@ def test_rows_that_were_drawn_are_not_drawn_anew(dbg: Any, spark: Any, tables: d
         source.replay(exclude=True).collect()
     drawn = trace.where(rows[0]).back_to(2).replay(exclude=True, at=2)
     assert Counter(drawn.collect()) == Counter(rows[1:])
+
+
+def test_a_replay_over_rows_in_partitions_is_compared_with_their_names_in_the_run(dbg: Any, spark: Any) -> None:
+    """They are numbered as they are read, which another query than the replay's own could not tell from drawing."""
+    rows = spark.createDataFrame(spark.sparkContext.parallelize([(i, i % 3) for i in range(12)], 4), "id int, k int")
+    counts = rows.groupBy("k").count()
+    compared = dbg.compare(counts, dbg.lineage(counts).goBackAll().where("id = 7").replay(exclude=True))
+    [change] = compared.changes
+    assert (change.before[0]["count"], change.after[0]["count"], change.inputs.gones, change.inputs.news) == (4, 3, 1, 0)
+    assert (change.inputs.gone[0].record.id, change.inputs.gone[0].origin.index) == (7, 7)

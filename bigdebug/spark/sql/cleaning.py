@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bigdebug.errors import LocalizeError, ReplayError, UnknownOperatorError
+from bigdebug.errors import LocalizeError, NondeterminismError, ReplayError, UnknownOperatorError
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.mining.cleaned import Cleaned
 from bigdebug.mining.cleaning import TOLD, cleaned
@@ -73,11 +73,18 @@ class FrameCleaning:
         return FrameResult(self._trace, self._quality)
 
     def suspected(self, now: FrameResult, worst: Sequence[int], bar: float) -> tuple[Suspects, str]:
+        if not self._questions.leaves:
+            raise LocalizeError("the query reads no source")
         return suspected(self, now, worst, bar, self._suspects)
 
     def without(self, suspects: Suspects) -> tuple[FrameResult, FrameReplay]:
         replay = self._standing_at(suspects).replay(exclude=True, at=self._at, edit=self._edit)
-        return FrameResult(lineage_of(replay.run), self._quality), replay
+        try:
+            return FrameResult(lineage_of(replay.run), self._quality), replay
+        except NondeterminismError as problem:
+            raise ReplayError(
+                f"The query without these records cannot be traced: {problem.what}", remedy="In a subquery, read them from Parquet, whose rows have numbers; or write it as a join.",
+            ) from problem
 
     def listed(self, suspects: Suspects) -> tuple[tuple[SourceRecord, ...], int]:
         sources, found = self._sources(self._standing_at(suspects).goBackAll()), list[SourceRecord]()

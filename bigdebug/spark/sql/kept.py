@@ -5,7 +5,7 @@ The action then runs on what was kept, in the place of the operator: so what it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from bigdebug.spark.sql.determinism import arriving, drawing
 from bigdebug.spark.sql.domains import DOMAIN
 from bigdebug.spark.sql.executions import observes, reads_cache, shares, shuffles
 from bigdebug.spark.sql.formats import PARQUET, format_of, reader_of
-from bigdebug.spark.sql.leaves import leaves_of, unreadable
+from bigdebug.spark.sql.leaves import Leaf, leaves_of, unreadable
 from bigdebug.spark.sql.levels import OPAQUE, levels_of
 from bigdebug.spark.sql.naming import Naming
 from bigdebug.spark.sql.partitions import PARTITIONED, check_partitions, check_settled
@@ -84,9 +84,11 @@ def _check_replaceable(users: Catalyst, frame: Any, drawing: Sequence[PlanOperat
         )
 
 
-def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Collection[int]) -> PlanOperator:
+def holding(
+    catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Collection[int], leaves: Callable[[], Mapping[int, Leaf]],
+) -> PlanOperator:
     """The query with what functions over many rows take and give held, so that each job of a question reads the same; and the rows
-    of RDDs behind a shuffle, which come in another order each time. ``given`` are RDDs of rows that were in the driver.
+    of RDDs behind a shuffle, which come in another order each time. ``given`` are RDDs of rows that were in the driver, ``leaves`` gives the sources.
 
     A function over partitions gets those of the user's session; NondeterminismError if they cannot be had again.
     """
@@ -97,7 +99,7 @@ def holding(catalyst: Catalyst, users: Catalyst, root: PlanOperator, given: Coll
     ]
     for function in _over_partitions(root):
         check_settled(function, function.inputs[0])
-    return _stored(catalyst, users, root, held, frozenset())
+    return _stored(catalyst, users, root, held, frozenset(), leaves)
 
 
 def _with_snapshots(catalyst: Catalyst, root: PlanOperator) -> PlanOperator:
@@ -125,18 +127,19 @@ def _over_partitions(root: PlanOperator) -> list[PlanOperator]:
 
 def _stored(
     catalyst: Catalyst, users: Catalyst, root: PlanOperator, operators: Sequence[PlanOperator], drawn: Collection[int],
+    leaves: Callable[[], Mapping[int, Leaf]] | None = None,
 ) -> PlanOperator:
     """The query with the rows of some operators stored, from the sources on: what stands above one reads what was stored.
 
-    ``drawn`` are those of which another execution would give other rows.
+    ``drawn`` are those of which another execution would give other rows, ``leaves`` gives the sources, if they are not those that the plan reads.
     """
     kept: dict[int, Kept] = {}
     functions = {function.inputs[0].id: function for function in _over_partitions(root)}
     for operator in operators:
         root = with_kept(catalyst, root, kept)
         here = next(o for o in root if o.id == operator.id)
-        leaves = leaves_of(catalyst, root)
-        plan, name = Naming(catalyst, leaves, levels_of(root, leaves, [operator.id])).exposed(here)
+        known = leaves_of(catalyst, root) if leaves is None else leaves()
+        plan, name = Naming(catalyst, known, levels_of(root, known, [operator.id])).exposed(here)
         rows = (users if here.id in functions else catalyst).frame(catalyst.project([*catalyst.items(here.node.output()), name], plan))
         with counted(catalyst.spark.sparkContext, "following lineage"):
             if here.id in functions:

@@ -110,7 +110,7 @@ class Questions:
     @_Once
     def _held(self) -> PlanOperator:
         """The query as it is asked: what functions make of many rows stays as it is from one job to the next."""
-        return holding(self.catalyst, self.users, self.root, self._given)
+        return holding(self.catalyst, self.users, self.root, self._given, lambda: self.leaves)
 
     @cached_property
     def operators(self) -> dict[int, PlanOperator]:
