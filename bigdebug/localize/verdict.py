@@ -26,7 +26,7 @@ Sources = Callable[[Iterable[int]], Mapping[int, tuple[SourceRecord, ...]]]
 class Seen:
     """What else is known of a search: the outputs' records, those outputs that another order repairs, what was not looked at, and by output what is said of it.
 
-    ``joined`` says that outputs may be there because something else is not, as behind an outer join; ``unkeyed`` that nothing says which output is which on fewer
+    ``replaced`` says that other records may come in the place of some that are left out, as behind a limit: trials do not know these. ``joined`` says that outputs may be there because something else is not, as behind an outer join; ``unkeyed`` that nothing says which output is which on fewer
     records.
     """
 
@@ -36,6 +36,7 @@ class Seen:
     said: Sequence[str] = ()
     joined: bool = False
     unkeyed: bool = False
+    replaced: bool = False
 
 
 def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: Sources, cost: Cost) -> Diagnosis:
@@ -48,7 +49,7 @@ def diagnosis(known: Faults, subjects: Sequence[Subject], seen: Seen, sources: S
     verdict = _verdict(known, seen, several)
     return Diagnosis(
         verdict, fault_sets, tuple((record, score) for number, score in ranking for record in records[number]), cost,
-        _explained(verdict, known, len(subjects), several), _left(known, seen),
+        _explained(verdict, known, len(subjects), several, seen), _left(known, seen),
     )
 
 
@@ -69,7 +70,7 @@ def _verdict(known: Faults, seen: Seen, several: bool) -> str:
         return UNSTABLE
     if seen.unordered:
         return ORDER
-    certain = known.found and known.ended is None and not several and not seen.unkeyed and all(_is_certain(fault, seen) for fault in known.found)
+    certain = known.found and known.ended is None and not several and not (seen.unkeyed or seen.replaced) and all(_is_certain(fault, seen) for fault in known.found)
     return CULPRIT if certain else AMBIGUOUS
 
 
@@ -79,9 +80,10 @@ def _is_certain(fault: Fault, seen: Seen) -> bool:
     return not (fault.instead or fault.partly or fault.vital) and fault.cause.sure and (not fault.cause.gone or alone)
 
 
-def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
+def _explained(verdict: str, known: Faults, outputs: int, several: bool, seen: Seen) -> str:
     explained = sum(len(fault.explains) for fault in known.found)
     of = f"{explained} of {outputs} wrong outputs" if explained != outputs else "the wrong output" if outputs == 1 else f"all {outputs} wrong outputs"
+    of += " that were looked at" if seen.left and outputs > 1 else ""
     if verdict == UNSTABLE and State.NOT_REPRODUCIBLE in known.strange.values():
         return "the same records gave another outcome when they were tried again"
     if verdict == UNSTABLE:
@@ -98,6 +100,8 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool) -> str:
         return f"{of} {are} right without {what}; it may be fewer, or others"
     if several:
         return f"without {what} inside of the program, {of} {are} right; but each was made of several source records, and which of these is to blame was not tried"
+    if seen.replaced:
+        return f"of the records alone that it was made of, {of} {are} right without {what}; in the whole program, others may come in their place"
     if any(fault.instead or fault.partly or fault.vital for fault in known.found):
         return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
     if all(fault.cause.sure for fault in known.found):

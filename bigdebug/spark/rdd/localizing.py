@@ -28,6 +28,7 @@ from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
+from bigdebug.spark.rdd.positional import by_absence, entries
 from bigdebug.spark.rdd.trying import OnlySpark, trying
 from bigdebug.trace.places import count, union
 from bigdebug.trace.trace import Standing
@@ -79,7 +80,12 @@ class Localizing:
                 del known.strange[i]
             subjects = self._searched(known, unordered, again)
         _check(known)
-        seen = Seen([each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty], self._is_joined(), self._is_unkeyed())
+        graph = self._run.graph
+        upstream = {operator for each in self._faulty for operator in graph.upstream(each.target)}
+        seen = Seen(
+            [each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty],
+            joined=any(by_absence(graph[operator]) for operator in upstream), unkeyed=self._is_unkeyed(), replaced=bool(entries(graph, absent=False) & upstream),
+        )
         return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
@@ -103,15 +109,11 @@ class Localizing:
                 break
         return subjects
 
-    def _is_joined(self) -> bool:
-        """Whether outputs may be there because other records are not."""
-        graph = self._run.graph
-        return any(graph[operator].form in (Form.JOIN, Form.SUBTRACT) and len(graph[operator].parents) > 1 for each in self._faulty for operator in graph.upstream(each.target))
-
     def _is_unkeyed(self) -> bool:
         """Whether no key says which output is which, though several records may be put together for one."""
-        graph, judged = self._run.graph, [each for each in self._faulty if each.keyed and keyed_by(self._run.graph, each.target) is None]
-        return any(graph[operator].form in (Form.CODES, Form.JOIN, Form.SUBTRACT) for each in judged for operator in graph.upstream(each.target))
+        graph = self._run.graph
+        judged = {each.target for each in self._faulty if each.keyed and keyed_by(graph, each.target) is None}
+        return any(graph[operator].form in (Form.CODES, Form.JOIN, Form.SUBTRACT) for target in judged for operator in graph.upstream(target))
 
     def _program(self, number: int) -> tuple[int, bool]:
         """What outputs have in common that one task can answer for."""

@@ -6,7 +6,7 @@ that it was made of say (``subsets.py``): some other row that is wrong on these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from bigdebug.spark.sql.candidates import CandidateRows
 from bigdebug.spark.sql.faulty import faulty
 from bigdebug.spark.sql.judging import Test, test_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.subsets import PROCEDURES
 from bigdebug.spark.sql.triable import Told, check_triable
 from bigdebug.spark.sql.trying import Trials, Tried, trying_session
@@ -33,6 +34,9 @@ EACH = 1_000
 
 _JOINING = ("Join", "AsOfJoin", "Except", "Intersect")
 """Operators whose rows may be there because others are not."""
+
+_CHOOSING = ("Limit", "Window")
+"""Operators that take the place of a row into account: without it, others move up."""
 
 AT_ONCE = 31
 """Sets that are asked about together: a query of one takes about as long."""
@@ -64,7 +68,7 @@ class FrameLocalizing:
         asked = [Subject(each.numbers, Oracle(partial(trials.ask, i), self._budget)) for i, each in enumerate(subjects)]
         known = faults(asked, self._budget, AT_ONCE, EACH)
         _check(known)
-        seen = Seen(found.rows, _unordered(known, asked, trials), found.left, joined=any(operator.name in _JOINING for operator in steps.root))
+        seen = Seen(found.rows, _unordered(known, asked, trials), found.left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING))
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
 
     def _settled(self) -> list[int]:
@@ -107,6 +111,10 @@ def _unordered(known: Faults, subjects: Sequence[Subject], trials: Trials) -> fr
         if not whole.fails or not repaired.passes:
             found.add(number)
     return frozenset(found)
+
+
+def _has(root: PlanOperator, names: Collection[str]) -> bool:
+    return any(operator.name in names for operator in root)
 
 
 def _check(known: Faults) -> None:
