@@ -38,7 +38,7 @@ class FrameReplay:
     It reads the records that the run read, restricted to those of the trace, or without them, or with others in their place. What follows
     is computed anew: a query that draws random numbers or asks the time may give something else than in the run. Rows that the run did not give may come
     where others decide about them by being there (anti joins, EXCEPT, windows, limits): on fewer records, they are not there.
-    ``df`` can be captured and traced in its turn.
+    ``df`` can be captured and traced in its turn, if its sources are not rows in memory in several partitions.
     """
 
     def __init__(self, trace: LineageFrame, exclude: bool, at: Any, edit: Edit | None) -> None:
