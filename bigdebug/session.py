@@ -299,7 +299,7 @@ class DebugSession:
         ``target`` is an RDD or a DataFrame of which an action was captured, a run or a trace. What is wrong, one of these says: ``test``, true of an output that is
         wrong (for rows, a Column or SQL as well), which is given its key, too, if there is a ``key`` function of an output; one that comes with bigdebug,
         ``bigdebug.checks.at_most(60)``; ``whole``, a test of the list of all outputs; or ``expected``, a list of outputs, an RDD of them or a dict by key, of RDD programs:
-        what is changed, not expected, or lacking. Exceptions of the program are failures if ``raises``; of a run that crashed, it is asked which records make it crash.
+        what is changed, not expected, or lacking. Exceptions of the program are failures if ``raises``; of a run of an RDD program that crashed, it is asked which records make it crash.
         An output is known again by its key at the last operator that groups or joins.
 
         At most so many ``tests`` and ``seconds``, until the event ``stop`` is set (from another thread), or an interruption: then what is known by then is told, and why it is not

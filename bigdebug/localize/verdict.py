@@ -103,7 +103,8 @@ def _explained(verdict: str, known: Faults, outputs: int, several: bool, seen: S
     if seen.replaced:
         return f"of the records alone that it was made of, {of} {are} right without {what}; in the whole program, others may come in their place"
     if any(fault.instead or fault.partly or fault.vital for fault in known.found):
-        return f"without {what}, {of} {are} right; but others would do as well, and which is to blame the data alone does not tell"
+        right = "right" if not any(fault.cause.gone for fault in known.found) else "not wrong, or not there any more"
+        return f"without {what}, {of} {are} {right}; but others would do as well, and which is to blame the data alone does not tell"
     if all(fault.cause.sure for fault in known.found):
         if any(fault.cause.gone for fault in known.found):
             return f"without {what}, {of} {are} not wrong, but {'it is' if outputs == 1 else 'some are'} not there any more; without no others that were tried {'was it' if outputs == 1 else 'were they'} there and right"
