@@ -41,7 +41,7 @@ class Sets:
         candidates = CandidateRows(questions, [self._standing])
         self.size = len(candidates.numbers[0])
         subject = Tried(np.arange(self.size), None, ())
-        self._trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), [subject], ByFunction(Judge(len, whole=True)), False)
+        self._trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), [subject], ByFunction(Judge(len, whole=True)), False, lambda: None)
         self._names = {source: questions.leaves[source].dataset for source in self._standing}
 
     def given(self, sets: list[BitMap]) -> list[Counter[str]]:
