@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.trace.places import Places
+from bigdebug.trace.places import Places, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.trace import Standing
 
 Numbers = npt.NDArray[np.int64]
+
+
+def together(standings: Sequence[Standing]) -> Standing:
+    """All records of several."""
+    operators = {operator for standing in standings for operator in standing}
+    return {operator: union(*(standing[operator] for standing in standings if operator in standing)) for operator in operators}
 
 
 class Candidates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pyroaring import BitMap
 
 from bigdebug.localize.causes import Cause, State, cause
-from bigdebug.localize.oracle import ENDS, Budget, Oracle, why
+from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
 from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
 
 Ids = frozenset[int]
@@ -112,6 +112,18 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
             if there and subject.oracle.lost and known.strange.get(number) is State.UNREPAIRED:
                 gone.append(number)
     return known
+
+
+def unordered(found: Sequence[Fault], subjects: Sequence[Subject], backwards: Callable[[int, Sequence[BitMap]], Sequence[Answer]]) -> set[int]:
+    """The outputs that are right, or stay wrong without their cause, if the records come in another order: ``backwards`` answers for an output on sets so."""
+    strange = set()
+    for fault in found:
+        number = fault.explains[0]
+        every = BitMap(range(len(subjects[number].candidates)))
+        whole, repaired = backwards(number, [every, every - subjects[number].places(fault.repair)])
+        if not whole.fails or not repaired.passes:
+            strange.add(number)
+    return strange
 
 
 def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> bool:

@@ -19,10 +19,10 @@ from bigdebug.agents.operations import Operation
 from bigdebug.agents.trials import Tried
 from bigdebug.errors import LocalizeError
 from bigdebug.graph import Form, OperatorGraph
-from bigdebug.localize.candidates import Candidates
+from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Faults, Subject, faults
+from bigdebug.localize.faults import Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
@@ -30,7 +30,7 @@ from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
 from bigdebug.spark.rdd.positional import by_absence, entries
 from bigdebug.spark.rdd.trying import OnlySpark, trying
-from bigdebug.trace.places import count, union
+from bigdebug.trace.places import count
 from bigdebug.trace.trace import Standing
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Localizing:
         self._left = list(found.left)
         self._faulty, entered = self._few(found.faulty, found.more)
         others = [[(way, way.replay.cut) for way in list(each.ways())[1:]] for each in self._faulty]
-        self._candidates = Candidates(_together([*entered, *(cut for ways in others for _, cut in ways)]))
+        self._candidates = Candidates(together([*entered, *(cut for ways in others for _, cut in ways)]))
         self._numbers = [self._candidates.numbers(each) for each in entered]
         self._otherwise = [[(way, self._candidates.numbers(cut)) for way, cut in ways] for ways in others]
         self._asks: dict[int, Ask] = {}
@@ -138,7 +138,7 @@ class Localizing:
         standing = [trace.standing for trace in known if trace is not None]
         if not standing:
             return [None] * len(faulty)
-        every = _together(standing)
+        every = together(standing)
         pairs = by_rid(self._trace._to([keyed], lambda: every))  # type: ignore[list-item]
         return [None if trace is None else self._evaluator.wire.dumps([pairs[rid][0] for rid in trace.rids().tolist()]) for trace in known]
 
@@ -186,16 +186,10 @@ class Localizing:
 
     def _unordered(self, known: Faults, here: Sequence[int], subjects: Sequence[Subject]) -> set[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
-        found = set()
-        for fault in known.found if known.ended is None else ():
-            number = fault.explains[0]
-            if number in here:
-                every = BitMap(range(len(subjects[number].candidates)))
-                sets = [every, every - subjects[number].places(fault.repair)]
-                whole, repaired = self._asked(number, sets, backwards=True, folded=subjects[number].oracle.pushed and len(every) > MANY)
-                if not whole.fails or not repaired.passes:
-                    found.add(number)
-        return found
+        def backwards(number: int, sets: Sequence[BitMap]) -> list[Answer]:
+            return self._asked(number, sets, backwards=True, folded=subjects[number].oracle.pushed and len(sets[0]) > MANY)
+
+        return unordered([fault for fault in known.found if fault.explains[0] in here] if known.ended is None else [], subjects, backwards)
 
     def _sources(self, numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
         """The source records behind candidates: themselves, where the program is entered at its sources."""
@@ -243,10 +237,5 @@ def _check(known: Faults) -> None:
 
 def _traced(trace: LineageRDD, faulty: Sequence[Faulty]) -> LineageRDD:
     """One trace over several outputs, of the run of ``trace``."""
-    every = _together([each.trace.standing for each in faulty])
+    every = together([each.trace.standing for each in faulty])
     return trace._to(every, lambda: every)
-
-
-def _together(standings: Sequence[Standing]) -> Standing:
-    operators = {operator for standing in standings for operator in standing}
-    return {operator: union(*(standing[operator] for standing in standings if operator in standing)) for operator in operators}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from bigdebug.errors import NondeterminismError
-from bigdebug.localize.candidates import Candidates, Numbers
+from bigdebug.localize.candidates import Candidates, Numbers, together
 from bigdebug.model import SourceRecord
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.catalyst import Catalyst
@@ -48,9 +48,7 @@ class CandidateRows:
     """The candidates of several wrong rows, each of which was made of one of ``standings``."""
 
     def __init__(self, questions: Questions, standings: Sequence[Standing]) -> None:
-        operators = {operator for standing in standings for operator in standing}
-        every = {operator: union(*(standing[operator] for standing in standings if operator in standing)) for operator in operators}
-        self._questions, self._known = questions, Candidates(every)
+        self._questions, self._known = questions, Candidates(together(standings))
         if len(self._known) > MOST:
             raise untried(f"wrong rows were made of {len(self._known):,} records, and up to {MOST:,} are tried", "Choose fewer: dbg.lineage(df).where(...).")
         self.numbers: list[Numbers] = [self._known.numbers(standing) for standing in standings]

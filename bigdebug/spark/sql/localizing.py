@@ -10,13 +10,12 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
-from pyroaring import BitMap
 from pyspark.sql import Column, Row
 
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Faults, Subject, faults
+from bigdebug.localize.faults import Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.spark.sql.called import called
@@ -68,8 +67,13 @@ class FrameLocalizing:
         asked = [Subject(each.numbers, Oracle(partial(trials.ask, i), self._budget)) for i, each in enumerate(subjects)]
         known = faults(asked, self._budget, AT_ONCE, EACH)
         _check(known)
-        seen = Seen(found.rows, _unordered(known, asked, trials), found.left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING))
+        seen = Seen(found.rows, frozenset(self._unordered(known, asked, trials)), found.left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING))
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
+
+    @staticmethod
+    def _unordered(known: Faults, asked: Sequence[Subject], trials: Trials) -> set[int]:
+        """The rows that are right, or stay wrong without their cause, if the records come in another order."""
+        return unordered(known.found if known.ended is None else [], asked, partial(trials.ask, backwards=True))
 
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""
@@ -99,18 +103,6 @@ def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
         return key  # type: ignore[no-any-return]
     known = called(trace.run.questions.users, key, trace.run.frame.columns)
     return lambda row: tuple(row[name] for name in known)
-
-
-def _unordered(known: Faults, subjects: Sequence[Subject], trials: Trials) -> frozenset[int]:
-    """The rows that are right, or stay wrong without their cause, if the records come in another order."""
-    found = set()
-    for fault in known.found if known.ended is None else ():
-        number = fault.explains[0]
-        every = BitMap(range(len(subjects[number].candidates)))
-        whole, repaired = trials.ask(number, [every, every - subjects[number].places(fault.repair)], backwards=True)
-        if not whole.fails or not repaired.passes:
-            found.add(number)
-    return frozenset(found)
 
 
 def _has(root: PlanOperator, names: Collection[str]) -> bool:
