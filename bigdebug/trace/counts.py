@@ -18,24 +18,37 @@ if TYPE_CHECKING:
 def records(lineage: Lineage, operator: int) -> dict[int, int]:
     """How many records of ``operator`` the run saw, by partition."""
     subject = lineage.graph[operator]
-    found: dict[int, int] = {}
-    for stage, level in lineage.stages.levels(operator):
-        for partition, block in _counted(lineage, stage):
-            found[partition] = max(block.levels[level], found.get(partition, 0))
+    stages = list(lineage.stages.levels(operator))
+    found = _most(lineage, [at for at in stages if not at[0].adopted])
     if subject.form.pieced:
         known = [records(lineage, parent) for parent in subject.parents]
         return {**_added(subject, pieces(lineage.graph, subject), known), **found}
     if found or not subject.partitions:
         return found
-    held = subject.form is Form.SOURCE or any(stage.adopted for stage, _ in lineage.stages.levels(operator))
-    if held and lineage.counting is not None:
-        return dict(lineage.counting(operator, range(subject.partitions)))
+    adopted = [at for at in stages if at[0].adopted]
+    if adopted or subject.form is Form.SOURCE:
+        # Blocks of what was there already are of partitions that a trace asked for since: they do not tell of the others.
+        derived = _most(lineage, adopted)
+        unknown = [p for p in range(subject.partitions) if p not in derived]
+        if not unknown:
+            return derived
+        if lineage.counting is not None:
+            return {**derived, **lineage.counting(operator, unknown)}
     if subject.form.narrow and subject.form is not Form.SOURCE:
         stage, number = lineage.stages.ending_at(operator, {operator})
         partitions = lineage.readable(stage)
         lineage.need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
         return {p: lineage.block(stage, p, tables=False).levels[number + 1] for p in partitions}
     raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture.")
+
+
+def _most(lineage: Lineage, stages: Iterable[tuple[Stage, int]]) -> dict[int, int]:
+    """The most records that the blocks of any of the stages know at their levels, by partition."""
+    found: dict[int, int] = {}
+    for stage, level in stages:
+        for partition, block in _counted(lineage, stage):
+            found[partition] = max(block.levels[level], found.get(partition, 0))
+    return found
 
 
 def sizes(lineage: Lineage, operator: int, partitions: Iterable[int]) -> dict[int, int]:
