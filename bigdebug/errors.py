@@ -95,3 +95,7 @@ class ReplayError(BigdebugError):
 
 class LocalizeError(BigdebugError):
     """A test of which no cause can be looked for: nothing is wrong, everything is, or it raises."""
+
+
+class MessageError(BigdebugError):
+    """A message between the browser and the kernel that is of another version, or says nothing that is known here."""

@@ -13,6 +13,7 @@ from bigdebug_kernel.cells import Cells
 from bigdebug_kernel.completion import Completion
 from bigdebug_kernel.magics import LineageMagics
 from bigdebug_kernel.names import Names
+from bigdebug_kernel.panel import Panel
 
 log = logging.getLogger("bigdebug")
 
@@ -30,6 +31,7 @@ class Extension:
         self._magics = LineageMagics(shell, self)
         self._arrivals = Arrivals(lambda session: self.session())
         self._completion = Completion(shell, self)
+        self._panel = Panel(shell, self)
         self._events = (
             ("pre_run_cell", self._cells.started), ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell),
         )
@@ -43,9 +45,11 @@ class Extension:
             self._shell.events.register(event, callback)
         show_bars_with(bars_of(self._shell))
         self._arrivals.start()
+        self._panel.load()
         self._after_cell(None)
 
     def unload(self) -> None:
+        self._panel.unload()
         self._arrivals.stop()
         show_bars_with(None)
         for event, callback in self._events:
@@ -105,3 +109,4 @@ class Extension:
             return
         if session is not None:
             self._names.place(session, result)
+        self._panel.note()

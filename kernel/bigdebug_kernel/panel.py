@@ -1,0 +1,154 @@
+"""The kernel's end of JupyterLab's panel: two comms, which the panel opens. It tells of changes on one and answers on the other.
+
+The panel's requests come on a subshell, in a thread of its own, so they are answered while a cell runs. A comm that the kernel opened
+when it starts would be lost, as nobody listens yet: so the panel opens both.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import comm
+
+from bigdebug.errors import MessageError
+from bigdebug.views.answers import Answers
+from bigdebug.views.journal import Journal, session_line
+from bigdebug.views.payload import CONTROL, EVENTS, check_version, event, refused
+
+if TYPE_CHECKING:
+    from bigdebug_kernel.extension import Extension
+
+log = logging.getLogger("bigdebug")
+
+EVERY = 0.5
+"""Seconds between two looks while a cell runs. Nobody looks while no panel is open."""
+
+
+class Panel:
+    """All panels of one kernel: several windows, or several notebooks, may each have one."""
+
+    def __init__(self, shell: Any, extension: Extension) -> None:
+        self._shell = shell
+        self._extension = extension
+        self._journal = Journal()
+        self._answers = Answers(self._journal, self._runs)
+        self._alone = threading.RLock()
+        self._told: dict[Any, int] = {}
+        """The comms that hear of changes, and the last one that each was told of."""
+        self._asking: list[Any] = []
+        self._teller: Teller | None = None
+
+    def load(self) -> None:
+        """Be there for panels, where there is a front end."""
+        if getattr(self._shell, "kernel", None) is not None:
+            comm.get_comm_manager().register_target(EVENTS, self._opened)
+            comm.get_comm_manager().register_target(CONTROL, self._asked)
+
+    def unload(self) -> None:
+        """Close what is open: panels say then that bigdebug is not loaded."""
+        if getattr(self._shell, "kernel", None) is None:
+            return
+        for target, opened in ((EVENTS, self._opened), (CONTROL, self._asked)):
+            comm.get_comm_manager().unregister_target(target, opened)
+        with self._alone:
+            comms = [*self._told, *self._asking]
+            self._told.clear()
+            self._asking.clear()
+        for each in comms:
+            each.close()
+        self._look()
+
+    def note(self) -> None:
+        """Write down what there is after a cell, and tell it soon."""
+        self._journal.note(self._runs(), self._session())
+        with self._alone:
+            if self._teller is not None:
+                self._teller.wake.set()
+
+    # ---- what the panel does ----------------------------------------------------------------------------------
+
+    def _opened(self, opened: Any, message: dict[str, Any]) -> None:
+        data = message["content"]["data"]
+        try:
+            check_version(data)
+        except MessageError as why:
+            opened.send(refused(data, why))
+            return
+        opened.on_close(lambda _: self._closed(opened))
+        with self._alone:
+            self._told[opened] = -1
+        self._look()
+
+    def _closed(self, closed: Any) -> None:
+        with self._alone:
+            self._told.pop(closed, None)
+            if closed in self._asking:
+                self._asking.remove(closed)
+        self._look()
+
+    def _asked(self, opened: Any, message: dict[str, Any]) -> None:
+        with self._alone:
+            self._asking.append(opened)
+        opened.on_close(lambda _: self._closed(opened))
+        opened.on_msg(lambda asked: opened.send(self._answers.answer(asked["content"]["data"])))
+
+    # ---- what it is told --------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """See that somebody looks for changes while a panel is open, and nobody else."""
+        with self._alone:
+            if self._told and self._teller is None:
+                self._teller = Teller(self)
+                self._teller.start()
+            elif not self._told and self._teller is not None:
+                self._teller.stop()
+                self._teller = None
+            elif self._teller is not None:
+                self._teller.wake.set()
+
+    def tell(self) -> None:
+        """Tell each panel what it has not been told of; one that has just opened is told everything."""
+        self._journal.note(self._runs(), self._session())
+        with self._alone:
+            behind = [(each, told) for each, told in self._told.items() if told != self._journal.change]
+        for each, told in behind:
+            changes = self._journal.since(max(told, 0))
+            with self._alone:
+                if each not in self._told:  # it was closed meanwhile
+                    continue
+                self._told[each] = changes["upto"]
+            each.send(event("changes", changes))
+
+    def _runs(self) -> Sequence[Any]:
+        session = self._extension.latest
+        return () if session is None else session.runs
+
+    def _session(self) -> dict[str, Any] | None:
+        session = self._extension.latest
+        return None if session is None else session_line(session.context.appName, session.context._jsc is not None)
+
+
+class Teller(threading.Thread):
+    """Looks every half second, and as soon as a cell has ended."""
+
+    def __init__(self, panel: Panel) -> None:
+        super().__init__(name="bigdebug panel", daemon=True)
+        self.wake = threading.Event()
+        self._panel = panel
+        self._on = True
+
+    def stop(self) -> None:
+        self._on = False
+        self.wake.set()
+
+    def run(self) -> None:
+        while self._on:
+            self.wake.clear()
+            try:
+                self._panel.tell()
+            except Exception as trouble:  # a later look may go well, and the panel can ask
+                log.warning("bigdebug could not tell the panel: %s", trouble, exc_info=True)
+            self.wake.wait(EVERY)
