@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -31,14 +31,26 @@ EVERY_SIZE = 64
 AGAIN = 6
 """So often the least that is wrong alone is tried once more: of tests that toss a coin, one in some hundreds is taken for one that repeats itself."""
 
+DOZENS = 24
+"""Where so many others would do as well, as of a count of equal records, nobody can be named, and what is wrong alone is as good as all: it is not looked for."""
+
+ALONE = 64
+"""Members of what is wrong alone, at most: to look for more takes a test or two for each, and tells nobody anything."""
+
+TOGETHER = 1_000
+"""Members of a repair, at most."""
+
 
 class State(Enum):
-    """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or whatever is left out; or it does not repeat itself; or it was ended before."""
+    """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or whatever is left out; or unless too many are; or it does not repeat itself;
+    or it was ended before.
+    """
 
     FOUND = "found"
     NOT_WRONG = "not wrong"
     ALWAYS_WRONG = "always wrong"
     UNREPAIRED = "unrepaired"
+    TOO_MANY = "too many"
     NOT_REPRODUCIBLE = "not reproducible"
     ENDED = "ended"
 
@@ -48,7 +60,8 @@ class Cause:
     """What is known of the cause of one output.
 
     Without ``repair`` the output is right, and without any fewer of it it is wrong. ``alone`` fails by itself, and nothing less of it does.
-    ``instead`` are sets as small that repair it as well, the likeliest first; ``alike`` others that fail alone, with another one beside what is of the repair.
+    ``instead`` are sets as small that repair it as well, the likeliest first, some of them if ``more`` were not tried; ``alike`` others that fail alone, with another one
+    beside what is of the repair.
     ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital``, which are not of it, it is not
     there either, so it may be their values that are wrong. ``sure`` says that each of its members was seen to be needed
     by the program itself; there are ``size`` candidates.
@@ -59,6 +72,7 @@ class Cause:
     repair: BitMap | None = None
     alone: BitMap | None = None
     instead: list[BitMap] = field(default_factory=list)
+    more: bool = False
     alike: list[BitMap] = field(default_factory=list)
     why: str = ""
     gone: bool = False
@@ -92,21 +106,29 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
                 found.state = State.UNREPAIRED
                 return found
             repairing = Fewest(repair, suspicion.order[:enough], at_once)
-        found.repair = BitMap(suspicion.singles[:1]) if suspicion.singles else repairing.search()
-        found.alone = failing.search()
+        found.repair = BitMap(suspicion.singles[:1]) if suspicion.singles else repairing.search(TOGETHER)
+        if found.repair is None:
+            found.state = State.TOO_MANY
+            return found
+        oracle.narrow(len(found.repair))
+        found.instead = instead(oracle, suspicion, every, found.repair)
+        found.more = not (suspicion.each and len(found.repair) == 1)
+        if len(found.instead) < DOZENS:
+            found.alone = failing.search(ALONE)
         known = [] if oracle.pushed and len(every) > CONFIRMED else [every]  # the program's own run has shown it, and what each adds
-        if not _repeats(oracle, [*known, every - found.repair, *AGAIN * [found.alone]]):
+        if not _repeats(oracle, [*known, every - found.repair, *AGAIN * [every - found.repair if found.alone is None else found.alone]]):
             found.state = State.NOT_REPRODUCIBLE
             return found
         found.gone = oracle.answers([every - found.repair])[0].gone
-        found.vital = BitMap(suspicion.vital) - found.repair - BitMap(suspicion.singles or ())
+        found.vital = BitMap(suspicion.vital) - found.repair - BitMap(suspicion.singles)
         fewer = [every - (found.repair - BitMap([member])) for member in found.repair] if oracle.pushed and len(found.repair) > 1 else []
         found.sure = len(fewer) * len(every) <= NEEDED
         if found.sure and not _repeats(oracle, fewer):
             found.state = State.NOT_REPRODUCIBLE
             return found
-        found.instead = _instead(oracle, suspicion, every, found.repair, found.alone)
-        found.alike = _alike(oracle, suspicion, found.repair, found.alone)
+        if found.alone is not None and found.more:
+            found.instead += [each for each in _swapped(oracle, every, suspicion, found.repair, found.alone - found.repair) if each not in found.instead]
+        found.alike = [] if found.alone is None else _alike(oracle, suspicion, found.repair, found.alone)
         others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
         found.state = State.FOUND if _repeats(oracle, others) else State.NOT_REPRODUCIBLE
     except ENDS as end:
@@ -129,13 +151,18 @@ def _repeats(oracle: Oracle, sets: Sequence[BitMap]) -> bool:
     return not sets or [answer.outcome for answer in oracle.anew(sets)] == before
 
 
-def _instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap, alone: BitMap) -> list[BitMap]:
-    """Repairs as small as the one that was found, with another candidate in the place of one member."""
-    if suspicion.singles is not None and len(repair) == 1:  # all of them are known
-        return [BitMap([other]) for other in suspicion.singles if other not in repair]
-    likely = _likely(suspicion, repair)
+def instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> list[BitMap]:
+    """Repairs as small as one, or smaller, that are no part of it: single candidates, or likely ones in the place of one of its members. Spent passes."""
+    singles = [BitMap([other]) for other in suspicion.singles if other not in repair]
+    if len(repair) == 1 and (suspicion.each or len(singles) >= DOZENS):
+        return singles
+    likely = [other for other in _likely(suspicion, repair) if other not in suspicion.singles]
+    return singles + _swapped(oracle, every, suspicion, repair, likely)
+
+
+def _swapped(oracle: Oracle, every: BitMap, suspicion: Suspicion, repair: BitMap, others: Iterable[int]) -> list[BitMap]:
+    """Repairs with one of the others in the place of a member."""
     members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
-    others = [*likely, *(each for each in alone - repair if each not in likely)]
     sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
     return [each for each, answer in zip(sets, oracle.answers([every - each for each in sets])) if answer.passes]
 

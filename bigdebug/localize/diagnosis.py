@@ -22,13 +22,15 @@ _FAULTS, _RECORDS = 5, 5
 class FaultSet:
     """Source records without which ``outputs`` are right, and without any fewer of which they are wrong (to the last one that was tried).
 
-    ``instead`` are sets that would do as well, by which the verdict is ambiguous; ``evidence`` says in sentences what was seen.
+    ``instead`` are sets that would do as well, by which the verdict is ambiguous; ``evidence`` says in sentences what was seen. ``verdict`` is that of these records
+    alone: "culprit", "ambiguous" or "order-dependent", as ``Diagnosis`` has it.
     """
 
     records: tuple[SourceRecord, ...]
     outputs: tuple[Any, ...]
     evidence: tuple[str, ...] = ()
     instead: tuple[tuple[SourceRecord, ...], ...] = ()
+    verdict: str = AMBIGUOUS
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Diagnosis:
 
     ``verdict``: "culprit" (without the records of the fault sets outputs are there and right, and no others that were tried might be the cause), "ambiguous" (others
     might be: what the output would not be there without, what would do as well, or the search was ended: ``incomplete`` says why), "order-dependent" (the output is right on the same records in another order), "not-reproducible" (the
-    same records gave another outcome). ``ranking``: records with how far the output moves without them, those of fault sets first, 1 being the farthest.
+    same records gave another outcome, and nothing was found). Where fault sets have verdicts that differ, it is "ambiguous", and each says its own. Of many wrong outputs, 20 are looked at: then
+    ``explanation`` says of how many, and a verdict is about these. ``ranking``: records with how far the output moves without them, those of fault sets first, 1 being the farthest.
     """
 
     verdict: str
@@ -61,8 +64,11 @@ class Diagnosis:
     def table(self) -> Table:
         """The fault sets, a row for each of their first records."""
         rows = [row for number, fault in enumerate(self.fault_sets[:_FAULTS], 1) for row in self._rows(number, fault)]
-        several = len(self.fault_sets) > 1
-        notes = [f"{number}: {line}" if several else line for number, fault in enumerate(self.fault_sets[:_FAULTS], 1) for line in fault.evidence]
+        several, differ = len(self.fault_sets) > 1, len({fault.verdict for fault in self.fault_sets}) > 1
+        notes = [
+            f"{number}: {line}" if several else line
+            for number, fault in enumerate(self.fault_sets[:_FAULTS], 1) for line in ([f"{fault.verdict}.".capitalize()] if differ else []) + [*fault.evidence]
+        ]
         left = len(self.fault_sets) - _FAULTS
         more = [f"and {left} more faults: fault_sets has them all"] if left > 0 else []
         incomplete = [f"Not all was looked at: {self.incomplete}."] if self.incomplete else []

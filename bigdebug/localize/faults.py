@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from bigdebug.localize.causes import Cause, State, cause
+from bigdebug.localize.causes import CONFIRMED, Cause, State, cause, instead
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
 from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
 
 Ids = frozenset[int]
 """Candidates by their numbers among those of all outputs."""
 
+
+OUTPUTS = 20
+"""Of so many wrong outputs the causes are looked for, those made of the fewest records."""
+
+BESIDE = 256
+"""Of an output that a fault explains, up to so many candidates are left out one by one, to see whether it has a fault of its own."""
+
+ORDERED = 5
+"""Of the outputs that a fault explains, so many are tried on the records in another order."""
 
 FEW = 2
 """Sets that the program is sooner asked about than what each record adds is computed."""
@@ -55,8 +64,9 @@ class Subject:
 
 @dataclass
 class Fault:
-    """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these, of ``partly`` for some.
-    Without any of ``vital``, the first output is not there.
+    """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these, of ``partly`` for some, or is what
+    some would not be there without. Without any of ``vital``, the first output is not there. If it is ``settled``, nothing else is the cause of one of the outputs: then what
+    ``partly`` has may be a fault besides, and is not needed to explain anything.
 
     ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
     """
@@ -68,6 +78,7 @@ class Fault:
     instead: list[Ids] = field(default_factory=list)
     partly: list[Ids] = field(default_factory=list)
     vital: Ids = frozenset()
+    settled: bool = False
 
 
 @dataclass
@@ -114,36 +125,70 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
     return known
 
 
-def unordered(found: Sequence[Fault], subjects: Sequence[Subject], backwards: Callable[[int, Sequence[BitMap]], Sequence[Answer]]) -> set[int]:
-    """The outputs that are right, or stay wrong without their cause, if the records come in another order: ``backwards`` answers for an output on sets so."""
+def unordered(known: Faults, subjects: Sequence[Subject], backwards: Callable[[int, Sequence[BitMap]], Sequence[Answer]], among: Collection[int] | None = None) -> set[int]:
+    """The outputs that are right, or stay wrong without their cause, if the records come in another order: ``backwards`` answers for an output on sets so.
+
+    Of those that each fault explains, the first ORDERED are asked about, if they are ``among`` some. None if the search was ended.
+    """
     strange = set()
-    for fault in found:
-        number = fault.explains[0]
-        every = BitMap(range(len(subjects[number].candidates)))
-        whole, repaired = backwards(number, [every, every - subjects[number].places(fault.repair)])
-        if not whole.fails or not repaired.passes:
-            strange.add(number)
+    for fault in known.found if known.ended is None else ():
+        for number in [each for each in fault.explains if among is None or each in among][:ORDERED]:
+            every = BitMap(range(len(subjects[number].candidates)))
+            whole, repaired = backwards(number, [every, every - subjects[number].places(fault.repair)])
+            if not whole.fails or not repaired.passes:
+                strange.add(number)
     return strange
+
+
+def by_order(found: Sequence[Fault], unordered: Collection[int]) -> list[Fault]:
+    """The faults, those of outputs that hang on the order of records for themselves."""
+    parted = []
+    for fault in found:
+        for hangs in (False, True):
+            explains = [number for number in fault.explains if (number in unordered) is hangs]
+            if explains:
+                parted.append(replace(fault, explains=explains))
+    return parted
 
 
 def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> bool:
     """Whether a fault that is known explains an output, too; of what might be the cause, that comes first which explains all.
 
-    Where that leaves others behind, it is the cause of both only if nothing else is of this one.
+    Where that leaves others behind, it is the cause of both only if nothing else is of this one. What else this one is right without is noted: it may have a fault of its own.
     """
     for fault in known.found:
         options = [fault.repair, *fault.instead]
         able = [option for option, repairs in zip(options, subject.repaired_by(options)) if repairs]
         if able:
-            fault.partly += [option for option in options if option not in able]
+            others = [each for each in _besides(known, number, subject, able[0], each_of) if each not in able]
+            fault.partly += [each for each in (*(option for option in options if option not in able), *others) if each not in fault.partly]
             fault.repair, *fault.instead = able
             fault.explains.append(number)
-            if fault.partly and not fault.instead:
+            if fault.partly and not (fault.instead or fault.settled or others):
                 own = _cause(known, number, subject, at_once, each_of)
-                if own.state is State.FOUND and not own.instead and not own.vital and own.repair is not None and subject.ids(own.repair) == fault.repair:
-                    fault.cause, fault.partly, fault.vital = own, [], frozenset()
+                if _is_only(own) and own.repair is not None and subject.ids(own.repair) == fault.repair:
+                    fault.cause, fault.vital, fault.settled = own, frozenset(), True
             return True
     return False
+
+
+def _besides(known: Faults, number: int, subject: Subject, repair: Ids, each_of: int) -> list[Ids]:
+    """What else an output that ``repair`` repairs is right without, or not there without."""
+    size, oracle = len(subject.candidates), subject.oracle
+    every, places = BitMap(range(size)), subject.places(repair)
+    if size == len(places):
+        return []
+    oracle.holds = math.isfinite(oracle.answers([every])[0].value)
+    suspected = known.suspected[number] = suspicion(oracle, size, min(each_of, BESIDE))
+    found = [*instead(oracle, suspected, every, places), *(BitMap([each]) for each in suspected.vital if each not in places)]
+    if oracle.pushed:  # what each record adds has said so, and not the program
+        found = [each for each, answer in zip(found, oracle.anew([every - each for each in found[: CONFIRMED // size]])) if answer.passes or answer.gone]
+    return [subject.ids(each) for each in dict.fromkeys(map(frozenset, found))]
+
+
+def _is_only(cause_of: Cause) -> bool:
+    """Whether nothing else is known that might be the cause."""
+    return cause_of.state is State.FOUND and cause_of.sure and not (cause_of.instead or cause_of.vital or cause_of.gone)
 
 
 def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:
@@ -157,8 +202,8 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
     elif cause_of.state is not State.FOUND:
         known.strange[number] = cause_of.state
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
-        instead = [subject.ids(each) for each in cause_of.instead]
-        known.found.append(Fault(subject.ids(cause_of.repair), [number], cause_of, subject.ids(cause_of.alone or ()), instead, vital=subject.ids(cause_of.vital)))
+        repair, alone, others = subject.ids(cause_of.repair), subject.ids(cause_of.alone or ()), [subject.ids(each) for each in cause_of.instead]
+        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), settled=_is_only(cause_of)))
 
 
 def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:

@@ -32,8 +32,8 @@ class Fewest:
         self.best = BitMap(order)
         self._prefixes = {0: BitMap()}
 
-    def search(self) -> BitMap:
-        """The members. That all candidates together have the property is for the caller to know; Spent passes."""
+    def search(self, most: int | None = None) -> BitMap | None:
+        """The members, None if more than ``most`` are needed. That all candidates together have the property is for the caller to know; Spent passes."""
         found: list[int] = []
         high, near = len(self._order), False
         while True:
@@ -45,6 +45,8 @@ class Fewest:
             high -= 1
             near = bool(found) and found[-1] - high <= CLOSE
             found.append(high)
+            if most is not None and len(found) > most:
+                return None
 
     def _from_before(self, found: list[int], high: int) -> tuple[int, int]:
         """How long a prefix is not enough beside what was found, and how long a one is; (0, 0) if none is needed."""

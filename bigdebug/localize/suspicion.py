@@ -27,13 +27,14 @@ AT_ONCE = 256
 class Suspicion:
     """``order`` are the candidates, the most suspicious one first; ``scores``, by candidate, how far the output moves without it, 1 being the farthest.
 
-    ``singles`` are those without any one of which it is right, in order; None if not every candidate was left out. ``vital`` are those without any one of
-    which it is not there any more, as far as they were met.
+    ``singles`` are those without any one of which it is right, in order, as far as they were met; all of them if ``each`` candidate was left out.
+    ``vital`` are those without any one of which it is not there any more, as far as they were met.
     """
 
     order: npt.NDArray[np.uint32]
     scores: npt.NDArray[np.float64]
-    singles: list[int] | None = None
+    singles: tuple[int, ...] = ()
+    each: bool = False
     vital: tuple[int, ...] = ()
 
 
@@ -52,18 +53,20 @@ def suspicion(oracle: Oracle, size: int, each_of: int = EACH) -> Suspicion:
     every = BitMap(range(size))
     (whole,) = oracle.answers([every])
     moved, repairs, gone = np.zeros(size), np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    todo, each, vital = [(0, size)], size <= each_of, list[int]()
+    todo, each, singles, vital = [(0, size)], size <= each_of, list[int](), list[int]()
     while todo:
         parts = [part for start, end in todo for part in _divided(start, end, size if each else max(2, BLOCKS // len(todo)))]
         far, right, no_more = _moved(oracle, [every - BitMap(range(*part)) for part in parts], whole)
         for (start, end), by, repaired, ends in zip(parts, far, right, no_more):
             moved[start:end], repairs[start:end], gone[start:end] = by / (end - start), repaired, repaired and ends
+        singles += [start for (start, end), repaired in zip(parts, right) if repaired and end - start == 1]
         vital += [start for (start, end), ends in zip(parts, no_more) if ends and end - start == 1]
         likely = sorted(range(len(parts)), key=lambda i: (not right[i], -far[i] / (parts[i][1] - parts[i][0])))[: BLOCKS // 8]
         needed = [i for i, ends in enumerate(no_more) if ends and i not in likely][: BLOCKS // 8]
         todo = [parts[i] for i in sorted({*likely, *needed}) if parts[i][1] - parts[i][0] > 1]
     order = np.lexsort((-moved, gone, ~repairs)).astype(np.uint32)
-    return Suspicion(order, _scaled(moved), [int(i) for i in order if repairs[i]] if each else None, tuple(vital))
+    met = set(singles)
+    return Suspicion(order, _scaled(moved), tuple(int(i) for i in order if int(i) in met), each, tuple(vital))
 
 
 def _moved(oracle: Oracle, sets: Sequence[BitMap], whole: Answer) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

@@ -19,6 +19,9 @@ from bigdebug.errors import PredicateError
 _FAILED = "a predicate of bigdebug's user raised "
 
 
+PREDICATE, TEST = "The predicate of where()", "The test of localize()"
+"""What a predicate is called in an error."""
+
 _OURS = os.path.join(Path(__file__).absolute().parents[1], "")
 
 
@@ -43,7 +46,7 @@ def guarded(predicate: Callable[[Any], Any], answer: Callable[[Any], Any] = bool
 
 
 @contextmanager
-def told(what: str = "The predicate of where()") -> Iterator[None]:
+def told(what: str = PREDICATE) -> Iterator[None]:
     """Raise a PredicateError from what PySpark raises, if the line of ``guarded`` is in it."""
     try:
         yield

@@ -58,6 +58,8 @@ def _localized(sources: Sources[R, S], now: R, worst: Sequence[int], bar: float)
         raise LocalizeError(f"{found.verdict}: {found.explanation}")
     chosen, by = list[SourceRecord](), f"localization ({found.verdict})"
     for fault in found.fault_sets:
+        if fault.verdict not in (CULPRIT, AMBIGUOUS):
+            continue
         if len(fault.records) == 1 or not _takes_all(sources, now, fault):
             chosen += fault.records
             continue

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from bigdebug.localize.candidates import Candidates
-from bigdebug.localize.causes import AGAIN, Cause, State, cause
-from bigdebug.localize.faults import Subject, faults
+from bigdebug.localize.causes import AGAIN, DOZENS, Cause, State, cause
+from bigdebug.localize.faults import ORDERED, Subject, by_order, faults, unordered
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
 from bigdebug.localize.suspicion import BLOCKS, EACH, suspicion, unsuspected
@@ -131,6 +131,34 @@ def test_where_any_two_would_do_that_is_said_too() -> None:
     assert found.repair is not None
     assert len(found.repair) == 2
     assert found.instead
+
+
+@pytest.mark.parametrize("size", [30, EACH, EACH + 500, 20_000])
+@pytest.mark.parametrize("needed", [1, 2])
+def test_of_a_count_of_equal_records_what_is_wrong_alone_is_not_looked_for(size: int, needed: int) -> None:
+    """Any of them would do, and as many tests as there are records would tell no more."""
+    budget = Budget()
+    asked = of_values([1.0] * size, sum, lambda value: value > size - needed, budget)
+    found = cause(asked, suspicion(asked, size))
+    assert found.state is State.FOUND
+    assert (len(found.repair or ()), found.alone) == (needed, None)
+    assert len(found.instead) >= DOZENS
+    assert budget.tests <= min(size, EACH) + 700
+
+
+def test_what_only_very_many_are_wrong_together_with_is_no_evidence() -> None:
+    budget = Budget()
+    asked = of_values([*([1.0] * 9_999), 5_000.0], sum, lambda value: value > 14_990, budget)
+    found = cause(asked, suspicion(asked, 10_000))
+    assert (found.state, found.repair, found.instead, found.alone) == (State.FOUND, BitMap([9_999]), [], None)
+    assert budget.tests <= 1_500
+
+
+def test_what_would_be_right_only_without_very_many_has_no_cause() -> None:
+    budget = Budget()
+    asked = of_values([1.0] * 8_000, sum, lambda value: value > 100, budget)
+    assert cause(asked, suspicion(asked, 8_000)).state is State.TOO_MANY
+    assert budget.tests <= 2_600
 
 
 def test_those_that_are_wrong_together_are_evidence_and_the_one_that_all_need_is_the_cause() -> None:
@@ -328,7 +356,7 @@ def test_the_one_that_moves_the_output_most_is_suspected_first(size: int) -> Non
 def test_where_outputs_hold_no_number_those_that_repair_come_first_and_others_keep_their_order() -> None:
     found = suspicion(oracle(lambda places: 5 in places), 9)
     assert found.order.tolist() == [5, 0, 1, 2, 3, 4, 6, 7, 8]
-    assert found.singles == [5]
+    assert (found.singles, found.each) == ((5,), True)
 
 
 def test_one_without_which_the_output_is_right_is_suspected_before_one_without_which_there_is_none() -> None:
@@ -342,7 +370,7 @@ def test_one_without_which_the_output_is_right_is_suspected_before_one_without_w
 
     found = suspicion(Oracle(lambda sets: [answer(each) for each in sets], Budget()), 6)
     assert found.order[:2].tolist() == [3, 0]
-    assert found.singles == [3, 0]
+    assert found.singles == (3, 0)
     assert found.vital == (0,)
 
 
@@ -366,6 +394,55 @@ def test_of_those_that_might_be_the_cause_that_is_which_explains_more() -> None:
     known = faults([subject([1, 2], lambda here: len(here) == 2, budget), subject([2, 3, 4], lambda here: 2 in here, budget)], budget)
     (fault,) = known.found
     assert (fault.repair, fault.instead, fault.explains) == (frozenset([2]), [], [0, 1])
+
+
+def added(values: dict[int, float], budget: Budget) -> Subject:
+    """An output that is the sum of its candidates' values, and wrong above 100."""
+    asked = of_values(list(values.values()), sum, lambda value: value > 100, budget)
+    return Subject(np.array(list(values)), asked)
+
+
+def test_an_output_that_a_fault_of_another_explains_may_have_a_fault_of_its_own() -> None:
+    """Two outputs share an innocent record, beside a corrupt one each: without the innocent one both are right."""
+    budget = Budget()
+    known = faults([added({1: 90, 2: 20}, budget), added({2: 20, 3: 90}, budget)], budget)
+    (fault,) = known.found
+    assert (fault.repair, fault.explains, fault.settled) == (frozenset([2]), [0, 1], False)
+    assert fault.partly == [frozenset([1]), frozenset([3])]
+
+
+def test_of_a_fault_that_is_certain_what_else_would_repair_some_is_named_besides() -> None:
+    budget = Budget()
+    for outputs in ([{1: 900, 2: 20}, {1: 90, 3: 20, 4: 1}], [{1: 90, 3: 20}, {1: 900, 2: 20, 4: 1}]):  # the certain one first, and last
+        (fault,) = faults([added(values, budget) for values in outputs], budget).found
+        assert (fault.repair, fault.explains, fault.settled, fault.partly) == (frozenset([1]), [0, 1], True, [frozenset([3])])
+
+
+def test_a_fault_of_several_members_says_so_of_what_one_record_repairs_as_well() -> None:
+    budget = Budget()
+    (fault,) = faults([added({1: 150, 2: 150}, budget), added({1: 150, 2: 150, 3: 1}, budget)], budget).found
+    assert (fault.repair, fault.partly, fault.settled) == (frozenset([1, 2]), [], True)
+    (fault,) = faults([added({1: 70, 2: 70, 4: 70}, budget), added({1: 40, 2: 40, 3: 90, 5: 2}, budget)], budget).found
+    assert frozenset([3]) in fault.partly
+
+
+def test_the_order_of_records_is_tried_on_several_of_the_outputs_that_a_fault_explains() -> None:
+    budget, tried = Budget(), list[int]()
+    known = faults([added({1: 900, 10 + n: 1} if n else {1: 900}, budget) for n in range(9)], budget)
+    (fault,) = known.found
+    assert len(fault.explains) == 9
+
+    def backwards(number: int, sets: Sequence[BitMap]) -> list[Answer]:
+        tried.append(number)
+        return [PASS, PASS] if number == 2 else [FAIL, PASS]
+
+    subjects = [added({1: 900, 10 + n: 1} if n else {1: 900}, budget) for n in range(9)]
+    assert unordered(known, subjects, backwards) == {2}
+    assert tried == fault.explains[:ORDERED]
+    assert unordered(known, subjects, backwards, among=[7]) == set()
+    assert tried[ORDERED:] == [7]
+    assert [each.explains for each in by_order(known.found, {2})] == [[0, 1, 3, 4, 5, 6, 7, 8], [2]]
+    assert by_order(known.found, {2})[1].repair == fault.repair
 
 
 def test_faults_that_are_known_are_told_when_the_budget_ends() -> None:

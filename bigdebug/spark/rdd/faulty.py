@@ -14,7 +14,7 @@ from bigdebug.agents.judges import Judge, Judging
 from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
-from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.predicate import TEST, guarded, told
 from bigdebug.spark.rdd.positional import by_absence
 from bigdebug.spark.rdd.replay import Replay
 from bigdebug.trace.places import count, rids_of
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MOST = 64
 """Of more wrong outputs than these, those are looked at of which counts say that they were made of the fewest records."""
-
-_TEST = "The test of localize()"
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     """Each output that a test finds wrong by itself. Raises LocalizeError if none is, PredicateError where the test raises."""
     target = trace._only("localize()")
     judge = fitted(trace, judge)
-    with told(_TEST):
+    with told(TEST):
         found = trace._questions.records(target, trace.places, guarded(judge.wrong), shown=MOST)
     places = {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}
     if not places:
@@ -93,7 +91,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
 
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
     """All outputs together. Raises LocalizeError if a test finds nothing wrong with them, PredicateError if it raises."""
-    with told(_TEST):
+    with told(TEST):
         wrong = _whole(trace, guarded(judge.test))
     if not wrong:
         raise LocalizeError(
@@ -107,7 +105,7 @@ def together(trace: LineageRDD, check: Check, raises: bool) -> Found:
     """The outputs that violate a check together, such as those that are alike. Raises LocalizeError if none do, PredicateError if it raises."""
     target = trace._only("localize()")
     check = check.fitted(partial(_measured, trace))
-    with told(_TEST):
+    with told(TEST):
         groups = _whole(trace, guarded(check.groups, list))
     if not groups:
         raise LocalizeError(f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[target]} as a whole: {check} of none")
@@ -143,7 +141,7 @@ def _said(judge: Judge) -> str:
 
 def _measured(trace: LineageRDD, value: Callable[[Any], float]) -> Moments:
     """The moments of what a function makes of each output, by one job."""
-    with told(_TEST):
+    with told(TEST):
         parts = _by_partition(trace, _Measured(value))
     return reduce(Moments.with_, parts, Moments())
 

@@ -22,7 +22,7 @@ from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Faults, Subject, faults, unordered
+from bigdebug.localize.faults import OUTPUTS, Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
@@ -41,9 +41,6 @@ Ask = Callable[..., list[Answer]]
 _UNFOUND = (State.NOT_WRONG, State.UNREPAIRED)
 """How a search ends that says nothing of an output: then it is looked at otherwise, if there is another way."""
 
-OUTPUTS = 20
-"""Of so many wrong outputs the causes are looked for, those made of the fewest records."""
-
 MANY = 20_000
 """Of more candidates, what each adds is put in another order, where it is known, and the program is not run on them for that."""
 
@@ -60,7 +57,7 @@ class Localizing:
         self._run, self._recorder = trace.run, trace._recorder
         self._questions = self._recorder.questions(self._run)
         self._evaluator = Evaluator(self._recorder, self._questions)
-        self._left = list(found.left)
+        self._left, self._wrong = list(found.left), len(found.faulty) + found.more
         self._faulty, entered = self._few(found.faulty, found.more)
         others = [[(way, way.replay.cut) for way in list(each.ways())[1:]] for each in self._faulty]
         self._candidates = Candidates(together([*entered, *(cut for ways in others for _, cut in ways)]))
@@ -79,12 +76,11 @@ class Localizing:
                 self._faulty[i], self._numbers[i] = self._otherwise[i].pop(0)
                 del known.strange[i]
             subjects = self._searched(known, unordered, again)
-        _check(known)
         graph = self._run.graph
         upstream = {operator for each in self._faulty for operator in graph.upstream(each.target)}
         seen = Seen(
             [each.output for each in self._faulty], frozenset(unordered), "; ".join(self._left) or None, [each.said for each in self._faulty],
-            joined=any(by_absence(graph[operator]) for operator in upstream), unkeyed=self._is_unkeyed(), replaced=bool(entries(graph, absent=False) & upstream),
+            joined=any(by_absence(graph[operator]) for operator in upstream), unkeyed=self._is_unkeyed(), replaced=bool(entries(graph, absent=False) & upstream), wrong=self._wrong,
         )
         return diagnosis(known, subjects, seen, self._sources, Cost(self._budget.tests, self._budget.took))
 
@@ -189,7 +185,7 @@ class Localizing:
         def backwards(number: int, sets: Sequence[BitMap]) -> list[Answer]:
             return self._asked(number, sets, backwards=True, folded=subjects[number].oracle.pushed and len(sets[0]) > MANY)
 
-        return unordered([fault for fault in known.found if fault.explains[0] in here] if known.ended is None else [], subjects, backwards)
+        return unordered(known, subjects, backwards, here)
 
     def _sources(self, numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
         """The source records behind candidates: themselves, where the program is entered at its sources."""
@@ -224,15 +220,6 @@ def untried(why: str) -> LocalizeError:
         f"This program cannot be tried on fewer records: {why}",
         remedy="The records that a wrong output was made of are trace.goBackAll(); trace.replay(exclude=True) runs the program without some of them.",
     )
-
-
-def _check(known: Faults) -> None:
-    """Raise LocalizeError if no records at all are the cause."""
-    if not known.found and set(known.strange.values()) == {State.ALWAYS_WRONG}:
-        raise LocalizeError(
-            "The test fails on the output of no records at all, so no records are the cause",
-            remedy="See that it is false where there is nothing to be wrong.",
-        )
 
 
 def _traced(trace: LineageRDD, faulty: Sequence[Faulty]) -> LineageRDD:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
-from bigdebug.spark.predicate import guarded, told
+from bigdebug.localize.faults import OUTPUTS
+from bigdebug.spark.predicate import PREDICATE, TEST, guarded, told
 from bigdebug.spark.sql.candidates import Standing, standing_of
 from bigdebug.spark.sql.far import Far
 from bigdebug.spark.sql.judging import Test
@@ -19,25 +20,25 @@ from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.rows_by_name import rows_by_name
 from bigdebug.spark.sql.triable import untried
 from bigdebug.trace.names import Names
+from bigdebug.trace.places import count
 
-OUTPUTS = 20
-"""Of so many wrong rows the causes are looked for."""
+MOST = 64
+"""Of more wrong rows than these, those are chosen among the first ones that were made of the fewest records: to trace each takes some milliseconds."""
 
 INDEXED = 3
 """Of more wrong rows the lineage is indexed first: to trace each takes a job or several."""
 
-_TEST = "The test of localize()"
 
-
-class Faulty(NamedTuple):
-    """Wrong rows, None for all of them as a whole; where the records stand that each was made of; and what is left out, if anything is."""
+class Found(NamedTuple):
+    """Wrong rows, None for all of them as a whole; where the records stand that each was made of; and what is left out of how many, if anything is."""
 
     rows: Sequence[Row | None]
     standings: Sequence[Standing]
     left: str | None = None
+    wrong: int = 0
 
 
-def faulty(trace: LineageFrame, test: Test) -> Faulty:
+def faulty(trace: LineageFrame, test: Test) -> Found:
     """The rows of a trace over a result that a test finds wrong. Raises LocalizeError if none is, PredicateError for a test that raises."""
     if test.whole:
         return _as_a_whole(trace, test)
@@ -45,7 +46,7 @@ def faulty(trace: LineageFrame, test: Test) -> Faulty:
     try:
         names = wrong.standing[run.subject]
     except PredicateError as problem:
-        raise PredicateError(problem.what.replace("The predicate of where()", _TEST), remedy=problem.remedy) from problem
+        raise PredicateError(problem.what.replace(PREDICATE, TEST), remedy=problem.remedy) from problem
     if names is None:
         names = run.questions.steps().every(run.subject)
     if not len(names):
@@ -54,24 +55,31 @@ def faulty(trace: LineageFrame, test: Test) -> Faulty:
         )
     if isinstance(names, Far):
         raise untried(f"{len(names):,} rows are wrong", "Choose fewer: dbg.lineage(df).where(...).")
-    few = names[:OUTPUTS]
-    left = f"of {len(names):,} wrong rows, {len(few)} were looked at" if len(few) < len(names) else None
-    if len(few) > INDEXED and not run.questions.built:
+    if min(len(names), MOST) > INDEXED and not run.questions.built:
         with suppress(TooLargeError):  # it takes longer without
             index(run)
+    few = names[:MOST]
     ordered, rows = _read(trace, few)
-    return Faulty(rows, [_made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))], left)
+    made_of = [_made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))]
+    fewest = sorted(range(len(rows)), key=lambda i: _size(made_of[i]))[:OUTPUTS]
+    among = f" of the first {len(few)}" if len(few) < len(names) else ""
+    left = f"of {len(names):,} wrong rows, {len(fewest)} were looked at, those{among} made of the fewest records" if len(fewest) < len(rows) else None
+    return Found([rows[i] for i in fewest], [made_of[i] for i in fewest], left, max(len(names), len(rows)))
 
 
-def _as_a_whole(trace: LineageFrame, test: Test) -> Faulty:
+def _size(standing: Standing) -> int:
+    return sum(map(count, standing.values()))
+
+
+def _as_a_whole(trace: LineageFrame, test: Test) -> Found:
     rows = trace.collect()
-    with told(_TEST):
+    with told(TEST):
         if not guarded(test.condition)(rows):
             raise LocalizeError(
                 f"The test finds nothing wrong with the {len(rows):,} rows of the result as a whole",
                 remedy="It is true of a list of Rows that is wrong: localize(df, whole=lambda rows: sum(row.n for row in rows) < 0).",
             )
-    return Faulty([None], [_made_of(trace)])
+    return Found([None], [_made_of(trace)])
 
 
 def _read(trace: LineageFrame, names: Names) -> tuple[Names, list[Row]]:

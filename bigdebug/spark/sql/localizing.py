@@ -6,16 +6,15 @@ that it was made of say (``subsets.py``): some other row that is wrong on these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 from pyspark.sql import Column, Row
 
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
-from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Faults, Subject, faults, unordered
+from bigdebug.localize.faults import Subject, faults, unordered
 from bigdebug.localize.oracle import Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.spark.sql.called import called
@@ -66,14 +65,9 @@ class FrameLocalizing:
         trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises, self._budget.check)
         asked = [Subject(each.numbers, Oracle(partial(trials.ask, i), self._budget)) for i, each in enumerate(subjects)]
         known = faults(asked, self._budget, AT_ONCE, EACH)
-        _check(known)
-        seen = Seen(found.rows, frozenset(self._unordered(known, asked, trials)), found.left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING))
+        strange = unordered(known, asked, partial(trials.ask, backwards=True))
+        seen = Seen(found.rows, frozenset(strange), found.left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING), wrong=found.wrong)
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
-
-    @staticmethod
-    def _unordered(known: Faults, asked: Sequence[Subject], trials: Trials) -> set[int]:
-        """The rows that are right, or stay wrong without their cause, if the records come in another order."""
-        return unordered(known.found if known.ended is None else [], asked, partial(trials.ask, backwards=True))
 
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""
@@ -107,11 +101,3 @@ def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
 
 def _has(root: PlanOperator, names: Collection[str]) -> bool:
     return any(operator.name in names for operator in root)
-
-
-def _check(known: Faults) -> None:
-    """Raise LocalizeError if no records at all are the cause."""
-    if not known.found and set(known.strange.values()) == {State.ALWAYS_WRONG}:
-        raise LocalizeError(
-            "The test fails on what the query gives of no records at all, so no records are the cause", remedy="See that it is false where there is nothing to be wrong.",
-        )

@@ -1,0 +1,86 @@
+"""The verdict in words: of each fault by itself, of how many wrong outputs, and what was not found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from pyroaring import BitMap
+
+from bigdebug.errors import LocalizeError
+from bigdebug.localize.causes import Cause, State
+from bigdebug.localize.diagnosis import Cost, Diagnosis
+from bigdebug.localize.faults import Fault, Faults, Subject
+from bigdebug.localize.oracle import Budget, Oracle
+from bigdebug.localize.verdict import Seen, diagnosis
+from bigdebug.model import Origin, SourceRecord
+
+
+def fault(*repair: int, explains: Sequence[int] = (0,), **more: Any) -> Fault:
+    cause = Cause(State.FOUND, BitMap([0]), BitMap([0]), gone=more.pop("gone", False), size=3)
+    return Fault(frozenset(repair), list(explains), cause, alone=frozenset(repair), **more)
+
+
+def told(found: Iterable[Fault], outputs: int = 2, strange: dict[int, State] | None = None, ended: str | None = None, **seen: Any) -> Diagnosis:
+    subjects = [Subject(np.arange(10), Oracle(lambda sets: [], Budget())) for _ in range(outputs)]
+
+    def sources(numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
+        return {number: (SourceRecord(f"record {number}", number, Origin("lines", index=number), 1),) for number in numbers}
+
+    known = Faults(list(found), {}, strange or {}, ended)
+    return diagnosis(known, subjects, Seen([f"output {number}" for number in range(outputs)], **seen), sources, Cost(7, 0.5))
+
+
+def test_each_fault_has_a_verdict_and_the_diagnosis_that_of_all() -> None:
+    certain, open_ = fault(1), fault(2, explains=[1], instead=[frozenset([3])])
+    both = told([certain, open_])
+    assert [each.verdict for each in both.fault_sets] == ["culprit", "ambiguous"]
+    assert both.verdict == "ambiguous"
+    assert "1: Culprit." in repr(both)
+    assert told([certain, fault(2, explains=[1])]).verdict == "culprit"
+    assert told([certain, fault(2, explains=[1])], ended="it was stopped").verdict == "ambiguous"
+
+
+def test_one_output_that_does_not_repeat_itself_leaves_the_others_their_culprits() -> None:
+    found = told([fault(1)], strange={1: State.NOT_REPRODUCIBLE})
+    assert found.verdict == "culprit"
+    assert found.explanation == "without 1 record, 1 of 2 wrong outputs is right, and without less it is not"
+    assert found.incomplete == "the same records gave another outcome when they were tried again: 'output 1'"
+    nothing = told([], strange={0: State.NOT_WRONG, 1: State.NOT_REPRODUCIBLE})
+    assert (nothing.verdict, nothing.incomplete) == ("not-reproducible", None)
+
+
+@pytest.mark.parametrize(("state", "said"), [
+    (State.ALWAYS_WRONG, "it is wrong on no records at all, too: 'output 1'"), (State.TOO_MANY, "it is not right without any 1,000 records"), (State.UNREPAIRED, "no records were found"),
+])
+def test_what_was_not_found_out_is_said_of_each_output(state: State, said: str) -> None:
+    assert said in str(told([fault(1)], strange={1: state}).incomplete)
+
+
+def test_what_no_records_at_all_make_wrong_is_refused() -> None:
+    with pytest.raises(LocalizeError, match="no records at all"):
+        told([], strange={0: State.ALWAYS_WRONG, 1: State.ALWAYS_WRONG})
+
+
+def test_outputs_that_hang_on_the_order_are_told_apart_from_those_of_the_same_fault_that_do_not() -> None:
+    found = told([fault(1, explains=[0, 1, 2])], outputs=3, unordered=frozenset([2]))
+    assert [(each.verdict, each.outputs) for each in found.fault_sets] == [("culprit", ("output 0", "output 1")), ("order-dependent", ("output 2",))]
+    assert found.verdict == "ambiguous"
+    assert found.explanation == "without 1 record, 2 of 3 wrong outputs are right, and without less they are not; and 1 more is right on the same records in another order"
+    assert told([fault(1, explains=[0, 1])], unordered=frozenset([0, 1])).verdict == "order-dependent"
+
+
+def test_of_many_wrong_outputs_the_first_line_says_how_many_were_looked_at() -> None:
+    found = told([fault(1, explains=range(20))], outputs=20, wrong=1_000, left="of 1,000 wrong outputs, 20 were looked at")
+    assert repr(found).startswith("culprit: without 1 record, the 20 that were looked at of 1,000 wrong outputs are right, and without less they are not (7 tests")
+    some = told([fault(1, explains=[4])], outputs=20, wrong=1_000)
+    assert "1 of the 20 that were looked at of 1,000 wrong outputs is right" in some.explanation
+
+
+def test_what_may_be_a_fault_besides_is_named_though_it_is_not_needed() -> None:
+    certain = told([fault(1, explains=[0, 1], partly=[frozenset([5])], settled=True)])
+    assert (certain.verdict, certain.fault_sets[0].instead) == ("culprit", ())
+    assert "without 'record 5' (lines[5]) as well: these may be at fault besides." in certain.fault_sets[0].evidence[0]
+    assert [[each.record for each in other] for other in told([fault(1, explains=[0, 1], partly=[frozenset([5])])]).fault_sets[0].instead] == [["record 5"]]
