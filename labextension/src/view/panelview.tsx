@@ -1,0 +1,107 @@
+/** The panel: what runs the kernel of the open notebook has, or what is missing and what to do. A function of plain data. */
+import type { Ask, Phase } from '../connection';
+import type { Heard } from '../heard';
+import { Notice } from './notice';
+import { RunItem } from './runitem';
+import { counted } from './words';
+
+export interface PanelViewProps {
+  /** The name of the open notebook; null if none is open. */
+  readonly notebook: string | null;
+  /** How it stands with its kernel; null if it has none. */
+  readonly phase: Phase | null;
+  readonly ask: Ask;
+  /** Look again whether bigdebug is there. */
+  readonly again: () => void;
+}
+
+export function PanelView({ notebook, phase, ask, again }: PanelViewProps) {
+  return (
+    <div class="bd-panel">
+      <header>
+        <h2>bigdebug</h2>
+        {notebook !== null && <bdi class="bd-notebook">{notebook}</bdi>}
+      </header>
+      <Content notebook={notebook} phase={phase} ask={ask} again={again} />
+    </div>
+  );
+}
+
+function Content({ notebook, phase, ask, again }: PanelViewProps) {
+  if (notebook === null) {
+    return <Notice what="No notebook is open. Open one that uses PySpark: its runs are listed here." />;
+  }
+  if (phase === null) {
+    return <Notice what="This notebook has no kernel. Choose one, for example “Python 3 (bigdebug)”." />;
+  }
+  switch (phase.is) {
+    case 'asking':
+      return <Notice what="Asking the kernel…" />;
+    case 'dead':
+      return (
+        <Notice what="The kernel has died, and its runs went with it." wrong>
+          <p>Restart the kernel and run the cells again.</p>
+        </Notice>
+      );
+    case 'absent':
+      return (
+        <Notice what="bigdebug is not loaded in this kernel." wrong>
+          <p>
+            Run <code>%load_ext bigdebug</code> in a cell, or choose the kernel “Python 3 (bigdebug)”. If that fails,
+            bigdebug is not installed where the kernel runs: <code>%pip install bigdebug</code>.
+          </p>
+          <Again again={again} />
+        </Notice>
+      );
+    case 'refused':
+      return (
+        <Notice what={phase.why.what} wrong>
+          <p>{phase.why.remedy}</p>
+          <Again again={again} />
+        </Notice>
+      );
+    case 'open':
+      return <Runs heard={phase.heard} ask={ask} />;
+  }
+}
+
+function Again({ again }: { again: () => void }) {
+  return (
+    <button type="button" class="bd-again jp-mod-styled" onClick={again}>
+      Look again
+    </button>
+  );
+}
+
+function Runs({ heard, ask }: { heard: Heard; ask: Ask }) {
+  const runs = [...heard.runs.values()].reverse();
+  return (
+    <>
+      <p class="bd-session" role="status">
+        {session(heard)}
+      </p>
+      {runs.length === 0 ? (
+        <Notice what="No run has been captured yet.">
+          <p>
+            Put <code>%%lineage</code> in the first line of a cell that runs a Spark job, or say{' '}
+            <code>%lineage on</code> once to capture all cells that follow.
+          </p>
+        </Notice>
+      ) : (
+        <ol class="bd-runs" reversed aria-label="Runs, the latest first">
+          {runs.map(run => (
+            <RunItem key={`${run.id} ${run.noted}`} run={run} ask={ask} />
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+function session({ session, runs }: Heard): string {
+  if (session === null) {
+    return 'No Spark session has been started in this kernel.';
+  }
+  const stopped = session.running ? '' : ', which has been stopped: what it kept can still be looked at';
+  return `${counted(runs.size, 'run')} of the Spark session ${session.application}${stopped}`;
+}

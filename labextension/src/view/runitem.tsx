@@ -1,0 +1,94 @@
+/** One run: a line that opens to its operators and the causes of its crashes. */
+import { useId, useState } from 'preact/hooks';
+import type { Ask } from '../connection';
+import type { RunDetails, RunLine } from '../payload';
+import { Causes, Operators } from './details';
+import { Notice } from './notice';
+import { useAnswer } from './useanswer';
+import { counted, day, seconds, size, time } from './words';
+
+export interface RunItemProps {
+  readonly run: RunLine;
+  readonly ask: Ask;
+}
+
+const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as const;
+
+export function RunItem({ run, ask }: RunItemProps) {
+  const [open, setOpen] = useState(false);
+  const body = useId();
+  return (
+    <li class={`bd-run bd-${run.status}`}>
+      <button
+        type="button"
+        class="bd-head"
+        aria-expanded={open}
+        aria-controls={body}
+        onClick={() => {
+          setOpen(!open);
+        }}
+      >
+        <span class="bd-mark" aria-label={run.status} title={run.status}>
+          {MARKS[run.status]}
+        </span>
+        <span class="bd-name">
+          <bdi>{run.name}</bdi>
+        </span>
+        <time dateTime={new Date(run.noted * 1000).toISOString()} title={day(run.noted)}>
+          {time(run.noted)}
+        </time>
+        <span class="bd-facts">{facts(run).join(' · ')}</span>
+        <CulpritCount run={run} />
+      </button>
+      <div id={body} class="bd-body" hidden={!open}>
+        {open && <Body run={run} ask={ask} />}
+      </div>
+    </li>
+  );
+}
+
+/** What a run did, as far as it was counted. */
+export function facts(run: RunLine): string[] {
+  return [
+    run.action === run.name ? null : run.action,
+    run.read === null ? null : `${counted(run.read, 'record')} in`,
+    run.outputs === null ? null : counted(run.outputs, 'output'),
+    run.seconds === null ? null : `${seconds(run.seconds)} in tasks`,
+    run.bytes === null ? null : `lineage ${size(run.bytes)}`
+  ].filter(fact => fact !== null);
+}
+
+function CulpritCount({ run }: { run: RunLine }) {
+  const { known, complete } = run.culprits;
+  if (known === 0) {
+    return complete ? null : <span class="bd-culprits">looking for culprits</span>;
+  }
+  return <span class="bd-culprits">{`${counted(known, 'culprit')}${complete ? '' : ' so far'}`}</span>;
+}
+
+function Body({ run, ask }: RunItemProps) {
+  // Asked again when more culprits are known; what is shown stays until the answer comes.
+  const details = useAnswer<RunDetails>(() => ask('run', { run: run.id }), [run.id, run.noted, run.culprits.known]);
+  if (details.is === 'waiting') {
+    return <Notice what="Asking the kernel…" />;
+  }
+  if (details.is === 'refused') {
+    return (
+      <Notice what={details.why.what} wrong>
+        <p>{details.why.remedy}</p>
+      </Notice>
+    );
+  }
+  const { operators, causes, notes } = details.answer;
+  return (
+    <>
+      <Causes causes={causes} />
+      <Operators operators={operators} />
+      {[...run.incomplete, ...notes].map((note, at) => (
+        <p key={at} class="bd-note">
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import { h, render } from 'preact';
+import { act } from 'preact/test-utils';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
+import type { Ask, Phase } from '../src/connection';
+import { add, NOTHING } from '../src/heard';
+import { readAnswer, readEvent, Refused } from '../src/payload';
+import { PanelView, type PanelViewProps } from '../src/view/panelview';
+import { golden } from './golden';
+
+const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \\x1b[2J \\u202egnp.exe \\ud800 שלום & $x$';
+
+const details = readAnswer('run', golden('answer-run'));
+const heard = add(NOTHING, readEvent(golden('event-changes')))!;
+const open: Phase = { is: 'open', heard };
+
+const answers: Ask = name => (name === 'run' ? Promise.resolve(details as never) : Promise.reject(new Error(name)));
+
+let host: HTMLElement;
+
+beforeEach(() => {
+  host = document.body.appendChild(document.createElement('div'));
+});
+
+afterEach(() => {
+  render(null, host);
+  host.remove();
+});
+
+async function show(view: Partial<PanelViewProps>): Promise<void> {
+  await act(() => {
+    render(h(PanelView, { notebook: 'work.ipynb', phase: open, ask: answers, again: vi.fn(), ...view }), host);
+  });
+}
+
+async function press(button: Element | null | undefined): Promise<void> {
+  await act(async () => {
+    (button as HTMLElement).click();
+    await Promise.resolve();
+  });
+}
+
+function shown(selector: string): string[] {
+  return [...host.querySelectorAll(selector)].map(each => each.textContent);
+}
+
+describe('what is missing is said, and what to do', () => {
+  it.each<[string | null, Phase | null, RegExp]>([
+    [null, null, /No notebook is open/],
+    ['work.ipynb', null, /has no kernel. Choose one/],
+    ['work.ipynb', { is: 'asking' }, /Asking the kernel/],
+    ['work.ipynb', { is: 'absent' }, /not loaded in this kernel.*%load_ext bigdebug/],
+    ['work.ipynb', { is: 'dead' }, /has died.*Restart the kernel/],
+    [
+      'work.ipynb',
+      { is: 'refused', why: new Refused('It is of another version.', 'Install it.') },
+      /another version.*Install it/
+    ],
+    ['work.ipynb', { is: 'open', heard: NOTHING }, /No Spark session.*%%lineage/]
+  ])('%j %j', async (notebook, phase, text) => {
+    await show({ notebook, phase });
+    expect(host.textContent).toMatch(text);
+  });
+
+  it('and looks again when it is told to', async () => {
+    const again = vi.fn();
+    await show({ phase: { is: 'absent' }, again });
+    await press(host.querySelector('.bd-again'));
+    expect(again).toHaveBeenCalledOnce();
+  });
+});
+
+test('runs are listed, the latest first, with what is known of them', async () => {
+  await show({});
+  expect(shown('.bd-session')).toEqual(['3 runs of the Spark session my <b>app</b>']);
+  expect(shown('.bd-name')).toEqual([HOSTILE, 'gone', 'errors']);
+  expect(shown('.bd-facts')).toEqual(['collect', ...Array<string>(2).fill(FACTS)]);
+  expect(shown('.bd-culprits')).toEqual(['4 culprits so far']);
+});
+
+const FACTS = 'collect · 1,000 records in · 5 outputs · 1.3 s in tasks · lineage 12.3 kB';
+
+test('a run opens to its operators and the causes of its crashes, and closes', async () => {
+  await show({});
+  const [latest] = host.querySelectorAll('.bd-head');
+  await press(latest);
+  expect(latest?.getAttribute('aria-expanded')).toBe('true');
+  expect(shown('.bd-table caption')).toEqual(['2 causes of crashes', '3 operators']);
+  expect(shown('.bd-causes tbody tr:first-child td')).toEqual([
+    '3',
+    "ValueError: no digits in 'x'",
+    'map#2 at report.py:7',
+    'report.py:7',
+    "'ERROR x'"
+  ]);
+  expect(shown('.bd-note')).toEqual(['partition 3 is lost', 'Partition 3 was not looked at.']);
+  await press(latest);
+  expect(shown('.bd-table')).toEqual([]);
+});
+
+test('what the user wrote is text, wherever it stands', async () => {
+  await show({ notebook: HOSTILE });
+  await press(host.querySelector('.bd-head'));
+  expect(host.querySelectorAll('script, img, b')).toHaveLength(0);
+  expect(shown('.bd-notebook')).toEqual([HOSTILE]);
+  expect(shown('.bd-table bdi').filter(text => text === HOSTILE)).not.toHaveLength(0);
+});
+
+test('an open run is asked about again when more culprits are known, and shows what it knew meanwhile', async () => {
+  const ask = vi.fn<(name: string) => Promise<unknown>>(() => Promise.resolve(details));
+  await show({ ask: ask as unknown as Ask });
+  await press(host.querySelector('.bd-head'));
+  const [r1, r2, r3] = [...heard.runs.values()];
+  const more = { ...r3!, culprits: { known: 9, complete: true } };
+  const runs = new Map([r1!, r2!, more].map(run => [run.id, run]));
+  ask.mockReturnValueOnce(new Promise(() => undefined));
+  await show({ ask: ask as unknown as Ask, phase: { is: 'open', heard: { ...heard, runs } } });
+  expect(ask).toHaveBeenCalledTimes(2);
+  expect(shown('.bd-culprits')).toEqual(['9 culprits']);
+  expect(shown('.bd-table caption')).toEqual(['2 causes of crashes', '3 operators']);
+});
+
+test('a run that is gone says so where it stood', async () => {
+  await show({ ask: () => Promise.reject(new Refused('This run has been forgotten.', 'Run the job again.')) });
+  await press(host.querySelector('.bd-head'));
+  expect(shown('.bd-body [role=alert]')).toEqual(['This run has been forgotten.Run the job again.']);
+});
