@@ -17,10 +17,11 @@ import numpy as np
 from bigdebug.agents.entered import Entered, OfKeys, Positions
 from bigdebug.agents.evaluate import Evaluation
 from bigdebug.agents.folds import Folds, folds
-from bigdebug.agents.judges import Judging, Verdict
+from bigdebug.agents.judges import Judge, Judging, Verdict
 from bigdebug.agents.operations import Declined, Exchanged
 from bigdebug.agents.runs import Runs, numbers_of, runs_of
-from bigdebug.agents.watches.sealed import Sealed, Secret
+from bigdebug.agents.watches.sealed import Refused, Sealed, Secret
+from bigdebug.model import Outcome
 
 PATIENCE = 10.0
 """Seconds in which the driver is to be reached."""
@@ -28,11 +29,15 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Tried:
-    """A wrong output: the numbers of its candidates, ascending, as bytes of int64, the pickled keys that it is known by, if it is, and who judges it."""
+    """A wrong output: the numbers of its candidates, ascending, as bytes of int64, the pickled keys that it is known by, if it is, and who judges it.
+
+    ``moving`` says that keys are made of several records: on fewer of these, what is wrong may be found under another key.
+    """
 
     candidates: bytes
     keys: bytes | None
     judge: Judging
+    moving: bool = False
 
 
 class Subject:
@@ -42,11 +47,13 @@ class Subject:
         self._evaluation, self._judge = evaluation, tried.judge
         self._candidates = np.frombuffer(tried.candidates, dtype=np.int64)
         self._keys = None if tried.keys is None else pickle.loads(tried.keys)
+        self._moving = isinstance(tried.judge, Judge) and not tried.judge.whole and self._keys is not None and tried.moving
 
     def verdicts(self, sets: Sequence[bytes], backwards: bool, folded: bool) -> list[Verdict]:
         """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first, and of what partitions send, that of the last one. ``folded``: as ``folds`` has it, if there is one."""
         outputs = self._run if not folded or self.folds is None else self.folds.outputs
-        return [self._judge.verdict(outputs(runs_of(written), backwards)) for written in sets]
+        said = [(runs, self._judge.verdict(outputs(runs, backwards))) for runs in map(runs_of, sets)]
+        return [verdict._replace(outcome=Outcome.UNRESOLVED) if self._has_moved(verdict, runs, backwards) else verdict for runs, verdict in said]
 
     @cached_property
     def folds(self) -> Folds | None:
@@ -61,6 +68,29 @@ class Subject:
         self._enter(self._candidates[numbers_of(runs)], backwards)
         yield from chain.from_iterable(self._evaluation.result())
 
+    def _has_moved(self, verdict: Verdict, runs: Runs, backwards: bool) -> bool:
+        """Whether an output is right only because what was wrong in it is in another one now: then nobody knows that anything was repaired."""
+        if not self._moving or verdict.outcome is not Outcome.PASS or verdict.gone:
+            return False
+        wrong = self._wrong(self._candidates[numbers_of(runs)], backwards)
+        return wrong is None or not wrong <= (self._wrong_at_first or frozenset())
+
+    @cached_property
+    def _wrong_at_first(self) -> frozenset[bytes | str] | None:
+        return self._wrong(self._candidates, False)
+
+    def _wrong(self, chosen: Positions, backwards: bool) -> frozenset[bytes | str] | None:
+        """The outputs of all keys that are wrong on some candidates, as they are written; None if something raises."""
+        assert isinstance(self._judge, Judge)
+        keys, self._keys = self._keys, None
+        try:
+            self._enter(chosen, backwards)
+            return frozenset(written(each) for each in chain.from_iterable(self._evaluation.result()) if self._judge.wrong(each))
+        except Exception:  # of the user's functions
+            return None
+        finally:
+            self._keys = keys
+
     def _enter(self, chosen: Positions, backwards: bool) -> None:
         for node in self._evaluation.nodes:
             operation = node.operation
@@ -73,9 +103,17 @@ class Subject:
                 operation.backwards = backwards
 
 
+def written(output: Any) -> bytes | str:
+    """Bytes that tell an output from others; what it is shown as, if it cannot be pickled."""
+    try:
+        return pickle.dumps(output)
+    except Exception:  # of the user's classes
+        return repr(output)
+
+
 @dataclass(frozen=True)
 class Trials:
-    """The task. Tells ("ready",), and ("tried", verdicts, whether folded) for each ("try", subject, sets, backwards, folded) it is told, or ("declined", why) where only Spark can know."""
+    """The task; it gives what kept it from the driver, if anything did. Tells ("ready",), and ("tried", verdicts, whether folded) for each ("try", subject, sets, backwards, folded) it is told, or ("declined", why) where only Spark can know."""
 
     evaluation: Evaluation
     subjects: tuple[Tried, ...]
@@ -85,7 +123,10 @@ class Trials:
     def __call__(self, split: int, incoming: Iterable[Any]) -> Iterable[Any]:
         for _ in incoming:
             pass
-        sealed = Sealed.connected(self.address, self.secret, PATIENCE)
+        try:
+            sealed = Sealed.connected(self.address, self.secret, PATIENCE)
+        except (OSError, Refused) as problem:
+            return [f"{type(problem).__name__}: {problem}"]
         sealed.wire.settimeout(None)
         try:
             with self.evaluation.outside():

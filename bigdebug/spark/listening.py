@@ -29,10 +29,11 @@ Message = tuple[Any, ...]
 
 
 class Line:
-    """The connection of a task."""
+    """The connection of a task. ``trouble`` is what kept the driver from hearing it any longer, if that was not the connection."""
 
     def __init__(self, sealed: Sealed) -> None:
         self._sealed = sealed
+        self.trouble: Exception | None = None
         self._telling = threading.Lock()
 
     def tell(self, orders: list[Message]) -> None:
@@ -132,6 +133,7 @@ class Listener:
             except (Refused, OSError) as problem:
                 log.info("bigdebug lost the connection of a task: %s", problem)
             except Exception as trouble:  # the job goes on, and others are heard
+                line.trouble = trouble
                 log.warning("bigdebug could not hear a task: %s: %s", type(trouble).__name__, trouble)
             finally:
                 with self._alone:

@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from bigdebug.agents.evaluate import Evaluation
 from bigdebug.agents.trials import Trials, Tried
 from bigdebug.agents.watches.sealed import Secret
-from bigdebug.errors import ReplayError
+from bigdebug.errors import BigdebugError, LocalizeError, ReplayError
 from bigdebug.localize.oracle import Answer, Budget
 from bigdebug.spark.jobs import beside, tagged, telling
 from bigdebug.spark.listening import Line, Listener, Message
@@ -49,9 +49,11 @@ class Conversation:
         self._told: queue.SimpleQueue[tuple[Line, Message]] = queue.SimpleQueue()
         self._line: Line | None = None
         self._task: Future[list[Any]] | None = None
+        self.address = ("", 0)
 
-    def begin(self, task: Future[list[Any]]) -> None:
-        self._task = task
+    def begin(self, task: Future[list[Any]], address: tuple[str, int]) -> None:
+        """Listen to a task, which was told to connect to an address."""
+        self._task, self.address = task, address
 
     def hear(self, line: Line, message: Message) -> None:
         """Called in the thread of the connection."""
@@ -74,10 +76,7 @@ class Conversation:
         return found + (self._tried(subject, batch, backwards, folded) if batch else [])
 
     def _tried(self, subject: int, sets: list[bytes], backwards: bool, folded: bool) -> list[Answer]:
-        if self._line is None:
-            self._line, _ = self._next()  # it is ready
-        self._line.tell([("try", subject, sets, backwards, folded)])
-        match self._next()[1]:
+        match self._answer(("try", subject, sets, backwards, folded)):
             case ("tried", verdicts, were):
                 if folded and not were:
                     self.unfolded.add(subject)
@@ -87,8 +86,20 @@ class Conversation:
             case other:
                 raise ReplayError("A task that tries a program has said what nobody asked", value=other)
 
+    def _answer(self, order: Message) -> Message:
+        """What the task answers. Spark may run it again, where an executor is lost: then the new one is asked, and the old one no longer heard."""
+        if self._line is not None:
+            self._line.tell_or_hang_up([order])
+        while True:
+            line, message = self._next()
+            if message == ("ready",):
+                self._line = line
+                line.tell_or_hang_up([order])
+            elif line is self._line:
+                return message
+
     def _next(self) -> tuple[Line, Message]:
-        """What the task says next; what it raised, if it ended."""
+        """What a task says next; what it raised, if it ended."""
         assert self._task is not None
         while True:
             try:
@@ -98,10 +109,21 @@ class Conversation:
             else:
                 if message != ("lost",):
                     return line, message
+                if line.trouble is not None:
+                    raise LocalizeError(f"What a task said of a trial cannot be read: {line.trouble}") from line.trouble
             self._check()
             if self._task.done():
-                self._task.result()
-                raise ReplayError("The task that tries the program has ended", remedy="Ask once more.")
+                raise self._ended(self._task.result())
+
+    def _ended(self, why: list[Any]) -> BigdebugError:
+        """The error of a task that ended before its time."""
+        if not why:
+            return ReplayError("The task that tries the program has ended", remedy="Ask once more.")
+        host, port = self.address
+        return LocalizeError(
+            f"The task that tries the program does not reach the driver at {host}, port {port}: {why[0]}",
+            remedy="Set spark.driver.host to a name of the driver that executors know, and open ports to it: trials are told what to try over a connection.",
+        )
 
 
 @contextmanager
@@ -116,7 +138,7 @@ def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, sub
     trials = Trials(evaluation, tuple(subjects), listener.address, secret)
     with tagged(sc) as tag:
         task = beside(partial(evaluator.in_one_task, trials, "localizing", shown=False))
-        conversation.begin(task)
+        conversation.begin(task, listener.address)
         try:
             with telling("localizing", "tests", lambda: (budget.tests, f"{budget.left:,} candidates left"), recorder.progress):
                 yield conversation
