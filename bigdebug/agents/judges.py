@@ -56,11 +56,12 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
+        value, gone = self._value(known), not known and not self.whole  # before a test that may change them
         try:
             wrong = bool(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
             return Verdict(Outcome.UNRESOLVED)
-        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, self._value(known), gone=not known and not self.whole)
+        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:

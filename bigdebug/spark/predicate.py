@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import reprlib
@@ -13,16 +14,22 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.errors import PredicateError
+from bigdebug.agents.likeness import likeness
+from bigdebug.errors import PredicateError, ReplayError
 
 # An exception of a worker reaches the driver as text, between pages of frames: this line is found in it again.
 _FAILED = "a predicate of bigdebug's user raised "
 
 
-PREDICATE, TEST = "The predicate of where()", "The test of localize()"
-"""What a predicate is called in an error."""
+PREDICATE, TEST, EDIT = "The predicate of where()", "The test of localize()", "edit="
+"""What a function of the user's is called in an error."""
 
 _OURS = os.path.join(Path(__file__).absolute().parents[1], "")
+
+
+def answering(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """``function``, of which what it raises is told in a line that ``told`` reads."""
+    return guarded(function, lambda answer: answer)  # of no module: workers need not have this one
 
 
 def guarded(predicate: Callable[[Any], Any], answer: Callable[[Any], Any] = bool) -> Callable[[Any], Any]:
@@ -43,6 +50,44 @@ def guarded(predicate: Callable[[Any], Any], answer: Callable[[Any], Any] = bool
             raise RuntimeError(_FAILED + json.dumps([type(error).__name__, str(error), where, seen])) from error
 
     return test
+
+
+def unchanging(function: Callable[[Any], Any], what: str) -> Callable[[Any], Any]:
+    """The function, for use in this process. Raises PredicateError for what it raises, and where it changes what it is given: others look at that, too."""
+
+    def called(output: Any) -> Any:
+        before = _known(output)
+        with told(what):
+            found = answering(function)(output)
+        if _known(output) != before:
+            raise changing(what, function)
+        return found
+
+    return called
+
+
+def _known(output: Any) -> bytes | None:
+    """What an output is known by; None for what cannot be compared."""
+    try:
+        return likeness(output)
+    except ReplayError:
+        return None
+
+
+def kept(test: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A test that is given copies of records."""
+
+    def of_a_copy(record: Any) -> Any:
+        return test(copy.deepcopy(record))
+
+    return of_a_copy
+
+
+def changing(what: str, function: Any) -> PredicateError:
+    """The error of a function that changes what it is given."""
+    code = getattr(function, "__code__", None)
+    where = f" at {code.co_filename}:{code.co_firstlineno}" if code else ""
+    return PredicateError(f"{what}{where} changes what it is given, which others look at, too", remedy="Let it change a copy: sorted(x) in place of x.sort(), list(x), dict(x).")
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug import checks
 from bigdebug.agents.judges import Judge
-from bigdebug.errors import LocalizeError, NotCapturedError, PredicateError
+from bigdebug.errors import LocalizeError, NotCapturedError, PredicateError, TooLargeError
 from bigdebug.model import Outcome
 from bigdebug.spark import jobs
 from tests.cases.programs import CASES
@@ -219,6 +221,50 @@ def test_a_test_of_all_outputs_that_finds_nothing_or_raises_is_named(dbg: Any) -
         dbg.localize(report, whole=lambda outputs: 1 // 0)
     with pytest.raises(PredicateError, match=r"raised ValueError: The truth value of an array"):
         dbg.localize(report, lambda out: np.array([out[1], 1]))
+
+
+def test_a_test_that_changes_outputs_is_blamed_for_it_and_not_the_program(dbg: Any) -> None:
+    report = ran(dbg, dbg.context.parallelize([("a", [1, 2, 3]), ("b", [5])], 2).reduceByKey(add, 2))
+    with pytest.raises(PredicateError, match=r"The test of localize\(\) at .*test_localize_checks.py:\d+ changes what it is given.*sorted\(x\)"):
+        dbg.localize(report, lambda out: bool(out[1].clear()) or out[0] == "a")
+    with pytest.raises(PredicateError, match=r"key= at .*test_localize_checks.py:\d+ changes what it is given"):
+        dbg.localize(report, expected=[("a", [1])], key=lambda out: out[1].clear() or out[0])
+
+
+def test_a_driver_that_tasks_do_not_reach_is_named_with_what_to_set(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.listening._addresses", lambda sc: ("127.0.0.1", "127.0.0.2"))
+    with pytest.raises(LocalizeError, match=r"does not reach the driver at 127.0.0.2, port \d+: ConnectionRefusedError.*spark.driver.host"):
+        dbg.localize(sums(dbg, FAULTY), checks.at_most(60))
+
+
+def test_a_task_that_spark_runs_again_is_asked_again(tmp_path: Path) -> None:
+    """The first one dies in the middle of a trial."""
+    program = f'''
+import os, sys
+from operator import add
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+import bigdebug
+spark = SparkSession.builder.master("local[2,3]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+dbg, armed, died = bigdebug.attach(spark), {str(tmp_path / "armed")!r}, {str(tmp_path / "died")!r}
+def dying(pair):
+    if os.path.exists(armed) and not os.path.exists(died):
+        open(died, "w").close()
+        os._exit(3)
+    return pair
+report = dbg.context.parallelize([("a", 1), ("a", 900), ("b", 2)], 2).map(dying).groupByKey(2).mapValues(max)
+with dbg.capture():
+    report.collect()
+trace = report.getLineage().where(lambda out: out[1] > 60)
+trace.collect(), trace.goBackAll().count()
+open(armed, "w").close()
+found = dbg.localize(trace, lambda out: out[1] > 60)
+assert os.path.exists(died)
+print(found.verdict, [source.record for source in found.fault_sets[0].records])
+'''
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip().splitlines()[-1:] == ["culprit [('a', 900)]"], done.stderr[-2_000:]
 
 
 def test_a_test_that_tosses_a_coin_is_not_reproducible(dbg: Any) -> None:
@@ -424,6 +470,19 @@ def test_what_is_no_expectation_is_refused(dbg: Any, spark: Any) -> None:
         dbg.localize(report, checks.at_most(60), expected=[])
     with pytest.raises(LocalizeError, match="localized in RDD programs only"):
         dbg.localize(spark.range(3), expected=[1])
+
+
+def test_more_than_the_driver_compares_is_refused_by_name(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = sums(dbg, inserted(7, ("c", 5)))
+    monkeypatch.setattr("bigdebug.spark.rdd.expecting.MOST", 20)
+    assert blamed(dbg.localize(report, expected=expected_of(PAIRS))) == [[("c", 5)]]
+    many = [*expected_of(PAIRS).items(), ("zz", 1)]
+    for expected in (many, iter(many), dbg.context.parallelize(many, 3)):
+        with pytest.raises(TooLargeError, match="More outputs are expected than the 20 which the driver compares"):
+            dbg.localize(report, expected=expected)
+    monkeypatch.setattr("bigdebug.spark.rdd.expecting.MOST", 19)
+    with pytest.raises(TooLargeError, match=r"The result has 20 outputs, and the driver compares 19.*report.getLineage\(\).where"):
+        dbg.localize(report, expected={})
 
 
 # ---- two tables ---------------------------------------------------------------------------------------------------

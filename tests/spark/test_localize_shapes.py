@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -135,6 +136,24 @@ def test_of_many_wrong_outputs_those_of_the_fewest_records_are_looked_at(dbg: An
     assert "20 were looked at, those made of the fewest records" in found.incomplete
 
 
+def test_of_many_wrong_outputs_of_one_fault_the_first_line_says_how_many_were_looked_at(dbg: Any) -> None:
+    copied = dbg.context.parallelize(range(61), 2).flatMap(lambda n: [(f"k{i}", 1_000) for i in range(60)] if n == 60 else [(f"k{n}", 1)])
+    found = dbg.localize(captured(dbg, copied.reduceByKey(add, 2)), lambda out: out[1] > 500)
+    assert (found.verdict, blamed(found)) == ("culprit", [[60]])
+    assert repr(found).startswith("culprit: without 1 record, the 20 that were looked at of 60 wrong outputs are right")
+
+
+def test_counts_of_equal_records_are_ended_soon(dbg: Any) -> None:
+    counted = captured(dbg, dbg.context.parallelize(["k"] * 20_000, 2).map(lambda key: (key, 1)).reduceByKey(add, 2))
+    found = dbg.localize(counted, lambda out: out[1] > 19_999)
+    assert (found.verdict, len(found.fault_sets[0].records)) == ("ambiguous", 1)
+    assert "Where so many would do" in " ".join(found.fault_sets[0].evidence)
+    assert found.cost.tests < 400
+    many = dbg.localize(counted, lambda out: out[1] > 100)
+    assert (many.verdict, many.fault_sets) == ("ambiguous", ())
+    assert "it is not right without any 1,000 records" in str(many.incomplete)
+
+
 def test_a_hundred_thousand_candidates_of_one_key_take_seconds(dbg: Any) -> None:
     size = 100_000
     report = captured(dbg, dbg.context.parallelize(range(size), 4).map(lambda n: ("all", -(10**12) if n == 77_777 else n)).reduceByKey(add, 2))
@@ -232,6 +251,10 @@ def test_what_two_outputs_share_is_not_the_culprit_of_two_faults(dbg: Any) -> No
     report = captured(dbg, facts.join(dbg.context.parallelize([("k", 1)], 1)).map(lambda pair: (pair[1][0][0], pair[1][0][1] * pair[1][1])).reduceByKey(add, 2))
     found = dbg.localize(report, lambda out: out[1] > 100)
     assert found.verdict == "ambiguous"
+    pairs = [("y", [("A", 90)]), ("x", [("A", 20), ("B", 20)]), ("z", [("B", 90)])]
+    shared = dbg.localize(captured(dbg, dbg.context.parallelize(pairs, 3).flatMap(itemgetter(1)).reduceByKey(add, 2)), lambda out: out[1] > 100)
+    assert (shared.verdict, blamed(shared)) == ("ambiguous", [[pairs[1]]])
+    assert [[source.record for source in each] for each in shared.fault_sets[0].instead] == [[pairs[0]], [pairs[2]]], "the two corrupt ones are named"
     alone = captured(dbg, dbg.context.parallelize([("k", 5)], 1).leftOuterJoin(dbg.context.parallelize([("other", 5)], 1), 1))
     assert dbg.localize(alone, lambda out: out[1][1] is None).verdict == "ambiguous", "what is not there is the cause"
 
@@ -240,3 +263,24 @@ def test_what_two_outputs_share_is_not_the_culprit_of_two_faults(dbg: Any) -> No
 def test_what_comes_first_decides_is_order_dependent_in_any_number_of_partitions(dbg: Any, partitions: int) -> None:
     report = captured(dbg, dbg.context.parallelize([1_000, 1, 2, 3, 4], partitions).map(lambda n: (0, n)).reduceByKey(lambda first, other: first, 1))
     assert dbg.localize(report, lambda out: out[1] > 900).verdict == "order-dependent"
+
+
+def test_an_output_that_hangs_on_the_order_is_told_apart_though_a_fault_explains_it(dbg: Any) -> None:
+    pairs = [("big", [("s", 1_000), ("o", 1_000)]), ("u", [("o", 1)]), ("v", [("s", 1)])]
+    groups = dbg.context.parallelize(pairs, 1).flatMap(itemgetter(1)).groupByKey(1)
+    found = dbg.localize(captured(dbg, groups.map(lambda group: (group[0], sum(group[1]) if group[0] == "s" else next(iter(group[1]))))), lambda out: out[1] > 500)
+    assert [(fault.verdict, fault.outputs) for fault in found.fault_sets] == [("culprit", (("s", 1_001),)), ("order-dependent", (("o", 1_000),))]
+    assert found.verdict == "ambiguous"
+
+
+def test_an_output_that_is_right_on_its_records_alone_leaves_another_its_culprit(dbg: Any) -> None:
+    report = captured(dbg, dbg.context.parallelize([("a", 900), ("a", 1), ("r", 1), ("r", 2)], 2).reduceByKey(add, 2))
+
+    def once(out: Any) -> bool:
+        """The other output is wrong where all of the result is looked at, and never again."""
+        return out[1] > 500 or (out[0] == "r" and "trials" not in "".join(frame.filename for frame in inspect.stack()))
+
+    found = dbg.localize(report, once)
+    assert (found.verdict, blamed(found)) == ("culprit", [[("a", 900)]])
+    assert found.incomplete is not None
+    assert "gave no wrong output when the program was run on them alone: ('r', 3)" in found.incomplete

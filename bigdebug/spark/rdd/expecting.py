@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pyspark import RDD
 
 from bigdebug.agents.expected import Apart, Due, beyond, name, side
-from bigdebug.errors import LocalizeError
+from bigdebug.errors import LocalizeError, TooLargeError
 from bigdebug.shown import shown
+from bigdebug.spark.predicate import unchanging
 from bigdebug.spark.rdd.faulty import Faulty, Found, anew, by_rid
 from bigdebug.spark.rdd.localizing import keyed_by
 from bigdebug.trace.places import places_of
@@ -20,6 +22,9 @@ from bigdebug.trace.trace import all_records
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+
+MOST = 1_000_000
+"""Outputs that are compared with what was expected, and those that may be expected: the driver holds both."""
 
 _TOLD = 3
 """Of several outputs, so many are told."""
@@ -64,14 +69,20 @@ class Key:
 
 
 class Expecting:
-    """The outputs of a trace beside what was ``expected``: records, an RDD of them, or values by key. ``key`` gives the key of an output."""
+    """The outputs of a trace beside what was ``expected``: records, an RDD of them, or values by key. ``key`` gives the key of an output.
+
+    Raises TooLargeError for more than MOST of either, PredicateError for a key that raises, or changes an output.
+    """
 
     def __init__(self, trace: LineageRDD, expected: Any, key: Callable[[Any], Any] | None, raises: bool) -> None:
         self._trace, self._raises, self._apart = trace, raises, Apart(key)
+        self._here = Apart(None if key is None else unchanging(key, "key="))
         self._target = trace._only("localize()")
         self._keys: dict[bytes, Key] = defaultdict(Key)
+        if trace.count() > MOST:
+            raise _too_many(f"The result has {trace.count():,} outputs")
         for rid, record in by_rid(trace).items():
-            named, value = self._apart(record)
+            named, value = self._here(record)
             self._keys[named].got.append(Output(record, value, rid))
         for named, output in self._due(expected):
             self._keys[named].due.append(output)
@@ -96,8 +107,11 @@ class Expecting:
             return [(name(key), Output((key, value), value)) for key, value in expected.items()]
         if isinstance(expected, RDD):
             with self._trace._recorder.plain():
-                expected = expected.collect()
-        return [(named, Output(record, value)) for record in expected for named, value in [self._apart(record)]]
+                expected = expected.take(MOST + 1)
+        records = list(islice(expected, MOST + 1))
+        if len(records) > MOST:
+            raise _too_many("More outputs are expected")
+        return [(named, Output(record, value)) for record in records for named, value in [self._here(record)]]
 
     def _wrong(self, named: bytes, key: Key) -> Faulty:
         """An output that is not what was expected: exactly so without some records, or else no longer more (or less) than expected."""
@@ -139,6 +153,13 @@ class _Named:
 
     def __call__(self, pair: Any) -> bool:
         return name(pair[0]) in self.names
+
+
+def _too_many(what: str) -> TooLargeError:
+    return TooLargeError(
+        f"{what} than the {MOST:,} which the driver compares with what was expected" if what.startswith("More") else f"{what}, and the driver compares {MOST:,} with what was expected",
+        remedy="Choose some of them: localize(report.getLineage().where(...), expected=...), with what is expected of these; or give a test of an output.",
+    )
 
 
 def _last(faulty: Faulty, way: Faulty) -> Faulty:
