@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bigdebug.agents.check import Bounds, Check, Holds, NotNull, Schema, Sigma, Unique
+from bigdebug.agents.check import Check
+from bigdebug.agents.claims import Bounds, Holds, NotNull, Schema, Sigma, Unique
 from bigdebug.agents.fields import Field, Types, field_given, is_less, is_null, type_given
 from bigdebug.shown import shown
 

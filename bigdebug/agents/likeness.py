@@ -35,7 +35,7 @@ def likeness(record: Any) -> bytes:
         ) from None
 
 
-class OfKeys:
+class HasKey:
     """True of the pairs that have one of some keys, whichever process holds them."""
 
     def __init__(self, keys: Iterable[Any]) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bigdebug.mining.multiplicity import Suspect
 from bigdebug.mining.predicates import Separation
-from bigdebug.mining.spectrum import Suspicion
+from bigdebug.mining.spectrum import Suspiciousness
 from bigdebug.shown import shown
 from bigdebug.trace.table import Table
 
@@ -50,7 +50,7 @@ class Mined:
     """
 
     suspects: tuple[Suspect, ...]
-    operators: tuple[Suspicion[str], ...] = ()
+    operators: tuple[Suspiciousness[str], ...] = ()
     separations: Mapping[str, Separation] = field(default_factory=dict)
     multiplicities: tuple[Multiplicity, ...] = ()
     bad: int = 0

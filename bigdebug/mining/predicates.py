@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import random
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.mining.atoms import Atom, Column, Flags
-from bigdebug.mining.candidates import candidates, few
+from bigdebug.mining.atoms import Atom, Column
+from bigdebug.mining.candidates import few
+from bigdebug.mining.conjunctions import Conjunction, Search, distinct, rank
 from bigdebug.mining.fields import Mark, Path, Reading, reading
 from bigdebug.trace.table import Table
 
 MOST_BAD, MOST_HEALTHY, MOST_CELLS = 10_000, 100_000, 2_000_000
 """Records, and fields of them, that are looked at: some seconds' worth."""
-
-GAIN = 0.02
-"""By so much a longer clause must be better than any part of it."""
-
-_BEAM, _OF_ONE, _ALIKE = 80, 6, 5
-"""Atoms that are combined, those of one field among them, and clauses for the same records that are named."""
 
 
 @dataclass(frozen=True)
@@ -95,141 +87,15 @@ def separating(
         return Separation((), wrong, right, f"There are no {'bad' if not wrong else 'healthy'} records to compare.")
     known = reading([*few(samples[0], 1000), *few(samples[1], 1000)], names)
     columns = _columns(known, [*samples[0], *samples[1]])
-    search = _Search(wrong, right, max(least, 2 / wrong if wrong > 2 else 0))
+    search = Search(wrong, right, max(least, 2 / wrong if wrong > 2 else 0))
     singles = [single for number, column in enumerate(columns) for single in search.singles(number, *column)]
-    singles = _distinct(sorted(singles, key=_rank))
-    found = sorted([*singles, *search.longer(singles, atoms)], key=_rank)
+    singles = distinct(sorted(singles, key=rank))
+    found = sorted([*singles, *search.longer(singles, atoms)], key=rank)
     told = search.told(found, most)
     return Separation(tuple(_clause(each, known) for each in told), wrong, right, note)
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A conjunction: its atoms with the numbers of their columns, and for which bad and healthy records it holds."""
-
-    atoms: tuple[tuple[int, Atom], ...]
-    bad: Flags
-    healthy: Flags
-    covers: float
-    others: float
-    alike: tuple[_Found, ...] = ()
-
-    @property
-    def score(self) -> float:
-        return self.covers * (1 - math.sqrt(self.others))
-
-    @property
-    def columns(self) -> set[int]:
-        return {column for column, _ in self.atoms}
-
-    def same(self, other: _Found) -> bool:
-        """Whether they hold for the same records."""
-        return (self.covers, self.others) == (other.covers, other.others) and bool(
-            np.array_equal(self.bad, other.bad) and np.array_equal(self.healthy, other.healthy)
-        )
-
-    def beside(self, other: _Found) -> _Found:
-        """With another that holds for the same records named, if it is as short, about other fields, and not one too many."""
-        known = any(each.columns == other.columns for each in (self, *self.alike))
-        if known or len(other.atoms) > len(self.atoms) or len(self.alike) == _ALIKE:
-            return self
-        return replace(self, alike=(*self.alike, other))
-
-
-def _rank(found: _Found) -> tuple[Any, ...]:
-    orders = sum(atom.order for _, atom in found.atoms)
-    return -found.score, len(found.atoms), orders, [column for column, _ in found.atoms]
-
-
-class _Search:
-    """Over ``wrong`` bad and ``right`` healthy records, for what covers at least ``least`` of the bad."""
-
-    def __init__(self, wrong: int, right: int, least: float) -> None:
-        self._wrong, self._right, self._least = wrong, right, least
-
-    def singles(self, number: int, column: Column, codes: npt.NDArray[np.int32]) -> Iterator[_Found]:
-        """The atoms about one column that hold of bad ones more often."""
-        size = len(column.cells)
-        counts = np.bincount(codes[: self._wrong], minlength=size), np.bincount(codes[self._wrong :], minlength=size)
-        for atom in candidates(column, counts[0] / self._wrong, counts[1] / self._right, self._least):
-            flags = atom.each(column)
-            covers, others = float(counts[0] @ flags) / self._wrong, float(counts[1] @ flags) / self._right
-            if covers >= self._least and covers > others:
-                holds = flags[codes]
-                yield _Found(((number, atom),), holds[: self._wrong], holds[self._wrong :], covers, others)
-
-    def longer(self, singles: Sequence[_Found], atoms: int) -> Iterator[_Found]:
-        """Conjunctions that are better than any part of theirs."""
-        taken: Counter[int] = Counter()
-        beam: list[_Found] = []
-        for single in singles:
-            taken[single.atoms[0][0]] += 1
-            if taken[single.atoms[0][0]] <= _OF_ONE and len(beam) < _BEAM:
-                beam.append(single)
-        couples = combinations(beam, 2) if atoms > 1 else ()
-        pairs = [both for couple in couples if (both := self._both(*couple, couple))]
-        yield from pairs
-        seen = set()
-        for pair in sorted(pairs, key=_rank)[:_BEAM] if atoms > 2 else ():
-            parts = [single for single in beam if single.atoms[0] in pair.atoms]
-            for third in beam:
-                key = frozenset(id(each) for each in (*parts, third))
-                if third in parts or key in seen:
-                    continue
-                seen.add(key)
-                if triple := self._both(pair, third, (pair, third, *parts)):
-                    rests = [self._joined(part, third) for part in parts]
-                    if all(triple.score >= rest.score + GAIN for rest in rests):
-                        yield triple
-
-    def _both(self, one: _Found, other: _Found, parts: Sequence[_Found]) -> _Found | None:
-        bar = max(part.score for part in parts) + GAIN
-        covers = np.count_nonzero(one.bad & other.bad) / self._wrong
-        if covers < max(bar, self._least):  # no score is above it
-            return None
-        both = self._joined(one, other)
-        return both if both.score >= bar else None
-
-    def _joined(self, one: _Found, other: _Found) -> _Found:
-        bad, healthy = one.bad & other.bad, one.healthy & other.healthy
-        covers, others = int(np.count_nonzero(bad)) / self._wrong, int(np.count_nonzero(healthy)) / self._right
-        return _Found(tuple(sorted([*one.atoms, *other.atoms], key=lambda each: each[0])), bad, healthy, covers, others)
-
-    def told(self, found: Iterable[_Found], most: int) -> list[_Found]:
-        """The ``most`` first that say something, and something that no better one says."""
-        told: list[_Found] = []
-        for each in found:
-            same = next((place for place, better in enumerate(told) if better.same(each)), None)
-            if same is not None:
-                told[same] = told[same].beside(each)
-            elif len(told) < most and self._matters(each) and not any(self._says(better, each) for better in told):
-                told.append(each)
-        return told
-
-    def _matters(self, found: _Found) -> bool:
-        chance = (found.others * self._right + 1) / (self._right + 2)
-        surprise = (found.covers - found.others) / math.sqrt(chance * (1 - chance) / self._wrong)
-        return bool(found.covers >= 2 * found.others and surprise >= 2)
-
-    def _says(self, better: _Found, found: _Found) -> bool:
-        """Whether what ``found`` covers is covered by a better one: about the same field, or at no other healthy records; but for a twentieth."""
-        missed = np.count_nonzero(found.bad & ~better.bad)
-        more = 0 if better.columns & found.columns else np.count_nonzero(better.healthy & ~found.healthy)
-        return bool(missed <= 0.05 * np.count_nonzero(found.bad) and more <= 0.05 * np.count_nonzero(found.healthy))
-
-
-def _distinct(singles: Iterable[_Found]) -> list[_Found]:
-    """One of those that hold for the same records: the first, with the others about other fields beside it."""
-    kept: dict[bytes, _Found] = {}
-    for each in singles:
-        key = np.packbits(each.bad).tobytes() + np.packbits(each.healthy).tobytes()
-        first = kept.setdefault(key, each)
-        if first is not each:
-            kept[key] = first.beside(each)
-    return list(kept.values())
-
-
-def _clause(found: _Found, known: Reading) -> Clause:
+def _clause(found: Conjunction, known: Reading) -> Clause:
     text, *alike = (
         " and ".join(atom.text(known.name(atom.path)) for _, atom in each.atoms) for each in (found, *found.alike)
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.agents.likeness import OfKeys
+from bigdebug.agents.likeness import HasKey
 from bigdebug.errors import UnknownOperatorError
 from bigdebug.mining.mined import Mined
 from bigdebug.shown import shown
@@ -23,6 +23,8 @@ from bigdebug.trace.given import number
 def mine(trace: Any, bad: Any, good: Any, names: Names, alpha: float, most: int) -> Mined:
     """What was mined of a trace over outputs."""
     most = number(most, "suspects that are told")
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
+        raise ValueError(f"alpha is the chance of an outlier where there is none, between 0 and 1, not {shown(alpha)}; alpha=0.05")
     if isinstance(trace, LineageFrame):
         return FrameMining(trace, rows_of(trace, bad, "bad"), rows_of(trace, good, "good"), names, alpha, most).mined()
     return Mining(trace, outputs_of(trace, bad, "bad"), outputs_of(trace, good, "good"), names, alpha, most).mined()
@@ -40,7 +42,7 @@ def outputs_of(trace: LineageRDD, given: Any, what: str) -> LineageRDD | None:
         return found
     if isinstance(given, str | bytes) or not (callable(given) or isinstance(given, Iterable)):
         raise TypeError(f"{what} is a predicate of an output, a list of keys, or a trace, not {shown(given)}; {what}=lambda out: out[1] < 0")
-    wanted: Callable[[Any], Any] = given if callable(given) else OfKeys(given)
+    wanted: Callable[[Any], Any] = given if callable(given) else HasKey(given)
 
     def find() -> Any:
         with told(f"{what}="):

@@ -27,6 +27,12 @@ def parse(line: str) -> list[tuple[str, int]]:
     return [(f"{origin}{int(number) % 5}", -1_000 if time == "NA" else int(time)) for time in times.split(";")]
 
 
+@pytest.mark.parametrize("alpha", [7, 0, 1, -0.1, float("nan"), True, "0.05", None])
+def test_a_chance_that_is_none_is_refused(dbg: Any, alpha: Any) -> None:
+    with pytest.raises(ValueError, match="alpha is the chance of an outlier where there is none, between 0 and 1"):
+        dbg.mine(run_of(dbg, dbg.context.parallelize([1], 1)), alpha=alpha)
+
+
 def run_of(dbg: Any, rdd: Any, **capture: Any) -> Any:
     with dbg.capture(**capture) as run:
         rdd.collect()

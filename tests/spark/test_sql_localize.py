@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -295,3 +297,38 @@ def test_nothing_of_the_users_is_left_changed(dbg: Any, spark: Any, tmp_path: An
     assert named(dbg.localize(sold, lambda row: row.total < 0)) == [{(6, 2, -900.0)}]
     assert state() == before
     assert set(spark.sparkContext._jsc.getPersistentRDDs()) <= held
+
+
+def test_of_many_wrong_rows_those_of_the_fewest_records_are_looked_at(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(k, -1) for k in range(9) for _ in range(9 - k)]
+    totals = spark.createDataFrame(rows, "k int, v int").groupBy("k").agg(F.sum("v").alias("total"))
+    monkeypatch.setattr("bigdebug.spark.sql.faulty.OUTPUTS", 2)
+    found = dbg.localize(totals, "total < 0")
+    assert {row.k for fault in found.fault_sets for row in fault.outputs} == {7, 8}
+    assert "the 2 that were looked at of 9 wrong outputs" in found.explanation
+    assert found.incomplete == "of 9 wrong rows, 2 were looked at, those made of the fewest records"
+
+
+def test_functions_of_batches_of_rows_are_tried_on_one_set_at_a_time(dbg: Any, spark: Any) -> None:
+    """In one query, many sets would share a batch."""
+    twice = F.pandas_udf(lambda values: values * 2, "double")
+    sold = orders(spark, {6: -900.0}).withColumn("amount", twice("amount")).groupBy("shop").agg(F.sum("amount").alias("total"))
+    found = dbg.localize(sold, "total < 0")
+    assert (found.verdict, named(found), found.incomplete) == ("culprit", [{(6, 2, -900.0)}], None)
+
+
+def test_a_search_in_a_query_is_ended_within_a_query(dbg: Any, spark: Any) -> None:
+    def slow(amount: float) -> float:
+        time.sleep(0.03)
+        return amount
+
+    sold = orders(spark, {6: -900.0}).withColumn("amount", F.udf(slow, "double")("amount")).groupBy("shop").agg(F.sum("amount").alias("total"))
+    trace = dbg.lineage(sold).where("shop = 2")
+    trace.goBackAll().count()
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    for bounds, why in (({"stop": stop}, "it was stopped"), ({"seconds": 1.0}, "its 1 seconds were over")):
+        found = dbg.localize(trace, lambda row: row.total < 0, **bounds)
+        assert (found.verdict, found.incomplete) == ("ambiguous", why)
+        assert found.cost.seconds < 4
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()

@@ -21,9 +21,10 @@ from pyspark.sql import Row
 
 import bigdebug
 from bigdebug import checks
-from bigdebug.agents.check import Check, Moments, moments
+from bigdebug.agents.check import Check
 from bigdebug.agents.expected import Apart, Due, alike, beyond, name, side
 from bigdebug.agents.judges import held, number
+from bigdebug.agents.moments import Moments, moments
 from bigdebug.errors import LocalizeError
 from bigdebug.model import Outcome
 

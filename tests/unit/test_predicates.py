@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from bigdebug.mining import predicates
 from bigdebug.mining.atoms import Atom, Column, Contains, Equal, HasTrait, Limit, Nothing, OfKind, Reads
 from bigdebug.mining.candidates import _roundest
+from bigdebug.mining.conjunctions import GAIN
 from bigdebug.mining.fields import COUNT, Mark, Reading, cell, number, reading
-from bigdebug.mining.predicates import GAIN, Clause, Separation, separating
+from bigdebug.mining.predicates import Clause, Separation, separating
 
 HEADER = "year,month,day,dep_time,arr_delay,carrier,origin"
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.flight import ENDED
 from bigdebug.agents.judges import Crashing
-from bigdebug.agents.likeness import likeness
+from bigdebug.agents.likeness import HasKey
 from bigdebug.errors import BigdebugError, LocalizeError
 from bigdebug.graph import Form
 from bigdebug.spark.rdd.blamed import Told
@@ -93,19 +93,9 @@ def _with_others(trace: LineageRDD, crash: Faulty, culprit: CrashCulprit) -> Fau
 
 def _of_key(trace: LineageRDD, parent: int, key: Any) -> Places:
     every = _every(trace, parent, range(trace.run.graph[parent].partitions))
-    return {p: np.array(sorted(at), dtype=np.int64) for p, at in trace._questions.records(parent, every, _OfKey(key)).items() if at}
+    return {p: np.array(sorted(at), dtype=np.int64) for p, at in trace._questions.records(parent, every, HasKey([key])).items() if at}
 
 
 def _every(trace: LineageRDD, operator: int, partitions: Iterable[int]) -> Places:
     """All records in some partitions; the run need not have read them to their end."""
     return {p: np.arange(size, dtype=np.int64) for p, size in trace._sizes(operator, list(partitions)).items()}
-
-
-class _OfKey:
-    """True of pairs with a key."""
-
-    def __init__(self, key: Any) -> None:
-        self._key = likeness(key)
-
-    def __call__(self, record: Any) -> bool:
-        return likeness(record[0]) == self._key

@@ -14,7 +14,7 @@ from bigdebug.errors import BigdebugError, LocalizeError
 from bigdebug.mining.mined import Mined, Multiplicity, spread
 from bigdebug.mining.multiplicity import Instance, Suspect, Way, rank, suspects
 from bigdebug.mining.predicates import Separation
-from bigdebug.mining.spectrum import Suspicion, suspicious
+from bigdebug.mining.spectrum import Suspiciousness, suspicious
 from bigdebug.spark.rdd.explaining import Names, every_source, separations, without
 from bigdebug.trace.multiplicities import Crossing, crossings
 from bigdebug.trace.passed import arriving_at, passed
@@ -186,7 +186,7 @@ class Mining:
 
     # ---- operators --------------------------------------------------------------------------------------------
 
-    def _operators(self) -> list[Suspicion[str]]:
+    def _operators(self) -> list[Suspiciousness[str]]:
         """By suspicion, the operators at which the run's tables begin or end, and partitions of them."""
         if self._bad is None:
             return []

@@ -56,6 +56,7 @@ _GUARD = "__bigdebug_guard"
 _KINDS: dict[str, int] = {name: value for name, value in vars(PythonEvalType).items() if name.startswith("SQL_")}
 _ARROW = {value for name, value in _KINDS.items() if "ARROW" in name} - _ROWS
 _STREAMS = {value for name, value in _KINDS.items() if name in ("SQL_SCALAR_PANDAS_ITER_UDF", "SQL_SCALAR_ARROW_ITER_UDF")}
+_OF_BATCHES = {value for name, value in _KINDS.items() if name.startswith("SQL_SCALAR")}
 _IN_BATCHES = {value: _KINDS[name.replace("_ITER", "")] for name, value in _KINDS.items() if name.startswith("SQL_GROUPED") and name.endswith("_ITER_UDF")}
 """Functions of groups in batches, and those of the same groups as a whole."""
 
@@ -103,6 +104,11 @@ def is_known(function: Expr) -> bool:
 def is_of_row(function: Expr) -> bool:
     """Whether a function is called on a row by itself, and gives the same each time."""
     return int(function.evalType()) in _ROWS and bool(function.udfDeterministic())
+
+
+def is_of_batch(function: Expr) -> bool:
+    """Whether a function is given batches of rows, and gives as many values."""
+    return int(function.evalType()) in _OF_BATCHES
 
 
 def has_guard(catalyst: Catalyst, expression: Expr) -> bool:

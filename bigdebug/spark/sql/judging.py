@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import Column, Row
 
-from bigdebug.agents.check import Check, moments
+from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, number
+from bigdebug.agents.moments import moments
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
@@ -24,7 +25,7 @@ GONE = Answer(Outcome.PASS, gone=True)
 """That of a row that is not there any more, or of which nothing is known any more: nothing is wrong, but nothing is right."""
 
 
-class Given(NamedTuple):
+class TriedRow(NamedTuple):
     """A row that a trial gives: what says which row of its set it is, itself, and the values of the columns that a test asked for besides."""
 
     key: tuple[Any, ...]
@@ -46,7 +47,7 @@ class Test(Protocol):
     def columns(self, catalyst: Catalyst) -> list[Expr]:
         """Columns that are computed besides those of the rows."""
 
-    def answer(self, given: Sequence[Given], before: Row | None) -> Answer:
+    def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
         """What it says of the rows that are ``before`` on fewer records, or of all rows."""
 
 
@@ -69,7 +70,7 @@ class ByFunction:
         """None."""
         return []
 
-    def answer(self, given: Sequence[Given], before: Row | None) -> Answer:
+    def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
         answer = Answer(*self.judge.verdict([each.row for each in given]))
         return GONE if answer.passes and before is not None and all(_lost(before, each.row) for each in given) else answer
 
@@ -103,7 +104,7 @@ class ByCondition:
         """Whether it holds, and whether that can be computed."""
         return [catalyst.try_eval(self.computed), catalyst.is_computed(self.computed)]
 
-    def answer(self, given: Sequence[Given], before: Row | None) -> Answer:
+    def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
         if not all(each.more[1] for each in given):
             return Answer(Outcome.UNRESOLVED)
         if any(each.more[0] for each in given):

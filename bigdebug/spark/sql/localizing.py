@@ -6,15 +6,16 @@ that it was made of say (``subsets.py``): some other row that is wrong on these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
 from pyspark.sql import Column, Row
 
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
+from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Subject, faults, unordered
+from bigdebug.localize.faults import Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.spark.sql.called import called
@@ -24,7 +25,7 @@ from bigdebug.spark.sql.judging import Test, test_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.subsets import PROCEDURES
-from bigdebug.spark.sql.triable import Told, check_triable
+from bigdebug.spark.sql.triable import Told, check_triable, in_batches
 from bigdebug.spark.sql.trying import Trials, Tried, trying_session
 
 EACH = 1_000
@@ -35,6 +36,9 @@ _JOINING = ("Join", "AsOfJoin", "Except", "Intersect")
 
 _CHOOSING = ("Limit", "Window")
 """Operators that take the place of a row into account: without it, others move up."""
+
+APART = 128
+"""And up to so many, where each set takes a query of its own."""
 
 AT_ONCE = 31
 """Sets that are asked about together: a query of one takes about as long."""
@@ -63,11 +67,18 @@ class FrameLocalizing:
         candidates, settled = CandidateRows(self._questions, found.standings), self._settled()
         subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
         trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises, self._budget.check)
-        asked = [Subject(each.numbers, Oracle(partial(trials.ask, i), self._budget)) for i, each in enumerate(subjects)]
-        known = faults(asked, self._budget, AT_ONCE, EACH)
-        strange = unordered(known, asked, partial(trials.ask, backwards=True))
-        seen = Seen(found.rows, frozenset(strange), found.left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING), wrong=found.wrong)
+        batches = in_batches(self._questions.catalyst, self._questions.root)
+        asked = [Subject(each.numbers, self._oracle(trials, i, bool(batches))) for i, each in enumerate(subjects)]
+        known = faults(asked, self._budget, AT_ONCE, APART if batches else EACH)
+        strange = unordered(known, asked, partial(trials.ask, backwards=True, apart=bool(batches)))
+        left = "; ".join(filter(None, [found.left, _told(batches, known)])) or None
+        seen = Seen(found.rows, frozenset(strange), left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING), wrong=found.wrong)
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
+
+    def _oracle(self, trials: Trials, number: int, apart: bool) -> Oracle:
+        """What is asked about a row. Where sets may not share a batch, what many at once say is confirmed by queries of one."""
+        many = partial(trials.ask, number)
+        return Oracle(partial(many, apart=True), self._budget, many) if apart else Oracle(many, self._budget)
 
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""
@@ -86,8 +97,13 @@ def localized(
     run = trace.run
     if trace.operators != (run.subject,):
         raise LocalizeError("Faults are localized in the rows of a result", value=trace, remedy="dbg.localize(df, ...), or dbg.lineage(df).where(...).")
-    if run.status == "failed" or (test is None and whole is None):
-        raise LocalizeError(f"{run.name} {run.status}, and what crashes a query is not looked for by trials", remedy="run.culprits tells of each record that crashes it.")
+    if run.status == "failed":
+        raise LocalizeError(f"{run.name} failed, and which records crash a query is not looked for by trials", remedy="run.culprits names each of them, with its source records.")
+    if test is None and whole is None:
+        raise LocalizeError(
+            f"{run.name} {run.status}, and raises=True says of a query that exceptions on fewer records are failures, beside a test",
+            remedy="Give a test of a row: localize(df, 'total < 0', raises=True); run.culprits has the records that crash a query.",
+        )
     return FrameLocalizing(trace, test_of(trace, test, key, whole, raises), _key_of(trace, key), budget, raises).diagnosis()
 
 
@@ -97,6 +113,12 @@ def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
         return key  # type: ignore[no-any-return]
     known = called(trace.run.questions.users, key, trace.run.frame.columns)
     return lambda row: tuple(row[name] for name in known)
+
+
+def _told(batches: Sequence[str], known: Faults) -> str | None:
+    """Why rows were not found to be wrong again, if functions may look at the rows around them."""
+    strange = {State.NOT_WRONG, State.NOT_REPRODUCIBLE}.intersection(known.strange.values())
+    return f"{', '.join(batches)} may look at all rows of a batch, and of fewer records there are others in it" if batches and strange else None
 
 
 def _has(root: PlanOperator, names: Collection[str]) -> bool:

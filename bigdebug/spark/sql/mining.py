@@ -15,7 +15,7 @@ from bigdebug.errors import LocalizeError
 from bigdebug.mining.mined import Mined, Multiplicity, spread
 from bigdebug.mining.multiplicity import Suspect, Way, rank, suspects
 from bigdebug.mining.predicates import Separation
-from bigdebug.mining.spectrum import Suspicion, suspicious
+from bigdebug.mining.spectrum import Suspiciousness, suspicious
 from bigdebug.spark.rdd.explaining import Names as FieldNames
 from bigdebug.spark.sql.explaining import separations
 from bigdebug.spark.sql.lineage_frame import LineageFrame
@@ -143,7 +143,7 @@ class FrameMining:
 
     # ---- operators and records --------------------------------------------------------------------------------
 
-    def _operators(self) -> list[Suspicion[str]]:
+    def _operators(self) -> list[Suspiciousness[str]]:
         """By suspicion, the levels by the rows of the result that their rows had a part in; a job or two for each."""
         if self._bad is None:
             return []

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from bigdebug.errors import LocalizeError
+from bigdebug.spark.sql.calls import functions_in, functions_of
 from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.code import is_of_batch
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.determinism import sorting
 from bigdebug.spark.sql.domains import DOMAIN
@@ -71,6 +73,17 @@ def check_triable(catalyst: Catalyst, root: PlanOperator, known: Collection[str]
         if operator.inputs and any(_asks_file(catalyst, expression) for expression in catalyst.items(operator.node.expressions())):
             raise untried(f"{operator} asks for the file of each row", "Select _metadata.file_path.")
         _check_subqueries(catalyst, operator)
+
+
+def in_batches(catalyst: Catalyst, root: PlanOperator) -> list[str]:
+    """The functions of a query that are given batches of rows, by name: what they give of a row may hang on the others in its batch."""
+    found, todo = list[str](), [function for operator in root for function in functions_of(catalyst, operator.node)]
+    while todo:
+        function = todo.pop()
+        todo += functions_in(catalyst, catalyst.children(function))
+        if is_of_batch(function):
+            found.append(str(function.name()))
+    return sorted(set(found))
 
 
 def _asks_file(catalyst: Catalyst, expression: Expr) -> bool:

@@ -6,8 +6,9 @@ The records are held by the JVM, so no trial reads a source. Trials run in a ses
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from math import isclose, isnan
 from operator import and_, or_
 from typing import Any
@@ -17,18 +18,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.jobs import beside, counted, tagged
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
-from bigdebug.spark.sql.judging import GONE, Given, Test
+from bigdebug.spark.sql.judging import GONE, Test, TriedRow
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.reading import PlanOperator
@@ -41,6 +42,9 @@ CELLS = 1 << 20
 
 RAISED = 32
 """Queries for a row that raise, after which it is not looked for any more on which of their sets they do."""
+
+_LOOK, _GRACE = 0.05, 1.0
+"""Seconds between two looks at whether a query is to go on, and those in which one that was cancelled may end."""
 
 _BESIDE = 20
 """Rows of a set beside the one that is asked about, of which more are not brought to the driver."""
@@ -92,7 +96,7 @@ class Tried:
 
 class Trials:
     """Tries the query of ``root`` for each wrong row. ``held`` are the candidates at each source, with their numbers as the last column; ``check`` is called
-    before each query, and raises where there is to be none any more.
+    before each query and while it runs, and raises where there is to be none any more.
     """
 
     def __init__(
@@ -103,8 +107,9 @@ class Trials:
         self._sets = self._plan_of([])
         self._plans: dict[tuple[int, bool], Subsets] = {}
 
-    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False) -> list[Answer]:
-        """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first.
+    def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, apart: bool = False) -> list[Answer]:
+        """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first; ``apart``: each set has a query of its
+        own, so that functions which are given batches of rows see those of one set.
 
         Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
         """
@@ -113,7 +118,7 @@ class Trials:
         known = list(sets)
         if first:
             known = [BitMap(range(len(tried.numbers))), *known]
-        step = max(1, CELLS // max(1, len(tried.numbers)))
+        step = 1 if apart else max(1, CELLS // max(1, len(tried.numbers)))
         answers: list[Answer] = []
         for at in range(0, len(known), step):
             answers += self._answers(subject, known[at: at + step], backwards)
@@ -137,7 +142,7 @@ class Trials:
             tried.beside = len(given[0]) > _BESIDE
         return [self._said([each for each in rows if self._asked(each, tried)], tried) for rows in given]
 
-    def _said(self, given: Sequence[Given], tried: Tried) -> Answer:
+    def _said(self, given: Sequence[TriedRow], tried: Tried) -> Answer:
         return self._test.answer(given, tried.row) if given or tried.row is None else GONE
 
     def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
@@ -154,7 +159,7 @@ class Trials:
             ) from problem
         return [Answer(Outcome.FAIL if self._raises else Outcome.UNRESOLVED)]
 
-    def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[Given]]:
+    def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[TriedRow]]:
         """What the query gives of each set: where they are many, those that are asked about, once these are known."""
         self._check()
         c, tried = self._catalyst, self._subjects[subject]
@@ -163,12 +168,26 @@ class Trials:
         extra = self._test.columns(c)
         marks = [c.alias(mark, f"__bigdebug_{i}") for i, mark in enumerate((marked.set, *marked.keys, *extra))]
         frame = c.frame(c.project([*marks, *columns], self._restricted(marked, tried)))
-        with counted(c.spark.sparkContext, "localizing"):
-            rows = unheard(frame, "collect")
+        rows = self._collected(frame)
         made, keys = Row(*(column.name() for column in columns)), 1 + len(marked.keys)
-        found: list[list[Given]] = [[] for _ in sets]
+        found: list[list[TriedRow]] = [[] for _ in sets]
         for row in rows:
-            found[row[0]].append(Given(tuple(row[1:keys]), made(*row[len(marks):]), tuple(row[keys: len(marks)])))
+            found[row[0]].append(TriedRow(tuple(row[1:keys]), made(*row[len(marks):]), tuple(row[keys: len(marks)])))
+        return found
+
+    def _collected(self, frame: DataFrame) -> list[Row]:
+        """The rows of a query, which is cancelled when there is to be none any more."""
+        sc = self._catalyst.spark.sparkContext
+        with tagged(sc) as tag, counted(sc, "localizing"):
+            query = beside(partial(unheard, frame, "collect"))
+            try:
+                while not wait([query], _LOOK).done:
+                    self._check()
+            except BaseException:  # an interruption, too
+                sc.cancelJobsWithTag(tag)
+                wait([query], _GRACE)
+                raise
+        found: list[Row] = query.result()
         return found
 
     def _restricted(self, marked: Marked, tried: Tried) -> Node:
@@ -202,7 +221,7 @@ class Trials:
     def _is_it(self, row: Row, tried: Tried) -> bool:
         return tried.row is None or all(_same(row[i], tried.row[i]) for i in tried.settled)
 
-    def _asked(self, given: Given, tried: Tried) -> bool:
+    def _asked(self, given: TriedRow, tried: Tried) -> bool:
         """Whether a row is the one that is asked about, as far as keys tell."""
         if tried.row is None:
             return True
