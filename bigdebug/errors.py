@@ -97,5 +97,9 @@ class LocalizeError(BigdebugError):
     """A test of which no cause can be looked for: nothing is wrong, everything is, or it raises."""
 
 
+class ViewError(BigdebugError):
+    """A linked view that is not there, a mark that it does not have, or values that it cannot show."""
+
+
 class MessageError(BigdebugError):
     """A message between the browser and the kernel that is of another version, or says nothing that is known here."""

@@ -1,0 +1,208 @@
+"""Which rows of the input each mark of a view took, both ways, where a row has a part in one mark at most (Smoke 3.1).
+
+Rows are numbered from 0. Forward it is a code for each row; backward the rows of each mark stand together, ascending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import AbstractBitMap, BitMap, FrozenBitMap
+
+from bigdebug.errors import ViewError
+
+Rows = npt.NDArray[np.uint32]
+Some = slice | npt.NDArray[np.intp]
+"""Rows, or links, to look at: a range of them, or their numbers."""
+
+NO_MARKS = FrozenBitMap()
+MOST_ROWS = 1 << 32
+CHUNK = 1 << 17
+"""So many rows at once: their codes stay in the processor's cache from the gather to the count."""
+SCAN = 4
+"""Where more than one row in so many is asked for, a scan of all codes is faster than putting lists together in order."""
+
+
+class Association(Protocol):
+    """The rows that ``marks`` marks took of ``rows`` rows, by ``links``: each link says that a mark took a row (or several rows together, if ``joint``)."""
+
+    rows: int
+    marks: int
+    links: int
+    disjoint: bool
+    """Whether a row has a part in one mark at most: then what other rows make adds up to what all make."""
+    joint: bool
+    """Whether some link takes several rows together: then sets of rows make more together than each by itself."""
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many rows each mark took; in the last place, how many no mark took."""
+        ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def rows_of(self, marks: AbstractBitMap, but: AbstractBitMap = NO_MARKS) -> Rows:
+        """The rows that one of ``marks`` took, and none of ``but``; ascending, each once. Backward."""
+        ...
+
+    def holds(self, rows: Rows, marks: AbstractBitMap) -> npt.NDArray[np.bool_]:
+        """Whether one of the marks took each of these rows."""
+        ...
+
+    def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:
+        """The links that these rows make, and the mark of each; ``marks`` stands for none. Forward."""
+        ...
+
+    def index(self) -> None:
+        """Make what is made when first asked for otherwise, so that no question waits for it."""
+        ...
+
+
+class Coded:
+    """Row i has a part in mark ``codes[i]``, in none if that is -1. Links are the rows.
+
+    As an array the codes are the forward index. As ``Hashed`` they are looked up for the rows that are asked about (Smoke's BT) until all are needed.
+    The backward index takes 4 bytes a row, and one sort; without it, the rows of a mark are found by a scan, at half a nanosecond or so a row.
+    """
+
+    disjoint = True
+    joint = False
+
+    def __init__(self, codes: npt.NDArray[Any] | Hashed, marks: int) -> None:
+        """Raises ViewError for a code that is no mark, and for more rows than 2**32."""
+        self.rows = self.links = len(codes)
+        self.marks = marks
+        if self.rows > MOST_ROWS:
+            raise ViewError("A view of more than 2**32 rows", value=self.rows, remedy="Take a sample of the input, or a part of it.")
+        self._codes: npt.NDArray[Any] | Hashed = codes if isinstance(codes, Hashed) else _checked(codes, marks)
+        self._rows: Rows | None = None
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """The mark of each row, ``marks`` for none."""
+        if isinstance(self._codes, Hashed):
+            self._codes = self._codes[:].astype(np.min_scalar_type(self.marks))
+        return self._codes
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        sizes = np.zeros(self.marks + 1, dtype=np.int64)
+        for chunk in chunks(self.rows):
+            np.add.at(sizes, self.codes[chunk].astype(np.intp), 1)
+        return sizes
+
+    @cached_property
+    def _starts(self) -> npt.NDArray[np.int64]:
+        return np.concatenate(([0], np.cumsum(self.sizes)))
+
+    @property
+    def nbytes(self) -> int:
+        backward = 0 if self._rows is None else self._rows.nbytes
+        return self._codes.nbytes + self.sizes.nbytes + backward
+
+    def index(self) -> None:
+        if self._rows is None:
+            # A sort of codes and rows in one number: twice as fast as a stable argsort.
+            packed = self.codes.astype(np.uint64) << np.uint64(32)
+            packed |= np.arange(self.rows, dtype=np.uint64)
+            packed.sort()
+            self._rows = packed.astype(np.uint32)
+
+    def rows_of(self, marks: AbstractBitMap, but: AbstractBitMap = NO_MARKS) -> Rows:
+        marks = marks - but
+        wanted = numbers(marks)
+        total = int(self.sizes[wanted].sum()) if self._rows is not None else self.rows
+        if self._rows is None or (len(wanted) > 1 and total * SCAN > self.rows):
+            return self._scanned(wanted)
+        return np.sort(listed(self._rows, self._starts, wanted)) if len(wanted) > 1 else listed(self._rows, self._starts, wanted)
+
+    def _scanned(self, wanted: npt.NDArray[np.intp]) -> Rows:
+        if not len(wanted):
+            return np.empty(0, dtype=np.uint32)
+        codes, flags = self.codes, flagged(wanted, self.marks + 1)
+        only = codes.dtype.type(wanted[0]) if len(wanted) == 1 else None
+        found = []
+        for chunk in chunks(self.rows):
+            here = codes[chunk] == only if only is not None else flags.take(codes[chunk])
+            found.append((np.flatnonzero(here) + chunk.start).astype(np.uint32))
+        return np.concatenate(found) if found else np.empty(0, dtype=np.uint32)
+
+    def holds(self, rows: Rows, marks: AbstractBitMap) -> npt.NDArray[np.bool_]:
+        flags = flagged(numbers(marks), self.marks + 1)
+        return np.concatenate([flags.take(self._codes[chunk]) for chunk in pieces(rows)] or [np.empty(0, dtype=bool)])
+
+    def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:
+        return rows, self._codes[rows].astype(np.intp)
+
+
+class Hashed:
+    """Codes that are looked up by the keys of the rows: grouping anew, as BT does (Smoke, Appendix D). NULL and NaN are keys like others.
+
+    Taking some costs 20 to 50 ns a row. A row whose key is none of those known has a part in no mark.
+    """
+
+    def __init__(self, keys: pa.Array, known: pa.Array) -> None:
+        """``known`` are the keys of the marks, in their order; the same type as ``keys``, and unique."""
+        self._keys, self._known = _even(keys), _even(known)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._keys.nbytes + self._known.nbytes)
+
+    def __getitem__(self, rows: Some) -> npt.NDArray[np.int64]:
+        keys = self._keys[rows] if isinstance(rows, slice) else self._keys.take(pa.array(rows))
+        codes = pc.index_in(keys, value_set=self._known).cast(pa.int64())
+        found: npt.NDArray[np.int64] = codes.fill_null(len(self._known)).to_numpy(zero_copy_only=False)
+        return found
+
+
+def _even(keys: pa.Array) -> pa.Array:
+    """-0.0 groups with 0.0, as in Spark."""
+    return pc.add(keys, 0.0) if pa.types.is_floating(keys.type) else keys
+
+
+def _checked(codes: npt.NDArray[Any], marks: int) -> npt.NDArray[Any]:
+    """The codes in as few bytes as they fit into, ``marks`` in the place of -1."""
+    low, high = (int(codes.min()), int(codes.max())) if len(codes) else (0, -1)
+    if low < -1 or high >= marks:
+        raise ViewError(f"A row of a mark that is none of {marks}", value=low if low < -1 else high, remedy="Marks are numbered from 0, and -1 stands for none.")
+    return (np.where(codes < 0, marks, codes) if low < 0 else codes).astype(np.min_scalar_type(marks), copy=False)
+
+
+def numbers(marks: AbstractBitMap) -> npt.NDArray[np.intp]:
+    return np.asarray(marks.to_array()).astype(np.intp)
+
+
+def flagged(members: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(size, dtype=bool)
+    flags[members] = True
+    return flags
+
+
+def listed(values: npt.NDArray[Any], starts: npt.NDArray[np.int64], wanted: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """The lists of what is ``wanted``, one after the other; of one, without a copy."""
+    lists = [values[starts[each]: starts[each + 1]] for each in wanted.tolist()]
+    return lists[0] if len(lists) == 1 else np.concatenate([*lists, values[:0]])
+
+
+def chunks(count: int) -> Iterator[slice]:
+    return (slice(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK))
+
+
+def pieces(rows: Rows) -> Iterator[npt.NDArray[np.intp]]:
+    return (rows[start: start + CHUNK].astype(np.intp) for start in range(0, len(rows), CHUNK))
+
+
+def everything(association: Association) -> BitMap:
+    """All marks, and the number that stands for none: together they took all rows."""
+    return BitMap(range(association.marks + 1))
