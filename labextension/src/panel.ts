@@ -13,9 +13,12 @@ export class Panel extends Widget {
     super();
     this.addClass('bd-root');
     this.node.tabIndex = -1;
+    // A page that goes tells the kernel, so that nothing is kept there for a panel that nobody sees.
+    window.addEventListener('pagehide', this.unfollow);
   }
 
   override dispose(): void {
+    window.removeEventListener('pagehide', this.unfollow);
     this.unfollow();
     render(null, this.node);
     super.dispose();
@@ -61,10 +64,10 @@ export class Panel extends Widget {
     render(h(PanelView, view), this.node);
   }
 
-  private unfollow(): void {
+  private readonly unfollow = (): void => {
     this.following?.dispose();
     this.following = null;
-  }
+  };
 
   private following: Following | null = null;
 }

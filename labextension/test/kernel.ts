@@ -1,0 +1,91 @@
+/** A kernel as a connection sees it: what is sent to it is kept, what it says is said by the test. Real kernels are in tests/browser. */
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import { Signal } from '@lumino/signaling';
+
+interface Sent {
+  readonly type: string;
+  readonly subshell: string | null | undefined;
+  readonly content: { comm_id: string; target_name?: string; data: Record<string, unknown> };
+}
+
+export class HandKernel {
+  readonly statusChanged = new Signal<this, KernelMessage.Status>(this);
+  readonly iopubMessage = new Signal<this, KernelMessage.IIOPubMessage>(this);
+  readonly disposed = new Signal<this, undefined>(this);
+  readonly sent: Sent[] = [];
+  /** Subshells that are open. */
+  readonly subshells = new Set<string>();
+  readonly info = Promise.resolve({});
+  readonly username = 'user';
+  readonly clientId = 'client';
+  isDisposed = false;
+  status: KernelMessage.Status = 'idle';
+
+  constructor(readonly supportsSubshells = true) {}
+
+  get connection(): Kernel.IKernelConnection {
+    return this as unknown as Kernel.IKernelConnection;
+  }
+
+  requestCreateSubshell() {
+    const subshell_id = `subshell ${(this.made += 1)}`;
+    this.subshells.add(subshell_id);
+    return { done: Promise.resolve({ content: { subshell_id } }) };
+  }
+
+  requestDeleteSubshell({ subshell_id }: { subshell_id: string }) {
+    this.subshells.delete(subshell_id);
+    return { done: Promise.resolve({}) };
+  }
+
+  sendShellMessage(message: KernelMessage.IShellMessage): void {
+    const header = message.header as { msg_type: string; subshell_id?: string | null };
+    this.sent.push({
+      type: header.msg_type,
+      subshell: header.subshell_id,
+      content: message.content as Sent['content']
+    });
+  }
+
+  /** The comm that was opened last for a target. */
+  comm(target: string): string {
+    return this.sent.findLast(each => each.content.target_name === target)?.content.comm_id ?? 'none';
+  }
+
+  /** What was said on a comm. */
+  on(comm: string): Record<string, unknown>[] {
+    return this.sent
+      .filter(each => each.type === 'comm_msg' && each.content.comm_id === comm)
+      .map(each => each.content.data);
+  }
+
+  says(comm: string, data: unknown): void {
+    this.publish('comm_msg', { comm_id: comm, data });
+  }
+
+  closes(comm: string): void {
+    this.publish('comm_close', { comm_id: comm, data: {} });
+  }
+
+  /** A cell runs, from its start to its end. */
+  runs(code: string): void {
+    this.becomes('busy');
+    this.publish('execute_input', { code, execution_count: 1 });
+    this.becomes('idle');
+  }
+
+  becomes(status: KernelMessage.Status): void {
+    this.status = status;
+    this.statusChanged.emit(status);
+  }
+
+  private publish(msg_type: string, content: unknown): void {
+    this.iopubMessage.emit({
+      channel: 'iopub',
+      header: { msg_type },
+      content
+    } as unknown as KernelMessage.IIOPubMessage);
+  }
+
+  private made = 0;
+}
