@@ -114,9 +114,25 @@ def _whole(value: Any) -> bool:
 
 def _by_value(key: Any) -> Any:
     if is_number(key) and not is_null(key):
-        if isinstance(key, int) or (math.isfinite(key) and key == int(key)):
-            return int(key)
-        return float(key) if not math.isfinite(key) else Fraction(key if isinstance(key, Decimal | Fraction) else float(key))
+        return _in_one_way(key)
     if is_null(key):
         return None if key is None else math.nan
-    return tuple(map(_by_value, key)) if isinstance(key, tuple | list) else key
+    if isinstance(key, tuple | list):
+        return tuple(map(_by_value, key))
+    return {part: _by_value(value) for part, value in key.items()} if isinstance(key, Mapping) else key
+
+
+def _in_one_way(number: Any) -> int | float | Fraction:
+    """The same of equal numbers, whatever their types."""
+    if _whole(number):
+        return int(number)
+    exact = Fraction(number) if isinstance(number, Decimal) and number.is_finite() else number
+    if isinstance(exact, Fraction) and exact.denominator == 1:
+        return int(exact)
+    try:
+        near = float(exact)
+    except OverflowError:  # a fraction beyond all floats
+        near = math.inf
+    if isinstance(exact, Fraction) and near != exact:
+        return exact
+    return int(near) if near.is_integer() else near

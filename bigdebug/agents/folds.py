@@ -2,6 +2,8 @@
 
 A set is folded as PySpark would: values of a partition one after the other, then the combiners of the partitions. Where a partition adds MANY, stretches of
 them are combined once, and merged for each set, as PySpark merges what did not fit into its memory: then a sum of floats may differ in its last digits.
+Functions behind the exchange are unpickled once for all sets: that they keep nothing from one set to the next is taken for granted, as of those before it
+(``contributions.py``), so what is told is asked of the program itself in the end.
 """
 
 from __future__ import annotations

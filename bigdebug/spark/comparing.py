@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
+from bigdebug.errors import UnknownColumnError
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
 from bigdebug.spark.comparison import Change, Comparison, Key, difference, paired, unmatched
+from bigdebug.spark.predicate import unchanging
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.replay import Replay
 from bigdebug.spark.rdd.replayed import replayed
@@ -37,7 +39,10 @@ def compare(before: Any, after: Any, lineage: Callable[[Any], Any], key: Any, mo
     named = _key(key)
     with ExitStack() as stack:
         old, new = (stack.enter_context(_side(each, lineage)) for each in (before, after))
-        removed, added = unmatched(old.records, new.records)
+        if named is not None:
+            for record in (*old.records[:1], *new.records[:1]):
+                named(record)  # also where nothing changed
+        removed, added = unmatched(old.records, new.records, named)
         gone, come = [old.records[i] for i in removed], [new.records[i] for i in added]
         pairs = [(removed[i], added[j]) for i, j in paired(gone, come, named)]
         paired_old, paired_new = {i for i, _ in pairs}, {j for _, j in pairs}
@@ -67,13 +72,22 @@ def _behind(side: Side, places: Sequence[int | None]) -> Behind:
 
 def _key(given: Any) -> Key | None:
     """A function of a record that gives its key: itself, or one or several fields by name or number."""
-    if given is None or callable(given):
-        return given  # type: ignore[no-any-return]
+    if given is None:
+        return None
+    if callable(given):
+        return unchanging(given, "key=")
     if isinstance(given, str | int):
-        return lambda record: record[given]
+        return lambda record: _field(record, given)
     if isinstance(given, list | tuple) and all(isinstance(each, str | int) for each in given):
-        return lambda record: tuple(record[each] for each in given)
+        return lambda record: tuple(_field(record, each) for each in given)
     raise TypeError(f"key is a function of an output, or fields of it by name or number, not {shown(given)}; key='city'")
+
+
+def _field(record: Any, field: str | int) -> Any:
+    try:
+        return record[field]
+    except (LookupError, TypeError, ValueError) as problem:
+        raise UnknownColumnError(f"The output {shown(record)} has no field {shown(field)}", remedy="key= names columns, counts fields from 0, or is a function of an output.") from problem
 
 
 # ---- sides --------------------------------------------------------------------------------------------------------------

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bigdebug.agents.likeness import likeness
+from bigdebug.agents.expected import alike, name
 from bigdebug.model import SourceRecord
 from bigdebug.shown import counted, shown
 from bigdebug.trace.table import Table
 
 Key = Callable[[Any], Any]
+
+FEW = 20
+"""Records of one key that are compared with each other."""
 
 TOLD = 20
 """Inputs of a change that are kept, of those gone and of the new ones."""
@@ -112,18 +115,32 @@ def compared(before: Iterable[Any], after: Iterable[Any]) -> Comparison:
     return Comparison(tuple(news[i] for i in added), tuple(olds[i] for i in removed), len(olds) - len(removed))
 
 
-def unmatched(before: Sequence[Any], after: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """The places of records in the old result, and in the new one, that the other has not, or not so often."""
+def unmatched(before: Sequence[Any], after: Sequence[Any], key: Key | None = None) -> tuple[list[int], list[int]]:
+    """The places of records in the old result, and in the new one, that the other has not, or not so often.
+
+    Records are the same as for ``expected=`` of localize: numbers by their values, of one key those with a fraction to 9 digits (where it has few records).
+    """
     left: dict[bytes, list[int]] = {}
     for place, record in enumerate(before):
-        left.setdefault(likeness(record), []).append(place)
+        left.setdefault(name(record), []).append(place)
     added = []
     for place, record in enumerate(after):
-        if same := left.get(likeness(record)):
-            same.pop()
+        if places := left.get(name(record)):
+            places.pop()
         else:
             added.append(place)
-    return [place for places in left.values() for place in places], added
+    removed = [place for places in left.values() for place in places]
+    olds, news = _by_key([before[i] for i in removed], key), _by_key([after[j] for j in added], key)
+    same = set[tuple[int, int]]()
+    for known in olds.keys() & news.keys():
+        if max(len(olds[known]), len(news[known])) <= FEW:
+            others = [added[j] for j in news[known]]
+            for i in (removed[at] for at in olds[known]):
+                if (j := next((j for j in others if alike(before[i], after[j])), None)) is not None:
+                    others.remove(j)
+                    same.add((i, j))
+    gone, come = {i for i, _ in same}, {j for _, j in same}
+    return [i for i in removed if i not in gone], [j for j in added if j not in come]
 
 
 def paired(before: Sequence[Any], after: Sequence[Any], key: Key | None = None) -> list[tuple[int, int]]:
@@ -143,7 +160,7 @@ def _by_key(records: Iterable[Any], key: Key | None) -> dict[bytes, list[int]]:
     found: dict[bytes, list[int]] = {}
     for place, record in enumerate(records):
         if key is not None or (isinstance(record, tuple) and len(record) > 1):
-            found.setdefault(likeness(record[0] if key is None else key(record)), []).append(place)
+            found.setdefault(name(record[0] if key is None else key(record)), []).append(place)
     return found
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from operator import add
 from typing import Any
 
 import numpy as np
 import pytest
+from pyspark.sql import Row
 
-from bigdebug.errors import ReplayError
+from bigdebug.errors import PredicateError, ReplayError, UnknownColumnError
 from bigdebug.spark.comparison import compared
 
 
@@ -69,7 +71,30 @@ def test_equal_sets_and_dicts_are_the_same_record(dbg: Any) -> None:
     found = nested.getLineage().replay().compare()
     assert (found.kept, found.added, found.removed) == (2, (), ())
     assert compared([1, 1.0, True], [True, 1, 1.0]).kept == 3
-    assert compared([1], [1.0]).kept == 0
+
+
+def test_outputs_are_the_same_as_those_that_were_expected_are(dbg: Any) -> None:
+    """Numbers by their values, of one key to 9 digits; 1 and True are two, and so are numbers that are not so close."""
+    assert compared([1, ("a", 0.5), {"n": 2}], [1.0, ("a", Decimal("0.5")), {"n": 2.0}]).kept == 3
+    assert compared([("a", 0.1 + 0.2), ("b", 1.0), ("b", 0.1 + 0.2)], [("a", 0.3), ("b", 0.3), ("b", 1.0)]).kept == 3
+    assert compared([1, ("a", 0.3), 10**400], [True, ("a", 0.3001), 10**400 + 1]).kept == 0
+    assert compared([Row(a=1)], [Row(b=1)]).kept == 1
+
+
+def test_a_key_that_is_not_there_or_raises_or_changes_outputs_is_named(dbg: Any, spark: Any) -> None:
+    before, after = spark.createDataFrame([(1, 2)], "a int, b int"), spark.createDataFrame([(1, 3)], "a int, b int")
+    for key in ("zz", ["a", "zz"], 5):
+        for other in (after, before):  # also where nothing changed
+            with pytest.raises(UnknownColumnError, match=r"The output Row\(a=1, b=2\) has no field ('zz'|5)"):
+                dbg.compare(before, other, key=key)
+    with pytest.raises(PredicateError, match=r"key= at .*test_comparison.py:\d+ raised ZeroDivisionError: .*, on the record Row\(a=1, b=2\)"):
+        dbg.compare(before, after, key=lambda row: 1 // 0)
+    assert dbg.compare(before, after, key="a").changed
+    numbers = dbg.context.parallelize([("a", [1])], 1)
+    with dbg.capture():
+        numbers.collect()
+    with pytest.raises(PredicateError, match=r"key= at .*test_comparison.py:\d+ changes what it is given"):
+        dbg.compare(numbers, numbers, key=lambda out: out[1].clear())
 
 
 def test_changed_pairs_a_key_that_lost_one_value_and_got_one(dbg: Any) -> None:

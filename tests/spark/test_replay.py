@@ -12,7 +12,7 @@ import pytest
 from pyspark import TaskContext
 from pyspark.errors import PythonException
 
-from bigdebug.errors import NondeterminismError
+from bigdebug.errors import NondeterminismError, PredicateError
 
 
 def both(replay: Any) -> list[Any]:
@@ -143,6 +143,16 @@ def test_a_replay_with_another_fault_raises_what_the_function_raises(dbg: Any) -
     replay = halves.getLineage().goBackAll().replay(exclude=True, edit=lambda n: 0)
     with pytest.raises(PythonException, match="ZeroDivisionError"):
         replay.collect()
+
+
+def test_an_edit_that_raises_is_named_with_its_record(dbg: Any) -> None:
+    numbers = dbg.context.parallelize([4, 2, 1], 1)
+    with dbg.capture():
+        numbers.count()
+    replay = numbers.getLineage().goBackAll().replay(exclude=True, edit=lambda n: 1 // (n - 2))
+    for ask in (replay.collect, replay.count, lambda: replay.take(3)):
+        with pytest.raises(PredicateError, match=r"edit= at .*test_replay.py:\d+ raised ZeroDivisionError: .*, on the record 2"):
+            ask()
 
 
 def test_large_replays_run_on_spark_and_agree(dbg: Any) -> None:

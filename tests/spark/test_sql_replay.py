@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from bigdebug.errors import ReplayError
+from bigdebug.errors import PredicateError, ReplayError
 
 QUERIES = """
 select k, sum(v) s, count(*) n from t group by k
@@ -97,6 +97,16 @@ def test_rows_are_edited_and_the_others_stay(dbg: Any, spark: Any, tables: dict[
         source.replay(edit=lambda row: (1, 2)).collect()
     with pytest.raises(TypeError, match="edit is a function"):
         source.replay(edit=3)
+
+
+def test_an_edit_that_raises_or_does_not_fit_is_named_with_its_row(dbg: Any, spark: Any) -> None:
+    sums = spark.createDataFrame([(1, 1.0), (2, 2.0)], "k int, v double").groupBy("k").agg(F.sum("v").alias("s"))
+    source = dbg.lineage(sums).where("k = 1").goBackAll()
+    with pytest.raises(PredicateError, match=r"edit= at .*test_sql_replay.py:\d+ raised ZeroDivisionError: .*, on the record Row\(k=1, v=1.0\)"):
+        source.replay(edit=lambda row: 1 // 0).collect()
+    with pytest.raises(ReplayError, match=r"Row\(k='x', v=1.0\) does not fit its columns: .*They are struct<k:int,v:double>"):
+        source.replay(edit=lambda row: Row(k="x", v=1.0)).collect()
+    assert source.replay(edit=lambda row: (1, 3)).collect() == [Row(k=1, s=3.0)], "a whole number is a double, as in SQL"
 
 
 def test_rows_inside_of_a_query_are_left_out(dbg: Any, spark: Any, tables: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from bigdebug.agents.within import Within
 from bigdebug.errors import ReplayError
 from bigdebug.spark.asking import asking
 from bigdebug.spark.comparison import Comparison, compared
+from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
 from bigdebug.spark.rdd.positional import entries, partitionwise
 from bigdebug.trace.counts import complete
@@ -50,7 +51,7 @@ class Replay:
     def __init__(self, trace: LineageRDD, exclude: bool, at: Any, edit: Edit | None, target: int | None = None, absent: bool = True) -> None:
         self._trace = trace
         self._exclude = exclude
-        self._edit = edit
+        self._edit = None if edit is None else answering(edit)
         self._absent = absent
         self._run = trace.run
         self._questions = trace._questions
@@ -81,12 +82,14 @@ class Replay:
 
     def collect(self) -> list[Any]:
         """The records that the program gives now."""
-        here = self._in_one_task(counting=False)
+        with told(EDIT):
+            here = self._in_one_task(counting=False)
         found: list[Any] = self._on_spark("collect") if here is None else here
         return found
 
     def count(self) -> int:
-        here = self._in_one_task(counting=True)
+        with told(EDIT):
+            here = self._in_one_task(counting=True)
         return int(self._on_spark("count") if here is None else here)
 
     def take(self, num: int) -> list[Any]:
@@ -96,7 +99,7 @@ class Replay:
 
     def _on_spark(self, action: str, *arguments: Any) -> Any:
         recorder = self._questions.recorder
-        with asking(recorder.sc, "replaying", recorder.progress):
+        with told(EDIT), asking(recorder.sc, "replaying", recorder.progress):
             return getattr(self.rdd, action)(*arguments)
 
     def toPandas(self) -> Any:

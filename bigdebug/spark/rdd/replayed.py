@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.spark.asking import asking
+from bigdebug.spark.predicate import EDIT, told
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
 from bigdebug.trace.places import union
 from bigdebug.trace.positions import Positions
@@ -48,7 +49,7 @@ def replayed(replay: Replay) -> Iterator[Replayed]:
     recorder, made = replay._trace._recorder, list[Any]()
     rdd = replay.rdd
     try:
-        with recorder.captures.alone("replay", "auto", made.append), asking(recorder.sc, "replaying", recorder.progress):
+        with told(EDIT), recorder.captures.alone("replay", "auto", made.append), asking(recorder.sc, "replaying", recorder.progress):
             records = rdd.collect()
         yield Replayed(replay, trace_of(recorder, made[-1], rdd._definition.operator.id), records)
     finally:

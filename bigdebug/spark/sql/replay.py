@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from bigdebug.errors import ReplayError
 from bigdebug.spark.comparison import Comparison, compared
+from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.expressions import Node
@@ -162,5 +163,7 @@ class FrameReplay:
         if len(known) > MOST_EDITED:
             raise ReplayError(f"Up to {MOST_EDITED:,} rows are edited, and these are more", remedy="Edit the DataFrame itself: df.withColumn(...), and compare with it.")
         schema, row_of = StructType(rows.schema.fields[:-1]), Row(*rows.columns[:-1])
-        edited = [(*fitting(self._edit(row_of(*row[:-1])), schema), row[-1]) for row in known]
+        with told(EDIT):
+            given = list(map(answering(self._edit), (row_of(*row[:-1]) for row in known)))
+        edited = [(*fitting(each, schema), row[-1]) for each, row in zip(given, known)]
         return c.plan(c.spark.createDataFrame(edited, rows.schema))
