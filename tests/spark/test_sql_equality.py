@@ -298,3 +298,16 @@ def test_numbers_that_are_none_and_numbers_that_are_close(dbg: Any, spark: Any) 
     with dbg.capture():
         rows = frame.collect()
     assert [dbg.lineage(frame).where(row).goBackAll().count() for row in rows] == [2, 2, 1, 1]
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_struct_that_is_null_is_a_group_though_its_fields_may_not_be(indexed: bool, dbg: Any, spark: Any) -> None:
+    """As toArrow() of Spark 4.3 has it, nothing would be in a struct that is NULL, not even NULL."""
+    for value in ("named_struct('a', 1, 'b', named_struct('c', 2))", "array(named_struct('a', 1))"):
+        result = spark.sql(f"select k, sum(v) s, count(*) n from values ({value}, 5), (null, 3), ({value}, 7), (null, 4) t(k, v) group by k")
+        if indexed:
+            dbg.index(result)
+        trace = dbg.lineage(result)
+        assert {row.v for row in trace.where("k is null").goBackAll().collect()} == {3, 4}
+        assert {row.v for row in trace.where("k is not null").goBackAll().collect()} == {5, 7}
+        assert [row.s for row in trace.goBackAll().where("v = 3").goNextAll().collect()] == [7]

@@ -141,7 +141,7 @@ class Catalyst(Expressions):
 
         Raises TooLargeError if they are more than Spark lets the driver take.
         """
-        frame = self.frame(self.project([self.alias(column, name) for name, column in columns.items()], plan))
+        frame = self.frame(self.project([self.alias(self.lenient(column), name) for name, column in columns.items()], plan))
         with bounded(), counted(self.spark.sparkContext, "following lineage"):
             return PandasConversionMixin.toArrow(frame)
 

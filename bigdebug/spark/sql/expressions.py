@@ -187,12 +187,20 @@ class Expressions:
     def struct(self, expressions: Sequence[Expr]) -> Expr:
         """A struct that is never NULL itself, of fields ``_0``, ``_1``, ... that may be.
 
-        Where an outer join leaves the struct out, PySpark's toArrow would not have fields that may not be NULL.
+        Where an outer join leaves the struct out, PySpark's toArrow would not have fields that may not be NULL; nor would it where one of them is a struct
+        that is NULL, so what is in them may be NULL, too.
         """
         true = self._literals.apply(True)
-        fields = [e if e.nullable() else self._expressions.If(true, e, self.null_of(e)) for e in expressions]
+        lenient = [self.lenient(e) for e in expressions]
+        fields = [e if e.nullable() else self._expressions.If(true, e, self.null_of(e)) for e in lenient]
         named = [part for i, e in enumerate(fields) for part in (self._literals.apply(f"_{i}"), e)]
         return self._expressions.CreateNamedStruct(self.seq(named))
+
+    def lenient(self, expression: Expr) -> Expr:
+        """The expression with a type in which everything may be NULL."""
+        kind = expression.dataType()
+        lenient = kind.asNullable()
+        return expression if kind.equals(lenient) else self._expressions.Cast(expression, lenient, self._nothing, self._expressions.EvalMode.LEGACY())
 
     def named_struct(self, columns: Sequence[Expr]) -> Expr:
         """A struct of columns, by their names."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import _parse_datatype_json_string
 
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
@@ -101,9 +102,9 @@ def _standing(catalyst: Catalyst, plan: Node) -> Any:
 
 
 def frame_of(catalyst: Catalyst, fields: Sequence[pa.Array], names: Sequence[str], kinds: Sequence[str]) -> Any:
-    """Arrays as a DataFrame with columns of these types: Arrow's own would make a time of some zone of one without."""
-    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds))
-    return catalyst.spark.createDataFrame(pa.table(list(fields), list(names)), schema)
+    """Arrays as a DataFrame with columns of these types: Arrow's own would make a time of some zone of one without. All in them may be NULL."""
+    schema = catalyst.jvm.org.apache.spark.sql.types.DataType.fromDDL(", ".join(f"{name} {kind}" for name, kind in zip(names, kinds)))
+    return catalyst.spark.createDataFrame(pa.table(list(fields), list(names)), _parse_datatype_json_string(schema.asNullable().json()))
 
 
 def _is_plain(kind: pa.DataType) -> bool:
