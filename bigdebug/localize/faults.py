@@ -80,6 +80,10 @@ class Fault:
     vital: Ids = frozenset()
     settled: bool = False
 
+    def add_partly(self, others: Iterable[Ids]) -> None:
+        """Note what would do as well for some of the outputs, or might be a fault besides."""
+        self.partly += [each for each in others if each not in self.partly]
+
 
 @dataclass
 class Faults:
@@ -160,10 +164,11 @@ def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_
         options = [fault.repair, *fault.instead]
         able = [option for option, repairs in zip(options, subject.repaired_by(options)) if repairs]
         if able:
-            others = [each for each in _besides(known, number, subject, able[0], each_of) if each not in able]
-            fault.partly += [each for each in (*(option for option in options if option not in able), *others) if each not in fault.partly]
             fault.repair, *fault.instead = able
             fault.explains.append(number)
+            fault.add_partly(option for option in options if option not in able)
+            others = [each for each in _besides(known, number, subject, fault.repair, each_of) if each not in able]
+            fault.add_partly(others)
             if fault.partly and not (fault.instead or fault.settled or others):
                 own = _cause(known, number, subject, at_once, each_of)
                 if _is_only(own) and own.repair is not None and subject.ids(own.repair) == fault.repair:
