@@ -5,7 +5,7 @@ Rows are numbered from 0. Forward it is a code for each row; backward the rows o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -20,6 +20,8 @@ from bigdebug.errors import ViewError
 Rows = npt.NDArray[np.uint32]
 Some = slice | npt.NDArray[np.intp]
 """Rows, or links, to look at: a range of them, or their numbers."""
+
+Held = Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
 
 NO_MARKS = FrozenBitMap()
 MOST_ROWS = 1 << 32
@@ -52,8 +54,8 @@ class Association(Protocol):
         """The rows that one of ``marks`` took, and none of ``but``; ascending, each once. Backward."""
         ...
 
-    def holds(self, rows: Rows, marks: AbstractBitMap) -> npt.NDArray[np.bool_]:
-        """Whether one of the marks took each of these rows."""
+    def holding(self, marks: AbstractBitMap) -> Held:
+        """What tells of rows whether one of these marks took them."""
         ...
 
     def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:
@@ -134,9 +136,9 @@ class Coded:
             found.append((np.flatnonzero(here) + chunk.start).astype(np.uint32))
         return np.concatenate(found) if found else np.empty(0, dtype=np.uint32)
 
-    def holds(self, rows: Rows, marks: AbstractBitMap) -> npt.NDArray[np.bool_]:
-        flags = flagged(numbers(marks), self.marks + 1)
-        return np.concatenate([flags.take(self._codes[chunk]) for chunk in pieces(rows)] or [np.empty(0, dtype=bool)])
+    def holding(self, marks: AbstractBitMap) -> Held:
+        flags, codes = flagged(numbers(marks), self.marks + 1), self._codes
+        return lambda rows: flags.take(codes[rows])
 
     def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:
         return rows, self._codes[rows].astype(np.intp)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pyroaring import AbstractBitMap
 
 from bigdebug.errors import ViewError
-from bigdebug.trace.crossfilter.associations import MOST_ROWS, NO_MARKS, Rows, Some, flagged, listed, numbers
+from bigdebug.trace.crossfilter.associations import MOST_ROWS, NO_MARKS, Held, Rows, Some, flagged, listed, numbers
 from bigdebug.trace.positions import spread
 
 FEW = 16
@@ -88,8 +88,8 @@ class Linked:
         found = np.sort(found)
         return found[np.concatenate(([True], found[1:] != found[:-1]))] if len(found) else found
 
-    def holds(self, rows: Rows, marks: AbstractBitMap) -> npt.NDArray[np.bool_]:
-        return flagged(self.rows_of(marks), self.rows)[rows]
+    def holding(self, marks: AbstractBitMap) -> Held:
+        return flagged(self.rows_of(marks), self.rows).take
 
     def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:
         order, starts = self._forward

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ from pyroaring import AbstractBitMap, BitMap
 from bigdebug.errors import ViewError
 from bigdebug.trace.crossfilter.aggregates import Aggregate, Shown
 from bigdebug.trace.crossfilter.associations import Association, Rows, Some, chunks, pieces
+from bigdebug.trace.crossfilter.backward import Backward
 from bigdebug.trace.crossfilter.columns import Column, Reduction
 from bigdebug.trace.crossfilter.cubes import Cubes, Totals, cells
 from bigdebug.trace.crossfilter.selection import Clauses, Selection
@@ -70,24 +71,27 @@ class Views:
         """Bytes of codes, indexes and cubes, without the values of aggregates."""
         return sum(association.nbytes for association in self._associations.values()) + self._cubes.nbytes
 
-    def answers(self, selection: Selection) -> dict[str, Answer]:
-        """What every view shows."""
-        return {name: self.answer(name, selection) for name in self._shown}
-
     def answer(self, view: str, selection: Selection) -> Answer:
         """What a view shows. Raises ViewError for a view, or a mark, that is not there."""
+        return self.answers(selection, [view])[view]
+
+    def answers(self, selection: Selection, views: Iterable[str] | None = None) -> dict[str, Answer]:
+        """What these views show, all if None; together, for they share the rows that are looked for."""
         for name, marks in selection.clauses.items():
             self._check(name, marks)
-        self._check(view)
-        showing, clauses = self._shown[view], selection.of_others(view)
-        return showing.answer(clauses, self._totals(view, showing, clauses))
+        backward, found = Backward(self._associations), {}
+        for view in self._shown if views is None else views:
+            self._check(view)
+            clauses = selection.of_others(view)
+            found[view] = self._shown[view].answer(clauses, self._totals(view, clauses, backward))
+        return found
 
     def prepare(self) -> None:
         """Make the indexes of all views and the totals of their large marks, in think time, so that every later answer is fast."""
         with ThreadPoolExecutor(TOGETHER) as threads:
             list(threads.map(lambda association: association.index(), self._associations.values()))
-        for name, showing in self._shown.items():
-            self._totals(name, showing, {})
+        for showing in self._shown.values():
+            showing.see_all()
         for brushed, association in self._associations.items():
             wanted = {view: self._cubes.worthwhile(association, showing.columns) - self._cubes.known(brushed, view) for view, showing in self._shown.items() if view != brushed}
             for mark in BitMap.union(BitMap(), *wanted.values()):
@@ -103,22 +107,23 @@ class Views:
         if marks and marks.max() >= there:
             raise ViewError(f"A mark that is none of the {there} of '{view}'", value=marks.max(), remedy="Marks are numbered from 0.")
 
-    def _totals(self, view: str, showing: _Showing, clauses: Clauses) -> Totals:
-        if not clauses and showing.unfiltered is None:
-            showing.unfiltered = Known({}, showing.gathered(None))
+    def _totals(self, view: str, clauses: Clauses, backward: Backward) -> Totals:
+        showing = self._shown[view]
+        if not clauses:
+            showing.see_all()
         known = [each for each in (showing.last, showing.unfiltered) if each is not None]
         for each in known:
             if each.clauses == clauses:
                 return each.totals
         ways = steps(clauses, known, self._associations, showing.mergeable, showing.reversible)
         priced = [(step.cost(self._associations[step.brushed], self._cubes.known(step.brushed, view), showing.cells), step) for step in ways]
-        totals = self._taken(self._choose(priced), view, showing)
+        totals = self._taken(self._choose(priced), view, backward)
         showing.last = Known(clauses, totals)
         return totals
 
-    def _taken(self, step: Step, view: str, showing: _Showing) -> Totals:
+    def _taken(self, step: Step, view: str, backward: Backward) -> Totals:
         """The totals that a step leads to."""
-        association = self._associations[step.brushed]
+        association, showing = self._associations[step.brushed], self._shown[view]
         cubed = self._cubes.known(step.brushed, view)
         if step.alone and step.now[0] in cubed:
             return self._cubes.totals(step.brushed, view, step.now[0])
@@ -129,10 +134,7 @@ class Views:
                 known = self._cubes.totals(step.brushed, view, mark)
                 totals = known if totals is None else combine(totals, known)
             if others := marks - usable:
-                rows = association.rows_of(others, but)
-                for name, held in step.rest.items():
-                    rows = rows[self._associations[name].holds(rows, held)]
-                found = showing.gathered(rows)
+                found = showing.gathered(backward.rows(step.brushed, others, but, step.rest))
                 totals = found if totals is None else combine(totals, found)
         return showing.gathered(_NO_ROWS) if totals is None else totals
 
@@ -153,6 +155,10 @@ class _Showing:
         self.reversible = self.mergeable and all(column.reversible for column in self.columns)
         self.unfiltered: Known | None = None
         self.last: Known | None = None
+
+    def see_all(self) -> None:
+        if self.unfiltered is None:
+            self.unfiltered = Known({}, self.gathered(None))
 
     def gathered(self, rows: Rows | None) -> Totals:
         """The totals of rows, of all if None: one pass over them, a chunk after the other."""
