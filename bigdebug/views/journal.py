@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bigdebug.shown import plain
@@ -15,10 +15,11 @@ from bigdebug.views.payload import run_line
 
 @dataclass(frozen=True)
 class _Entry:
-    """What is known of a run: as of which change, when it was first known, and what can still change of it."""
+    """What is known of a run: as of which change, when and in which cell it was first known, and what can still change of it."""
 
     change: int
     noted: float
+    cell: str | None
     run: Run
     state: tuple[str, int, bool]
 
@@ -38,15 +39,15 @@ class Journal:
         self._forgotten: dict[str, int] = {}
         self._session: dict[str, Any] | None = None
 
-    def note(self, runs: Sequence[Run], session: dict[str, Any] | None) -> bool:
-        """What there is now; whether anything is other than it was. ``session`` is as ``session_line`` gives it."""
+    def note(self, runs: Sequence[Run], session: dict[str, Any] | None, cell: str | None = None) -> bool:
+        """What there is now; whether anything is other than it was. ``session`` is as ``session_line`` gives it, ``cell`` the one that runs."""
         with self._alone:
             next_change = self._change + 1
             changed = session != self._session
             self._session = session
             here = {run.id: run for run in runs}
             for run in runs:
-                changed = self._noted(run, next_change) or changed
+                changed = self._noted(run, next_change, cell) or changed
             for gone in self._entries.keys() - here.keys():
                 del self._entries[gone]
                 self._forgotten[gone] = next_change
@@ -54,13 +55,14 @@ class Journal:
             self._change += changed
             return changed
 
-    def _noted(self, run: Run, change: int) -> bool:
+    def _noted(self, run: Run, change: int, cell: str | None) -> bool:
         state = (run.status, len(run.culprits.known), run.culprits.complete)
         entry = self._entries.get(run.id)
-        same = entry is not None and entry.run is run  # ids begin anew with a new Spark session
-        if same and entry is not None and entry.state == state:
+        if entry is None or entry.run is not run:  # ids begin anew with a new Spark session
+            entry = _Entry(change, self._clock(), cell, run, state)
+        elif entry.state == state:
             return False
-        self._entries[run.id] = _Entry(change, entry.noted if same and entry is not None else self._clock(), run, state)
+        self._entries[run.id] = replace(entry, change=change, state=state)
         self._forgotten.pop(run.id, None)
         return True
 
@@ -73,7 +75,7 @@ class Journal:
             upto, session = self._change, self._session
         return {
             "after": after, "upto": upto, "session": session,
-            "runs": [run_line(entry.run, entry.noted) for entry in entries], "forgotten": forgotten,
+            "runs": [run_line(entry.run, entry.noted, entry.cell) for entry in entries], "forgotten": forgotten,
         }
 
     @property

@@ -100,11 +100,11 @@ def refused(data: Any, why: BigdebugError) -> dict[str, Any]:
 # ---- contents ----------------------------------------------------------------------------------------------------
 
 
-def run_line(run: Run, noted: float) -> dict[str, Any]:
-    """A run as a line of a list; ``noted`` is when the kernel first knew it, in seconds since 1970. Costs no job."""
+def run_line(run: Run, noted: float, cell: str | None) -> dict[str, Any]:
+    """A run as a line of a list; ``noted`` is when the kernel first knew it, in seconds since 1970, ``cell`` the one that ran then. Costs no job."""
     known = run.statistics
     return {
-        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "noted": noted,
+        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "noted": noted, "cell": _maybe(cell),
         "seconds": _number(known.seconds), "read": _count(known.records_in), "outputs": _count(known.records_out), "bytes": _count(known.bytes),
         "culprits": {"known": len(run.culprits.known), "complete": run.culprits.complete},
         "incomplete": [text(why) for why in run.incomplete],

@@ -40,17 +40,23 @@ class Panel:
         """The comms that hear of changes, and the last one that each was told of."""
         self._asking: list[Any] = []
         self._teller: Teller | None = None
+        self._cell: str | None = None
+        """The cell of the notebook that runs, by the front end's id for it."""
 
     def load(self) -> None:
         """Be there for panels, where there is a front end."""
         if getattr(self._shell, "kernel", None) is not None:
             comm.get_comm_manager().register_target(EVENTS, self._opened)
             comm.get_comm_manager().register_target(CONTROL, self._asked)
+            self._shell.events.register("pre_run_cell", self._started)
+            self._shell.events.register("post_run_cell", self._ended)
 
     def unload(self) -> None:
         """Close what is open: panels say then that bigdebug is not loaded."""
         if getattr(self._shell, "kernel", None) is None:
             return
+        self._shell.events.unregister("pre_run_cell", self._started)
+        self._shell.events.unregister("post_run_cell", self._ended)
         for target, opened in ((EVENTS, self._opened), (CONTROL, self._asked)):
             comm.get_comm_manager().unregister_target(target, opened)
         with self._alone:
@@ -63,10 +69,18 @@ class Panel:
 
     def note(self) -> None:
         """Write down what there is after a cell, and tell it soon."""
-        self._journal.note(self._runs(), self._session())
+        self._journal.note(self._runs(), self._session(), self._cell)
         with self._alone:
             if self._teller is not None:
                 self._teller.wake.set()
+
+    def _started(self, info: Any) -> None:
+        if info.store_history:  # not one that a cell runs in its turn
+            self._cell = info.cell_id
+
+    def _ended(self, result: Any) -> None:
+        if result.info.store_history:  # the extension has noted what it left
+            self._cell = None
 
     # ---- what the panel does ----------------------------------------------------------------------------------
 
@@ -111,7 +125,7 @@ class Panel:
 
     def tell(self) -> None:
         """Tell each panel what it has not been told of; one that has just opened is told everything."""
-        self._journal.note(self._runs(), self._session())
+        self._journal.note(self._runs(), self._session(), self._cell)
         with self._alone:
             behind = [(each, told) for each, told in self._told.items() if told != self._journal.change]
         for each, told in behind:

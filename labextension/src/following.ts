@@ -18,6 +18,20 @@ export class Following implements IDisposable {
     return this.context === null ? null : this.context.name;
   }
 
+  /** Goes to a cell of that notebook; false if it has none of that id. */
+  readonly reveal = (cell: string): boolean => {
+    const notebook = this.tracker.currentWidget?.content;
+    const index = notebook?.widgets.findIndex(each => each.model.id === cell) ?? -1;
+    if (notebook === undefined || index < 0) {
+      return false;
+    }
+    notebook.activeCellIndex = index;
+    notebook.mode = 'command';
+    notebook.activate();
+    void notebook.scrollToItem(index, 'smart');
+    return true;
+  };
+
   /** The connection to its kernel, if it has one. */
   get connection(): Connection | null {
     return this.connected;

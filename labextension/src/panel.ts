@@ -60,7 +60,8 @@ export class Panel extends Widget {
       connection?.ask ??
       (() => Promise.reject(new Refused('The notebook has no kernel.', 'Choose one and run it again.')));
     const again = (): void => void connection?.connect();
-    const view = { notebook: this.following?.notebook ?? null, phase: connection?.phase ?? null, ask, again };
+    const reveal = this.following?.reveal ?? (() => false);
+    const view = { notebook: this.following?.notebook ?? null, phase: connection?.phase ?? null, ask, reveal, again };
     render(h(PanelView, view), this.node);
   }
 

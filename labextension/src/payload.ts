@@ -25,6 +25,8 @@ const RunLine = v.object({
   status: v.picklist(['succeeded', 'failed', 'partial']),
   /** When the kernel first knew the run, in seconds since 1970. */
   noted: v.number(),
+  /** The cell of the notebook that ran then, by JupyterLab's id for it. */
+  cell: v.nullable(v.string()),
   /** In tasks; null, as below, for what nobody measured or counted. */
   seconds: v.nullable(v.number()),
   read: v.nullable(whole),

@@ -28,7 +28,10 @@ afterEach(() => {
 
 async function show(view: Partial<PanelViewProps>): Promise<void> {
   await act(() => {
-    render(h(PanelView, { notebook: 'work.ipynb', phase: open, ask: answers, again: vi.fn(), ...view }), host);
+    render(
+      h(PanelView, { notebook: 'work.ipynb', phase: open, ask: answers, reveal: () => true, again: vi.fn(), ...view }),
+      host
+    );
   });
 }
 
@@ -123,4 +126,13 @@ test('a run that is gone says so where it stood', async () => {
   await show({ ask: () => Promise.reject(new Refused('This run has been forgotten.', 'Run the job again.')) });
   await press(host.querySelector('.bd-head'));
   expect(shown('.bd-body [role=alert]')).toEqual(['This run has been forgotten.Run the job again.']);
+});
+
+test('an open run leads to its cell, or says that it is gone', async () => {
+  const reveal = vi.fn((cell: string) => cell !== 'cell-3');
+  await show({ reveal });
+  await press(host.querySelector('.bd-head'));
+  await press(host.querySelector('.bd-cell'));
+  expect(reveal).toHaveBeenCalledWith('cell-3');
+  expect(shown('.bd-note')[0]).toBe('Its cell is not in this notebook any more.');
 });

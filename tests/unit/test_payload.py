@@ -68,7 +68,7 @@ def written() -> dict[str, Any]:
     journal = Journal(clock=lambda: NOON)
     runs = [run("r1"), run("r2", "gone"), crashed("r3")]
     answers = Answers(journal, lambda: runs)
-    journal.note(runs, session_line("my <b>app</b>", True))
+    journal.note(runs, session_line("my <b>app</b>", True), "cell-3")
     said = {"event-changes": event("changes", journal.since(0)), "answer-run": answers.answer(golden("request-run"))}
     del runs[1]
     journal.note(runs, session_line("my <b>app</b>", False))
@@ -174,6 +174,14 @@ def test_ids_of_a_new_session_are_other_runs() -> None:
     journal.note([run("r1", "after")], None)
     (line,) = journal.since(1)["runs"]
     assert (line["name"], line["noted"]) == ("after", 2.0)
+
+
+def test_a_run_stays_with_the_cell_in_which_it_was_first_known() -> None:
+    journal, found = Journal(), crashed("r1")
+    journal.note([found], None, "cell-1")
+    found.culprits.known.append(culprit("more", "'z'"))
+    journal.note([found], None, "cell-2")
+    assert [line["cell"] for line in journal.since(0)["runs"]] == ["cell-1"]
 
 
 changes_of_runs = st.lists(st.sampled_from(["run", "crash", "forget", "hear"]), max_size=30)

@@ -2,7 +2,7 @@
 import type { Ask, Phase } from '../connection';
 import type { Heard } from '../heard';
 import { Notice } from './notice';
-import { RunItem } from './runitem';
+import { RunItem, type RunItemProps } from './runitem';
 import { counted } from './words';
 
 export interface PanelViewProps {
@@ -11,23 +11,24 @@ export interface PanelViewProps {
   /** How it stands with its kernel; null if it has none. */
   readonly phase: Phase | null;
   readonly ask: Ask;
+  readonly reveal: RunItemProps['reveal'];
   /** Look again whether bigdebug is there. */
   readonly again: () => void;
 }
 
-export function PanelView({ notebook, phase, ask, again }: PanelViewProps) {
+export function PanelView({ notebook, phase, ask, reveal, again }: PanelViewProps) {
   return (
     <div class="bd-panel">
       <header>
         <h2>bigdebug</h2>
         {notebook !== null && <bdi class="bd-notebook">{notebook}</bdi>}
       </header>
-      <Content notebook={notebook} phase={phase} ask={ask} again={again} />
+      <Content notebook={notebook} phase={phase} ask={ask} reveal={reveal} again={again} />
     </div>
   );
 }
 
-function Content({ notebook, phase, ask, again }: PanelViewProps) {
+function Content({ notebook, phase, ask, reveal, again }: PanelViewProps) {
   if (notebook === null) {
     return <Notice what="No notebook is open. Open one that uses PySpark: its runs are listed here." />;
   }
@@ -48,7 +49,7 @@ function Content({ notebook, phase, ask, again }: PanelViewProps) {
         <Notice what="bigdebug is not loaded in this kernel." wrong>
           <p>
             Run <code>%load_ext bigdebug</code> in a cell, or choose the kernel “Python 3 (bigdebug)”. If that fails,
-            bigdebug is not installed where the kernel runs: <code>%pip install bigdebug</code>.
+            bigdebug is not installed where the kernel runs.
           </p>
           <Again again={again} />
         </Notice>
@@ -61,7 +62,7 @@ function Content({ notebook, phase, ask, again }: PanelViewProps) {
         </Notice>
       );
     case 'open':
-      return <Runs heard={phase.heard} ask={ask} />;
+      return <Runs heard={phase.heard} ask={ask} reveal={reveal} />;
   }
 }
 
@@ -73,7 +74,7 @@ function Again({ again }: { again: () => void }) {
   );
 }
 
-function Runs({ heard, ask }: { heard: Heard; ask: Ask }) {
+function Runs({ heard, ask, reveal }: { heard: Heard } & Pick<PanelViewProps, 'ask' | 'reveal'>) {
   const runs = [...heard.runs.values()].reverse();
   return (
     <>
@@ -90,7 +91,7 @@ function Runs({ heard, ask }: { heard: Heard; ask: Ask }) {
       ) : (
         <ol class="bd-runs" reversed aria-label="Runs, the latest first">
           {runs.map(run => (
-            <RunItem key={`${run.id} ${run.noted}`} run={run} ask={ask} />
+            <RunItem key={`${run.id} ${run.noted}`} run={run} ask={ask} reveal={reveal} />
           ))}
         </ol>
       )}

@@ -10,11 +10,13 @@ import { counted, day, seconds, size, time } from './words';
 export interface RunItemProps {
   readonly run: RunLine;
   readonly ask: Ask;
+  /** Shows a cell of the notebook; false if it has none of that id. */
+  readonly reveal: (cell: string) => boolean;
 }
 
 const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as const;
 
-export function RunItem({ run, ask }: RunItemProps) {
+export function RunItem({ run, ask, reveal }: RunItemProps) {
   const [open, setOpen] = useState(false);
   const body = useId();
   return (
@@ -41,7 +43,7 @@ export function RunItem({ run, ask }: RunItemProps) {
         <CulpritCount run={run} />
       </button>
       <div id={body} class="bd-body" hidden={!open}>
-        {open && <Body run={run} ask={ask} />}
+        {open && <Body run={run} ask={ask} reveal={reveal} />}
       </div>
     </li>
   );
@@ -66,7 +68,25 @@ function CulpritCount({ run }: { run: RunLine }) {
   return <span class="bd-culprits">{`${counted(known, 'culprit')}${complete ? '' : ' so far'}`}</span>;
 }
 
-function Body({ run, ask }: RunItemProps) {
+function CellLink({ cell, reveal }: { cell: string; reveal: RunItemProps['reveal'] }) {
+  const [gone, setGone] = useState(false);
+  if (gone) {
+    return <p class="bd-note">Its cell is not in this notebook any more.</p>;
+  }
+  return (
+    <button
+      type="button"
+      class="bd-cell"
+      onClick={() => {
+        setGone(!reveal(cell));
+      }}
+    >
+      Show its cell
+    </button>
+  );
+}
+
+function Body({ run, ask, reveal }: RunItemProps) {
   // Asked again when more culprits are known; what is shown stays until the answer comes.
   const details = useAnswer<RunDetails>(() => ask('run', { run: run.id }), [run.id, run.noted, run.culprits.known]);
   if (details.is === 'waiting') {
@@ -82,6 +102,7 @@ function Body({ run, ask }: RunItemProps) {
   const { operators, causes, notes } = details.answer;
   return (
     <>
+      {run.cell !== null && <CellLink cell={run.cell} reveal={reveal} />}
       <Causes causes={causes} />
       <Operators operators={operators} />
       {[...run.incomplete, ...notes].map((note, at) => (
