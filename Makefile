@@ -1,9 +1,12 @@
 # make demo    run the example notebooks and print what they found
+# make lab     open JupyterLab with its panel on the examples
 # make test    lint, types, all tests; what CI runs
 # make bench   measure, e.g. make bench ARGS="P1 --scale small"
 # make clean   remove everything that these commands made
+# make panel   build the JupyterLab panel, so that the next wheel has it
 #
-# All of it happens in .venv; Python 3.10 or newer and Java 17 or 21 are enough to start with.
+# All of it happens in .venv and in node_modules; Python 3.10 or newer and Java 17 or 21 are enough to start with. The panel is built
+# where there is Node 20 or newer; where there is none, all the rest works without it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,15 +19,50 @@ unexport SPARK_HOME
 # IPython warns of an environment that is active and is not its own.
 unexport VIRTUAL_ENV
 
-.PHONY: demo test bench clean doctor
+# Where there is Node, what is built with it; on CI there has to be.
+NODE := $(if $(CI),node,$(shell command -v node))
+PANEL := labextension/dist/package.json
+# Its builder is a Python package; one .venv is enough for what is asked.
+BUILDER := $(VENV)/.has-$(if $(filter test%,$(MAKECMDGOALS)),test,examples)
+
+.PHONY: demo lab test test-python test-panel test-browser panel bench clean doctor
 
 demo: $(VENV)/.has-examples
 	$(BIN)/python examples/run_demo.py
 
-test: $(VENV)/.has-test
+lab: $(VENV)/.has-examples $(if $(NODE),panel)
+	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab opens without bigdebug's panel." >&2)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=examples $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+
+test: test-python $(if $(NODE),test-panel test-browser)
+	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab's panel was not tested." >&2)
+
+test-python: $(VENV)/.has-test $(if $(NODE),panel)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test-panel: panel
+	cd labextension && npm run --silent check && npm run --silent test
+
+# The browser is Debian's, or the one that CHROMIUM names.
+test-browser: $(VENV)/.has-test panel tests/browser/node_modules/.package-lock.json
+	@tests/browser/chromium
+	cd tests/browser && npm run --silent check && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
+
+panel: $(PANEL)
+	@mkdir -p $(VENV)/share/jupyter/labextensions
+	@ln -sfn "$(CURDIR)/labextension/dist" $(VENV)/share/jupyter/labextensions/bigdebug
+
+$(PANEL): labextension/node_modules/.package-lock.json $(wildcard labextension/*.json labextension/src/* labextension/src/*/* labextension/style/*) | $(BUILDER)
+	cd labextension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
+	@touch $@
+
+# What the lock file says, and nothing newer.
+%/node_modules/.package-lock.json: %/package-lock.json
+	@echo "Installing what $* needs from the npm registry; the first time takes a minute."
+	@cd $* && npm ci --silent
+	@touch $@
 
 bench: $(VENV)/.has-test
 	$(BIN)/python -m benchmarks $(ARGS)
@@ -42,5 +80,6 @@ doctor:
 	@$(PYTHON) tools/doctor.py
 
 clean:
+	rm -rf labextension/dist labextension/lib labextension/node_modules tests/browser/node_modules tests/browser/pictures tests/browser/test-results
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse examples/spark-warehouse
 	find . -name node_modules -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,134 @@
+/** What browser tests are given: a JupyterLab for all tests of a file, and a person's hands and eyes in it. */
+import { join } from 'node:path';
+import { test as base, expect, type Locator, type Page } from '@playwright/test';
+import { Lab, type Cells } from './lab';
+
+export { expect } from '@playwright/test';
+
+const PICTURES = join(import.meta.dirname, 'pictures');
+
+export class Desk {
+  /** What a script of a record would have called. */
+  readonly alerts: string[] = [];
+  /** What nobody caught in the page, and what the panel's code reported. JupyterLab reports a lot of its own. */
+  readonly errors: string[] = [];
+  readonly panel: Locator;
+
+  constructor(
+    readonly page: Page,
+    private readonly lab: Lab
+  ) {
+    this.panel = page.locator('#bigdebug-panel');
+    page.on('dialog', dialog => {
+      if (dialog.type() === 'beforeunload') {
+        void dialog.accept(); // JupyterLab asks before a page with an unsaved notebook goes
+      } else {
+        this.alerts.push(dialog.message());
+        void dialog.dismiss();
+      }
+    });
+    page.on('pageerror', error => this.errors.push(String(error)));
+    page.on('console', said => {
+      if (said.type() === 'error' && said.location().url.includes('/extensions/bigdebug/')) {
+        this.errors.push(said.text());
+      }
+    });
+  }
+
+  /** Opens a new notebook, and waits for its kernel. */
+  async open(name: string, kernel: string, cells: Cells): Promise<void> {
+    await this.page.goto(this.lab.notebook(name, kernel, cells));
+    await expect(this.page.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]')).toBeVisible();
+  }
+
+  /** Opens one more notebook, by the list of files. */
+  async also(name: string): Promise<void> {
+    await this.page.locator('.jp-DirListing-item', { hasText: name }).dblclick();
+    await expect(
+      this.page.locator('.lm-DockPanel-tabBar .lm-TabBar-tab.lm-mod-current', { hasText: name })
+    ).toBeVisible();
+  }
+
+  /** Closes a notebook by its tab. */
+  async close(name: string): Promise<void> {
+    await this.page
+      .locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: name })
+      .locator('.lm-TabBar-tabCloseIcon')
+      .click();
+  }
+
+  /** Opens the panel by its tab at the right. */
+  async openPanel(): Promise<void> {
+    await this.page.locator('.jp-SideBar.jp-mod-right [data-id=bigdebug-panel]').click();
+    await expect(this.panel).toBeVisible();
+  }
+
+  /** Says a command in the palette. Tried again: a notebook that is still being opened takes the focus back, and the palette goes. */
+  async say(label: string): Promise<void> {
+    await expect(async () => {
+      await this.page.keyboard.press('ControlOrMeta+Shift+KeyC');
+      await this.page.locator('.lm-CommandPalette-input').fill(label, { timeout: 2_000 });
+      await this.page.locator('.lm-CommandPalette-item', { hasText: label }).click({ timeout: 2_000 });
+    }).toPass();
+  }
+
+  /** Runs the cell of a number from 0, and waits until it has ended. */
+  async run(cell: number): Promise<void> {
+    await this.start(cell);
+    await expect(this.prompt(cell)).toHaveText(/\[\d+\]:/);
+  }
+
+  /** Runs a cell, and goes on at once. */
+  async start(cell: number): Promise<void> {
+    await this.page.locator('.jp-Notebook .jp-Cell').nth(cell).locator('.cm-content').click();
+    await this.page.keyboard.press('Control+Enter');
+  }
+
+  prompt(cell: number): Locator {
+    return this.page.locator('.jp-Notebook .jp-Cell').nth(cell).locator('.jp-InputPrompt').first();
+  }
+
+  /** Restarts the kernel by JupyterLab's menu, and says yes. */
+  async restart(): Promise<void> {
+    await this.page.getByRole('menuitem', { name: 'Kernel', exact: true }).click();
+    await this.page.locator('.lm-Menu-item[data-command="kernelmenu:restart"]').click();
+    await this.page.getByRole('button', { name: 'Confirm Kernel Restart' }).click();
+  }
+
+  async interrupt(): Promise<void> {
+    await this.page.getByRole('menuitem', { name: 'Kernel', exact: true }).click();
+    await this.page.locator('.lm-Menu-item[data-command="kernelmenu:interrupt"]').click();
+  }
+
+  /** Changes JupyterLab's theme, by its name in the palette. */
+  async theme(name: string): Promise<void> {
+    await this.say(`Use Theme: ${name}`);
+    await expect(this.page.locator(`body[data-jp-theme-name="${name}"]`)).toBeAttached();
+  }
+
+  /** Keeps what is to be seen now for a person to look at. */
+  async picture(name: string): Promise<void> {
+    await this.page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' });
+  }
+}
+
+export const test = base.extend<{ desk: Desk }, { lab: Lab }>({
+  lab: [
+    // eslint-disable-next-line no-empty-pattern
+    async ({}, use) => {
+      const lab = await Lab.start();
+      await use(lab);
+      await lab.stop();
+    },
+    { scope: 'worker', timeout: 120_000 }
+  ],
+  desk: async ({ page, lab }, use, info) => {
+    const desk = new Desk(page, lab);
+    await use(desk);
+    if (info.status !== info.expectedStatus) {
+      console.log(lab.log.split('\n').slice(-30).join('\n'));
+    }
+    expect(desk.alerts, 'a record ran as a script').toEqual([]);
+    expect(desk.errors, 'the page reported errors').toEqual([]);
+  }
+});
