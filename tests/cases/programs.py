@@ -6,7 +6,7 @@ data are the same formula with other keys before and behind the rows of the case
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -18,7 +18,8 @@ Pairs = Callable[[str], list[tuple[Any, Any]]]
 class Case:
     """A program over lines of text. ``pairs`` is what a line adds to groups, ``summary`` what a group becomes.
 
-    ``faulty`` tells a wrong output; ``culprits`` are the corrupt lines behind each wrong output, by its key.
+    ``faulty`` tells a wrong output; ``culprits`` are the corrupt lines behind each wrong output, by its key. ``inserted`` are the lines that the case adds
+    to those of its formula.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Case:
     program: Callable[[Any], Any]
     faulty: Callable[[Any], bool]
     culprits: dict[Any, tuple[str, ...]]
+    inserted: tuple[str, ...]
 
     def scaled(self) -> tuple[str, ...]:
         """Some twenty thousand lines, those of the case in their middle."""
@@ -84,7 +86,7 @@ def _airport() -> Case:
         "airport at midnight", tuple(lines), lambda copy: _flights(str(copy)), 83,
         lambda line: [pair for pair in [stay(line)] if pair[1] < 45], sum,
         lambda rdd: rdd.map(stay).filter(lambda pair: pair[1] < 45).reduceByKey(add, 4),
-        lambda out: out[1] < 0, {("MNN", "23"): (midnight,)},
+        lambda out: out[1] < 0, {("MNN", "23"): (midnight,)}, (midnight,),
     )
 
 
@@ -115,11 +117,12 @@ def _weather() -> Case:
     lines = _snow(0)
     inches = "30026,5/12/2003,90in"
     lines.insert(200, inches)
-    lines.insert(20, "30026,5/12/2003,10mm")
+    partner = "30026,5/12/2003,10mm"
+    lines.insert(20, partner)
     return Case(
         "weather in inches", tuple(lines), _snow, 66, snowfall, spread,
         lambda rdd: rdd.flatMap(snowfall).groupByKey(4).mapValues(spread),
-        lambda out: out[1] > 6000, {(26, "/2003"): (inches,), (26, "5/12"): (inches,)},
+        lambda out: out[1] > 6000, {(26, "/2003"): (inches,), (26, "5/12"): (inches,)}, (inches, partner),
     )
 
 
@@ -157,7 +160,7 @@ def _students() -> Case:
     return Case(
         "students", tuple(lines), _pupils, 99, lambda line: [grade_and_age(line)], average,
         lambda rdd: _averages(rdd.map(grade_and_age)),
-        lambda out: out[0] > 3 or out[1] > 25 or out[1] < 18, {0: (mia,), 21: (ed,)},
+        lambda out: out[0] > 3 or out[1] > 25 or out[1] < 18, {0: (mia,), 21: (ed,)}, (mia, ed),
     )
 
 
@@ -187,7 +190,7 @@ def _commute() -> Case:
         lambda rdd: rdd.map(by_speed)
         .combineByKey(lambda v: [v], lambda vs, v: [*vs, v], add, 4)
         .mapValues(average),
-        lambda out: out[0][1] == "car" and out[1] > 50, {("sr", "car"): (first, second)},
+        lambda out: out[0][1] == "car" and out[1] > 50, {("sr", "car"): (first, second)}, (first, second),
     )
 
 
@@ -213,8 +216,25 @@ def _word_length() -> Case:
     return Case(
         "word length", tuple(lines), lambda copy: _words(chr(0x4E00 + copy)), 5000, lengths, mean,
         lambda rdd: rdd.flatMap(str.split).map(lambda word: (word[0], len(word))).groupByKey(4).mapValues(mean),
-        lambda out: out[1] > 70, {"V": (lines[1], lines[3])},
+        lambda out: out[1] > 70, {"V": (lines[1], lines[3])}, (lines[1], lines[3]),
     )
 
 
 CASES = (_airport(), _weather(), _students(), _commute(), _word_length())
+
+
+# ---- the corrupt lines elsewhere ------------------------------------------------------------------------------------
+
+
+def placements(case: Case) -> Iterator[list[str]]:
+    """The lines of a case with each corrupt one at every place, the others where they are."""
+    for line in case.inserted:
+        others = [each for each in case.lines if each != line]
+        for place in range(len(case.lines)):
+            yield [*others[:place], line, *others[place:]]
+
+
+def cut(lines: Sequence[str], partitions: int) -> tuple[tuple[str, ...], ...]:
+    """Lines in partitions, as ``parallelize`` cuts them."""
+    return tuple(tuple(lines[part * len(lines) // partitions: (part + 1) * len(lines) // partitions]) for part in range(partitions))
+
