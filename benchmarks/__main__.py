@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.brushing import time_to_linked
 from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.crashes import time_to_culprits
 from benchmarks.growth import growth, picture, query_growth, query_picture
@@ -40,6 +41,7 @@ MEASURES = {
     "P4": Measure(capture_cost, "time of queries of TPC-H with capture / without: Q1, Q3, Q5, Q10, Q12, Q18"),
     "P5": Measure(first_trace, "time of the first trace of one row / time of the query; time of a trace with an index"),
     "P6": Measure(index_cost, "time to index the lineage of a whole query / time of the query"),
+    "P7": Measure(time_to_linked, "time until linked views show what is behind a bar: every bar of four views over 24 M rows"),
     "P9": Measure(time_to_causes, "time of a localization / of the job in plain PySpark, 1 to 8 corrupt of 10^6 lines; tests of a search"),
     "P10": Measure(time_to_culprits, "time from a failure to all culprits / time of plain PySpark without bad records"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),

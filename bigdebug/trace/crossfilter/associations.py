@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyroaring import AbstractBitMap, BitMap, FrozenBitMap
 
 from bigdebug.errors import ViewError
+from bigdebug.trace.positions import members
 
 Rows = npt.NDArray[np.uint32]
 Some = slice | npt.NDArray[np.intp]
@@ -128,12 +129,9 @@ class Coded:
     def _scanned(self, wanted: npt.NDArray[np.intp]) -> Rows:
         if not len(wanted):
             return np.empty(0, dtype=np.uint32)
-        codes, flags = self.codes, flagged(wanted, self.marks + 1)
-        only = codes.dtype.type(wanted[0]) if len(wanted) == 1 else None
-        found = []
-        for chunk in chunks(self.rows):
-            here = codes[chunk] == only if only is not None else flags.take(codes[chunk])
-            found.append((np.flatnonzero(here) + chunk.start).astype(np.uint32))
+        codes = self.codes
+        wanted = wanted.astype(codes.dtype)
+        found = [(np.flatnonzero(members(codes[chunk], wanted, self.marks + 1)) + chunk.start).astype(np.uint32) for chunk in chunks(self.rows)]
         return np.concatenate(found) if found else np.empty(0, dtype=np.uint32)
 
     def holding(self, marks: AbstractBitMap) -> Held:
