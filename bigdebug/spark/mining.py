@@ -11,10 +11,10 @@ from bigdebug.agents.likeness import HasKey
 from bigdebug.errors import UnknownOperatorError
 from bigdebug.mining.mined import Mined
 from bigdebug.shown import shown
-from bigdebug.spark.predicate import guarded, told
 from bigdebug.spark.rdd.explaining import Names
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.mining import Mining
+from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.mining import FrameMining
 from bigdebug.trace.given import number
@@ -45,8 +45,7 @@ def outputs_of(trace: LineageRDD, given: Any, what: str) -> LineageRDD | None:
     wanted: Callable[[Any], Any] = given if callable(given) else HasKey(given)
 
     def find() -> Any:
-        with told(f"{what}="):
-            known = trace._questions.records(operator, trace.places, guarded(wanted))
+        known = satisfying(trace._questions, operator, trace.places, wanted, f"{what}=")
         return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in known.items() if at}}
 
     return trace._to([operator], find)

@@ -227,6 +227,8 @@ def test_a_test_that_changes_outputs_is_blamed_for_it_and_not_the_program(dbg: A
     report = ran(dbg, dbg.context.parallelize([("a", [1, 2, 3]), ("b", [5])], 2).reduceByKey(add, 2))
     with pytest.raises(PredicateError, match=r"The test of localize\(\) at .*test_localize_checks.py:\d+ changes what it is given.*sorted\(x\)"):
         dbg.localize(report, lambda out: bool(out[1].clear()) or out[0] == "a")
+    with pytest.raises(PredicateError, match=r"The predicate of where\(\) at .*test_localize_checks.py:\d+ changes what it is given"):
+        report.getLineage().where(lambda out: out[1].pop() > 4).collect()
     with pytest.raises(PredicateError, match=r"key= at .*test_localize_checks.py:\d+ changes what it is given"):
         dbg.localize(report, expected=[("a", [1])], key=lambda out: out[1].clear() or out[0])
 

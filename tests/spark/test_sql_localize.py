@@ -315,6 +315,10 @@ def test_functions_of_batches_of_rows_are_tried_on_one_set_at_a_time(dbg: Any, s
     sold = orders(spark, {6: -900.0}).withColumn("amount", twice("amount")).groupBy("shop").agg(F.sum("amount").alias("total"))
     found = dbg.localize(sold, "total < 0")
     assert (found.verdict, named(found), found.incomplete) == ("culprit", [{(6, 2, -900.0)}], None)
+    standing = F.pandas_udf(lambda values: (values - values.mean()) / values.std(), "double")
+    looking = dbg.localize(orders(spark, {6: -900.0}).select("id", standing("amount").alias("z")), "z < -2")
+    assert looking.verdict == "not-reproducible"
+    assert "may look at all rows of a batch, and of fewer records there are others in it" in str(looking.incomplete)
 
 
 def test_a_search_in_a_query_is_ended_within_a_query(dbg: Any, spark: Any) -> None:

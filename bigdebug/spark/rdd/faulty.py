@@ -12,12 +12,13 @@ import numpy as np
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge, Judging
 from bigdebug.agents.moments import Moments, moments
-from bigdebug.errors import LocalizeError, NondeterminismError
+from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
 from bigdebug.spark.asking import answers, asking
-from bigdebug.spark.predicate import TEST, changing, guarded, kept, told
+from bigdebug.spark.predicate import TEST, guarded, told
 from bigdebug.spark.rdd.positional import by_absence
 from bigdebug.spark.rdd.replay import Replay
+from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.trace.places import count, rids_of
 from bigdebug.trace.smallest import smallest
 
@@ -73,12 +74,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
     """Each output that a test finds wrong by itself. Raises LocalizeError if none is, PredicateError where the test raises."""
     target = trace._only("localize()")
     judge = fitted(trace, judge)
-    with told(TEST):
-        try:
-            found = trace._questions.records(target, trace.places, guarded(judge.wrong), shown=MOST)
-        except NondeterminismError:
-            trace._questions.records(target, trace.places, guarded(kept(judge.wrong)))  # what the program gives, if it is the test that changes it
-            raise changing(TEST, judge.test) from None
+    found = satisfying(trace._questions, target, trace.places, judge.wrong, TEST, MOST, judge.test)
     places = {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}
     if not places:
         raise LocalizeError(

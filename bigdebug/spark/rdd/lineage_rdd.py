@@ -14,10 +14,11 @@ from bigdebug.errors import NotCapturedError
 from bigdebug.model import SourceRecord, pack
 from bigdebug.shown import counted, shown
 from bigdebug.spark.jobs import own_python
-from bigdebug.spark.predicate import guarded, told
+from bigdebug.spark.predicate import PREDICATE
 from bigdebug.spark.rdd.arranged import serializers
 from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.trace.given import whole, width
 from bigdebug.trace.places import Places, places_of, rids_of
 from bigdebug.trace.positions import Positions
@@ -74,8 +75,7 @@ class LineageRDD(Trace, RDD[Any]):
         operator = self._only("where()")
 
         def find() -> Standing:
-            with told():
-                found = self._questions.records(operator, self.places, guarded(predicate))
+            found = satisfying(self._questions, operator, self.places, predicate, PREDICATE)
             return {operator: {p: np.array(sorted(at), dtype=np.int64) for p, at in found.items() if at}}
 
         return self._to([operator], find)
