@@ -64,6 +64,15 @@ def test_no_tests_at_all_leave_an_honest_answer(dbg: Any) -> None:
     assert (found.verdict, found.fault_sets, found.incomplete) == ("ambiguous", (), "its 0 tests were spent")
 
 
+def test_what_is_wrong_under_another_key_is_not_repaired(dbg: Any) -> None:
+    """By the parity of totals: without the one that is innocent, the wrong total is even, and the odd ones are right."""
+    sold = dbg.context.parallelize([("a", 1_000), ("a", 1_000), ("a", 1), ("b", 3)], 2)
+    report = sold.reduceByKey(add, 2).map(lambda pair: (pair[1] % 2, pair[1])).reduceByKey(add, 2)
+    found = dbg.localize(captured(dbg, report), lambda out: out[1] > 900)
+    assert found.verdict == "culprit"
+    assert [[source.record for source in fault.records] for fault in found.fault_sets] == [[("a", 1_000), ("a", 1_000)]]
+
+
 def test_what_one_task_cannot_try_is_refused_by_name(dbg: Any) -> None:
     asking = captured(dbg, dbg.context.parallelize([1, 2, 1_000], 2).map(lambda n: (task() % 2, n)).reduceByKey(add, 2))
     with pytest.raises(LocalizeError, match="asks its task for"):

@@ -29,6 +29,7 @@ from bigdebug.model import Outcome, SourceRecord
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
 from bigdebug.spark.rdd.positional import by_absence, entries
+from bigdebug.spark.rdd.replay import Replay
 from bigdebug.spark.rdd.trying import OnlySpark, trying
 from bigdebug.trace.places import count
 from bigdebug.trace.trace import Standing
@@ -40,6 +41,9 @@ Ask = Callable[..., list[Answer]]
 
 _UNFOUND = (State.NOT_WRONG, State.UNREPAIRED)
 """How a search ends that says nothing of an output: then it is looked at otherwise, if there is another way."""
+
+_MADE_OF_SEVERAL = (Form.CODES, Form.JOIN, Form.PAIRED, Form.WHOLE, Form.ZIP, Form.CARTESIAN)
+"""Operators whose outputs change with what they are made of: so may the keys that these have further on."""
 
 MANY = 20_000
 """Of more candidates, what each adds is put in another order, where it is known, and the program is not run on them for that."""
@@ -171,7 +175,8 @@ class Localizing:
             around=lambda operator, operation: OfKeys(operation) if operator == keyed else operation,
         )
         keys = self._keys(keyed, faulty)
-        tried = [Tried(self._numbers[i].tobytes(), key, each.judge) for i, key, each in zip(here, keys, faulty)]
+        moving = keyed is not None and self._is_moving(keyed, replay)
+        tried = [Tried(self._numbers[i].tobytes(), key, each.judge, moving) for i, key, each in zip(here, keys, faulty)]
         try:
             with trying(self._recorder, self._evaluator, evaluation, tried, self._budget) as conversation:
                 self._asks = {i: partial(conversation.ask, place) for place, i in enumerate(here)}
@@ -179,6 +184,11 @@ class Localizing:
                 yield
         except OnlySpark as only:
             raise untried(str(only)) from only
+
+    def _is_moving(self, keyed: int, replay: Replay) -> bool:
+        """Whether the records that ``keyed`` reads are made of several others each, so that their keys may be others on fewer of them."""
+        graph, ran = self._run.graph, {known._definition.operator.id for known in replay.program}.difference(replay.cut)
+        return any(graph[operator].form in _MADE_OF_SEVERAL for operator in ran.intersection(graph.upstream(keyed)) if operator != keyed)
 
     def _unordered(self, known: Faults, here: Sequence[int], subjects: Sequence[Subject]) -> set[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
