@@ -115,37 +115,6 @@ def test_a_lost_block_of_a_stage_that_does_not_repeat_itself_is_refused(dbg: Any
         groups.getLineage().goBackAll().rids()
 
 
-STOPPED = """
-from pyspark.sql import SparkSession
-import bigdebug
-
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-dbg = bigdebug.attach(spark)
-lines = dbg.context.textFile(__file__, 1).filter(lambda line: "bigdebug" in line)
-with dbg.capture():
-    lines.count()
-spark.stop()
-trace = dbg.lineage(lines).goBackAll()
-print([record.origin.line for record in trace.source_records()], trace.first())
-for question in (lines.getLineage().collect, lambda: lines.getLineage().filter(len).count(), trace.replay().collect):
-    try:
-        print(question())
-    except bigdebug.BigdebugError as error:
-        print(type(error).__name__, error.what)
-"""
-
-
-def test_after_spark_was_stopped_what_needs_no_job_is_answered_and_the_rest_refused(tmp_path: Path) -> None:
-    program = tmp_path / "stopped.py"
-    program.write_text(STOPPED)
-    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    first, *others = done.stdout.splitlines()
-    assert first == "[3, 6, 7, 16] import bigdebug"
-    refused = "IncompleteLineageError This question needs a Spark job, and the SparkContext has been stopped"
-    assert others == [refused] * 3
-
-
 def test_a_store_that_cannot_be_made_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"cannot be made.*store="):
@@ -304,21 +273,6 @@ def test_only_a_spark_session_that_runs_can_be_attached(dbg: Any) -> None:
             bigdebug.attach(wrong)
 
 
-STOPPED_SESSION = """
-from pyspark.sql import SparkSession
-import bigdebug
-
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-spark.stop()
-bigdebug.attach(spark)
-"""
-
-
-def test_a_stopped_session_cannot_be_attached() -> None:
-    done = subprocess.run([sys.executable, "-c", STOPPED_SESSION], capture_output=True, text=True, check=False)
-    assert "ValueError: this SparkSession has been stopped; spark = SparkSession.builder" in done.stderr.splitlines()[-1]
-
-
 @pytest.mark.parametrize(("store", "error"), [(5, TypeError), ("", ValueError)])
 def test_a_store_is_named_by_a_path(dbg: Any, store: Any, error: type) -> None:
     with pytest.raises(error, match=f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}"):
@@ -335,40 +289,6 @@ def test_a_capture_is_named_by_text(dbg: Any) -> None:
 def test_a_saved_session_is_named_by_a_path(dbg: Any, question: Any) -> None:
     with pytest.raises(TypeError, match="is the path of a directory, not 5"):
         question(dbg)
-
-
-# ---- relative paths -----------------------------------------------------------------------------------------------
-
-
-MOVING = """
-import os
-from operator import add
-from pyspark.sql import SparkSession
-import bigdebug
-
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-here = os.getcwd()
-dbg = bigdebug.attach(spark, store="lineage")
-pairs = dbg.context.parallelize(range(4), 2).map(lambda n: (n % 2, n)).reduceByKey(add, 2)
-with dbg.capture("moving"):
-    pairs.collect()
-dbg.save("saved")
-saved = bigdebug.open("saved")
-os.mkdir("elsewhere")
-os.chdir("elsewhere")
-with dbg.capture("moved"):
-    pairs.map(len).count()
-print(pairs.getLineage().goBackAll().count(), saved.lineage("moving").goBackAll().count(), dbg.runs[-1].status)
-print(bigdebug.attach(spark, store=os.path.join("..", "lineage")) is dbg, dbg.save("again") == saved.path.parent / "elsewhere" / "again")
-"""
-
-
-def test_relative_paths_still_hold_after_the_process_has_changed_its_directory(tmp_path: Path) -> None:
-    program = tmp_path / "moving.py"
-    program.write_text(MOVING)
-    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["4", "4", "succeeded", "True", "True"]
 
 
 def test_a_path_that_is_not_there_is_sparks_error_and_a_failed_run(dbg: Any, caplog: pytest.LogCaptureFixture) -> None:

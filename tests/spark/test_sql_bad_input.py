@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
@@ -124,33 +122,6 @@ def test_a_refusal_tells_the_line_of_python(dbg: Any, spark: Any) -> None:
     frame = spark.range(10).where(F.col("id") + F.rand() > 3)
     with pytest.raises(BigdebugError, match=r"Filter#2 \(at .*test_sql_bad_input.py:"):
         dbg.lineage(frame).goBackAll().count()
-
-
-def test_a_stopped_session_is_named(dbg: Any) -> None:
-    program = """
-import bigdebug
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-dbg = bigdebug.attach(spark)
-frame = spark.range(3)
-trace = frame.getLineage().goBackAll()
-for action in (frame.selectExpr("1 div (id - 2)").collect, frame.rdd.map(lambda row: 1 // (row.id - 2)).collect):
-    try:
-        action()
-    except Exception:
-        pass
-runs = dbg.runs[-2:]
-assert [[culprit.record.id for culprit in run.culprits] for run in runs] == [[2], [2]]
-spark.stop()
-asked = [ask for run in runs for ask in (lambda run=run: run.culprits[0].sources, lambda run=run: run.resume(skip=True))]
-for ask in (trace.count, lambda: dbg.lineage(frame), frame.getLineage, asked[0], asked[1], asked[3]):
-    try:
-        ask()
-    except bigdebug.errors.IncompleteLineageError as problem:
-        print(problem)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.splitlines() == ["The session of this query has been stopped. Run the query again, in a new session."] * 6, done.stderr[-500:]
 
 
 def test_a_known_input_that_is_not_reached_yet(dbg: Any, spark: Any) -> None:

@@ -6,9 +6,11 @@ After ``detach`` PySpark's choice holds again for what is PySpark's, and lineage
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from pathlib import Path
+
+import pytest
+
+from tests.spark.one_by_one import Told, told_by
 
 PROGRAM = """
 import sys
@@ -25,17 +27,6 @@ with dbg.capture():
 dbg.detach()
 print(spark.sparkContext.pythonExec, *rdd.getLineage().collect(), rdd.getLineage().where(bool).count(), rdd.first())
 """
-
-
-def test_whatever_the_path_says(tmp_path: Path) -> None:
-    other = tmp_path / "python3"
-    other.write_text("#!/bin/sh\necho another Python >&2\nexit 9\n")
-    other.chmod(0o755)
-    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"} | {"PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [sys.executable] * 4 + ["python3", sys.executable, "1", sys.executable]
 
 
 AGENTS_ALONE = """
@@ -75,11 +66,26 @@ crashing(lambda: spark.range(3).select(udf(lambda x: 1 // x, "long")("id")))
 """
 
 
-def test_they_import_nothing_of_ours_but_agents_and_what_these_stand_on() -> None:
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run([sys.executable, "-c", AGENTS_ALONE], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    imported = set(done.stdout.split())
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    folder = tmp_path_factory.mktemp("workers")
+    other = folder / "python3"
+    other.write_text("#!/bin/sh\necho another Python >&2\nexit 9\n")
+    other.chmod(0o755)
+    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_PYTHON"} | {"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])}
+    return told_by({"whatever": PROGRAM, "agents": AGENTS_ALONE}, folder, environment)
+
+
+def test_whatever_the_path_says(told: Told) -> None:
+    said, raised = told["whatever"]
+    assert raised == ""
+    assert " ".join(said).split() == [sys.executable] * 4 + ["python3", sys.executable, "1", sys.executable]
+
+
+def test_they_import_nothing_of_ours_but_agents_and_what_these_stand_on(told: Told) -> None:
+    said, raised = told["agents"]
+    assert raised == ""
+    imported = set(" ".join(said).split())
     assert "bigdebug.agents.guards.diagnose" in imported
     assert not [name for name in imported if name.split(".")[1:2] not in ([], ["agents"], ["store"], ["errors"], ["shown"])]
     assert {name.split(".")[0] for name in imported} == {"bigdebug"}
