@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from bigdebug.errors import UnknownOperatorError
+from bigdebug.shown import place
 
 
 class Kind(str, Enum):
@@ -93,7 +94,7 @@ class CallSite:
     code: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return place(self.file, self.line)
 
 
 @dataclass(frozen=True)

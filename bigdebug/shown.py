@@ -6,7 +6,7 @@ import os
 import re
 import reprlib
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import Any
 
@@ -67,6 +67,22 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+_called: Callable[[str], str | None] | None = None
+"""Says what the user calls a file, if that is something else than its path: a cell of a notebook is a file that nobody has seen."""
+
+
+def call_files(naming: Callable[[str], str | None] | None) -> None:
+    """From now on call files what ``naming`` says, "Cell In[3]"; by their paths where it says None, or if it is None."""
+    global _called  # noqa: PLW0603
+    _called = naming
+
+
+def place(file: str, line: int) -> str:
+    """A line of the user's program, as he finds it: "job.py:12", or "Cell In[3], line 2"."""
+    name = None if _called is None else _called(file)
+    return f"{file}:{line}" if name is None else f"{name}, line {line}"
 
 
 def counted(records: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,12 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
 from itertools import groupby
+from linecache import getline
 from typing import Any, NamedTuple, Protocol, overload
 
 from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.graph import CallSite, Operator
 from bigdebug.model import SourceRecord
-from bigdebug.shown import counted, masked, plain, shown
+from bigdebug.shown import counted, masked, place, plain, shown
 from bigdebug.trace.sourced import Sourced
 from bigdebug.trace.table import Table
 
@@ -23,6 +25,9 @@ SHOWN = 20
 
 LOOKED_AT = 1_000
 """Culprits whose sources are compared."""
+
+_VARIABLES = 5
+"""Variables of the line that crashed, of which an exception tells."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +158,18 @@ class CrashCulprit(Sourced):
         """As a traceback that ends with the record."""
         lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
         lines.append(f"  on {shown(self.record)}" + (", which came in the place of one that crashed" if self.again else "") + ("" if self.met is None else f", which met {self.met}"))
-        lines += [*self._whence(), "", *self.traceback.splitlines()]
+        lines += [*self._whence(), "", *(_FRAME.sub(_placed, line) for line in self.traceback.splitlines())]
         lines += [f"      {name} = {value}" for name, value in self.locals.items()]
         return "\n".join(map(plain, lines))
+
+    def told_line(self) -> list[str]:
+        """The line of the user's that was running, with its variables, if it is known."""
+        line, known = self.told.line, list(self.locals.items())
+        if line is None:
+            return []
+        code = line.code or getline(line.file, line.line).strip()  # workers have no cells of notebooks
+        more = [f"      and {len(known) - _VARIABLES} more"] if len(known) > _VARIABLES else []
+        return [f"  at {line}" + (f": {code}" if code else ""), *(f"      {name} = {value}" for name, value in known[:_VARIABLES]), *more]
 
     def _whence(self) -> list[str]:
         """Where it came from, without waiting until that is known."""
@@ -173,6 +187,15 @@ class CrashCulprit(Sourced):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         text = self.text()
         return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
+
+
+_FRAME = re.compile(r'^  File "([^"]+)", line (\d+)')
+
+
+def _placed(frame: re.Match[str]) -> str:
+    """A line of a traceback, with a cell's name in the place of its file's."""
+    there = place(frame[1], int(frame[2]))
+    return frame[0] if there == f"{frame[1]}:{frame[2]}" else f"  {there}"
 
 
 Finding = Callable[[], Sequence[CrashCulprit] | None]
@@ -258,8 +281,8 @@ class Culprits(Sequence[CrashCulprit]):
         what = f"{counted(len(self.known))} crashed{'' if self.complete else ' so far'}"
         more = f", {most:,} of them" if others else ""
         return "\n".join(map(plain, [
-            f"bigdebug: {what}{more} with {first.exception_type}: {first.message}", f"  in {first.operator}",
-            f"  the first is {shown(first.record)}", "  run.culprits, or dbg.runs[-1].culprits, has them with where they came from",
+            f"bigdebug: {what}{more} with {first.exception_type}: {first.message}", f"  in {first.operator}", f"  the first is {shown(first.record)}",
+            *first.told_line(), "  run.culprits, or dbg.runs[-1].culprits, has them with where they came from",
         ]))
 
     def common(self, most: int = 3) -> list[tuple[SourceRecord, int]]:

@@ -101,6 +101,8 @@ class Run:
     def summary(self) -> str:
         """One line: what ran, how much it read and gave, and what its lineage takes."""
         known = self.statistics
+        if self.status == "failed" and not known.seconds:
+            return f"{self.name}: {self.action} failed before a task had ended"
         return (
             f"{self.name}: {self.action} {self.status}, {counted(known.records_in)} in, {known.records_out:,} out, "
             f"lineage {_size(known.bytes)}{self._share()}, {known.seconds:.1f} s in tasks"
