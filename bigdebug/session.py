@@ -111,6 +111,8 @@ class DebugSession(Inquiry):
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""
         self._recorder.captures.end()
         self._recorder.watching.close()
+        self._recorder.rest()
+        self._frames.rest()
         self._recorder.armed = False
         if self.attached:
             self.attached = False

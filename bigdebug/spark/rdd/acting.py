@@ -60,13 +60,17 @@ class Acting:
         self.runs = Runs(sc, store)
         recorder: Any = self
         self.watching = Watching(recorder)
-        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
+        self.rest()
         self.armed = True
         """Whether actions that fail are diagnosed also if they were not captured."""
         self.policies: dict[str, str | None] = {}
         """Those of runs that went on from crashes."""
         self._run_ids = itertools.count(1)
         self._state = ThreadState()
+
+    def rest(self) -> None:
+        """Let threads end that are idle: those of a pool do when nobody holds it any more."""
+        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug")
 
     @property
     def defining(self) -> bool:

@@ -73,7 +73,7 @@ class FrameRecorder:
         self.spark = spark
         self.captures = program.captures
         self.runs: tuple[FrameRun, ...] = ()
-        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug frames")
+        self.rest()
         self._program = program
         self.users = Catalyst(spark)
         self.heard = Heard(self.users)
@@ -84,6 +84,10 @@ class FrameRecorder:
         self._state = _ThreadState()
         self._sessions = Sessions(spark)
         self._alone = threading.RLock()
+
+    def rest(self) -> None:
+        """Let threads end that are idle: those of a pool do when nobody holds it any more."""
+        self.beside = ThreadPoolExecutor(_BESIDE, "bigdebug frames")
 
     def action(self, name: str, frame: Any, again: Callable[[Any], Any] | None = None) -> Action:
         """The action ``name`` that the user calls on ``frame``."""
