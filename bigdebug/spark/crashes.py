@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("bigdebug")
 
+RAISED: tuple[type[Exception], ...] = (PySparkException, Py4JError)
+"""What an action raises whose job has crashed, among others."""
+
 PATIENCE = 2.0
 """Seconds that an exception waits for its culprits."""
 
@@ -30,7 +33,7 @@ def crashed(problem: BaseException) -> bool:
     """Whether an exception is one of a job that ran: Spark raises others before it runs anything."""
     if isinstance(problem, AnalysisException | ParseException):
         return False
-    return isinstance(problem, PySparkException | Py4JError)
+    return isinstance(problem, RAISED)
 
 
 def ended(problem: BaseException | None) -> bool:

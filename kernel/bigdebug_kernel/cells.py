@@ -7,6 +7,7 @@ statement that begins capture, the rest stays as it is, and the end of the cell 
 
 from __future__ import annotations
 
+import linecache
 import re
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from IPython.core.inputtransformer2 import cell_magic
 
 from bigdebug.shown import plain
 
+_BEGIN = "get_ipython()._bigdebug.begin("
 _FIRST = re.compile(r"%%lineage(?:[ \t]+(?P<line>.*))?\s*$")
 
 
@@ -77,7 +79,7 @@ class Cells:
         if first is None or not "".join(body).strip() or any(line.startswith("from __future__") for line in body):
             return lines
         body = cell_magic(self.transform(body))
-        return [f"get_ipython()._bigdebug.begin({first['line'] or ''!r})\n", *body]
+        return [f"{_BEGIN}{first['line'] or ''!r})\n", *body]
 
     def started(self, info: Any) -> None:
         self._running.append(_Running(threading.get_ident()))
@@ -93,6 +95,11 @@ class Cells:
                 for capture in reversed(cell.captures):
                     self.close(capture)
                 return
+
+    def called(self, file: str) -> str | None:
+        """What IPython calls the file of a cell: "Cell In[3]"; None if it is no cell's."""
+        name = self._shell.compile.format_code_name(file)
+        return None if name is None else " ".join(name)
 
     # ---- what the extension calls -----------------------------------------------------------------------------
 
@@ -135,3 +142,10 @@ class Cells:
 
     def _captures(self) -> list[CellCapture]:
         return [capture for cell in self._running for capture in cell.captures]
+
+
+def as_typed(file: str, line: str) -> None:
+    """Let tracebacks show the first line of a cell as its user has typed it: as a comment, for who reads the cell as Python."""
+    lines = linecache.getlines(file)
+    if lines and lines[0].startswith(_BEGIN):
+        lines[0] = f"# %%lineage {line}".rstrip() + "\n"

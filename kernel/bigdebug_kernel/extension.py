@@ -6,12 +6,14 @@ import logging
 import sys
 from typing import Any
 
+from bigdebug.shown import call_files
 from bigdebug.spark.arrival import Arrivals
 from bigdebug.spark.jobs import show_bars_with
 from bigdebug_kernel.bars import bars_of
-from bigdebug_kernel.cells import Cells
+from bigdebug_kernel.cells import Cells, as_typed
 from bigdebug_kernel.completion import Completion
-from bigdebug_kernel.magics import LineageMagics
+from bigdebug_kernel.crash import CrashDisplay
+from bigdebug_kernel.magics import LineageMagics, asks_for_help
 from bigdebug_kernel.names import Names
 from bigdebug_kernel.panel import Panel
 
@@ -30,8 +32,9 @@ class Extension:
         self._cells = Cells(shell, self.session)
         self._magics = LineageMagics(shell, self)
         self._arrivals = Arrivals(lambda session: self.session())
-        self._completion = Completion(shell, self)
+        self._completion = Completion(self._magics.offered)
         self._panel = Panel(shell, self)
+        self._crashes = CrashDisplay(shell, self._cells.called)
         self._events = (
             ("pre_run_cell", self._cells.started), ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell),
         )
@@ -39,23 +42,27 @@ class Extension:
     def load(self) -> None:
         self._shell.register_magics(self._magics)
         # Before IPython's own cell_magic, which would make one opaque call of the cell.
-        self._shell.input_transformer_manager.line_transforms.insert(0, self._cells.transform)
+        self._shell.input_transformer_manager.line_transforms[:0] = [self._cells.transform, asks_for_help]
         self._shell.Completer.custom_matchers.append(self._completion.matcher)
         for event, callback in self._events:
             self._shell.events.register(event, callback)
         show_bars_with(bars_of(self._shell))
+        call_files(self._cells.called)
         self._arrivals.start()
         self._panel.load()
         self._after_cell(None)
 
     def unload(self) -> None:
         self._panel.unload()
+        self._crashes.disarm()
         self._arrivals.stop()
         show_bars_with(None)
+        call_files(None)
         for event, callback in self._events:
             self._shell.events.unregister(event, callback)
         self._shell.Completer.custom_matchers.remove(self._completion.matcher)
-        self._shell.input_transformer_manager.line_transforms.remove(self._cells.transform)
+        for transform in (self._cells.transform, asks_for_help):
+            self._shell.input_transformer_manager.line_transforms.remove(transform)
         self._magics.withdraw()
         self._cells.abandon()
         self._names.restore(self._sessions)
@@ -79,6 +86,7 @@ class Extension:
             self._sessions.append(current)
             current.context.setCaptureLineage(self._capture_all or current.context.isCaptureLineage())
             self._cells.joined(current)
+            self._crashes.arm()
         return current
 
     @property
@@ -88,6 +96,7 @@ class Extension:
 
     def begin(self, line: str) -> None:
         """The first line of a cell under ``%%lineage``, as ``Cells.transform`` leaves it."""
+        as_typed(sys._getframe(1).f_code.co_filename, line)
         self._cells.begin(*self._magics.cell_arguments(line))
 
     def capture_all(self, on: bool) -> None:

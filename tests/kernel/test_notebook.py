@@ -50,6 +50,14 @@ squares.getLineage().where(lambda n: time.sleep(0.7) is None).count()""",
     "patient": "bigdebug.spark.jobs.PATIENCE = patience",
     "boom!": "%%lineage boom\nsc.parallelize([1]).count()\nraise LookupError('nothing <here>')",
     "after boom": "sc.isCaptureLineage()",
+    "crash!": """%%lineage crash
+import bigdebug.spark.crashes
+bigdebug.spark.crashes.PATIENCE = 60.0
+def half(n):
+    return 6 // n
+sc.parallelize([0, 1], 2).map(half).collect()""",
+    "culprits": "%lineage culprits",
+    "localize": "%lineage localize first 'r > 5'",
     "hostile": r"""
 class Mute:
     def __repr__(self):
@@ -191,10 +199,10 @@ def test_run_all_twice_gives_the_same_again_and_adds_its_runs(passes: tuple[Outp
     first, second = passes
     for cell in ("spark", "names", "after boom"):
         assert value(second[cell]) == value(first[cell])
-    for cell in ("trace", "hostile records"):
+    for cell in ("trace", "hostile records", "localize"):
         assert rows_of(value(second[cell])) == rows_of(value(first[cell]))
     names = [[run[1] for run in rows_of(value(outputs["runs"]))] for outputs in passes]
-    assert names == [["first", "boom", "<script>run</script>"] * times for times in (1, 2)]
+    assert names == [["first", "boom", "crash", "<script>run</script>"] * times for times in (1, 2)]
     complaints = {cell for cell, outputs in second.items() if printed(outputs, "stderr")}
     assert complaints == set()
 
@@ -205,6 +213,20 @@ def test_a_cell_that_raises_shows_its_exception_and_what_was_captured(passes: tu
         assert (error.ename, error.evalue) == ("LookupError", "nothing <here>")
         assert printed(outputs["boom!"]).startswith("boom: count succeeded")
         assert value(outputs["after boom"]) == {"text/plain": "False"}
+
+
+def test_a_crash_is_shown_without_frames_of_spark_and_with_its_culprit(passes: tuple[Outputs, Outputs]) -> None:
+    for outputs in passes:
+        [error] = [output for output in outputs["crash!"] if output.output_type == "error"]
+        shown = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(error.traceback))
+        assert error.ename == "PythonException"
+        assert "----> 6 sc.parallelize([0, 1], 2).map(half).collect()" in shown
+        assert "bigdebug: 1 record crashed with ZeroDivisionError" in shown
+        assert re.search(r"  at Cell In\[\d+\], line 5: return 6 // n\n      n = 0\n", shown)
+        assert not re.search(r"java_gateway|worker\.py|ipykernel_|actions\.py", shown)
+        [row] = rows_of(value(outputs["culprits"]))
+        assert (row[0], row[4]) == ("1", "0")
+        assert re.fullmatch(r"Cell In\[\d+\], line 5", row[3])
 
 
 def test_a_bar_leaves_nothing_to_see(passes: tuple[Outputs, Outputs]) -> None:

@@ -2,85 +2,25 @@
 
 from __future__ import annotations
 
-import atexit
+import signal
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
 from pyspark import SparkContext
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
-from traitlets.config import Config
 
 import bigdebug
-from tests.kernel.test_notebook import rows_of
-
-JOB = """%%lineage {}
-lines = sc.parallelize(["a b", "b c", "c"], 2)
-counts = lines.flatMap(str.split).map(lambda word: (word, 1)).reduceByKey(lambda n, m: n + m, 2)
-sorted(counts.collect())"""
-
-
-class Shell(InteractiveShell):
-    """IPython as a user has it, with words for what the tests do."""
-
-    def cell(self, source: str) -> Any:
-        """Run a cell that must succeed; its value."""
-        result = self.run_cell(source, store_history=True)
-        result.raise_error()
-        return result.result
-
-    def failure(self, source: str) -> BaseException:
-        """Run a cell that must fail; its error."""
-        result = self.run_cell(source, store_history=True)
-        error = result.error_before_exec or result.error_in_exec
-        assert error is not None, f"{source} should have failed"
-        return error
-
-    def table(self, source: str) -> list[list[str]]:
-        """Run a cell whose value is displayed as a table; its rows."""
-        return rows_of(self.display_formatter.format(self.cell(source))[0])
-
-    @property
-    def runs(self) -> list[str]:
-        return [run.name for run in bigdebug.attach(self.user_ns["spark"]).runs]
-
-    @property
-    def capturing(self) -> bool:
-        return bigdebug.attach(self.user_ns["spark"]).context.isCaptureLineage()
-
-
-@pytest.fixture
-def bare(spark: Any, tmp_path: Path) -> Iterator[Shell]:
-    """A shell that has ``spark``, and no bigdebug yet."""
-    config = Config()
-    config.HistoryManager.enabled = False
-    shell = Shell(config=config, ipython_dir=str(tmp_path / "ipython"))
-    shell.user_ns["spark"] = spark
-    bigdebug.attach(spark).detach()
-    bigdebug.attach(spark, store=str(tmp_path)).detach()  # a session without runs
-    shell.cell("%unload_ext bigdebug")  # IPython makes some of its own parts on first use
-    yield shell
-    shell.cell("%unload_ext bigdebug")
-    bigdebug.attach(spark).detach()
-    shell.restore_sys_module_state()
-    atexit.unregister(shell.atexit_operations)
-    shell.atexit_operations()
-
-
-@pytest.fixture
-def shell(bare: Shell) -> Shell:
-    """A shell where ``%load_ext bigdebug`` has run."""
-    bare.cell("%load_ext bigdebug")
-    return bare
-
+from bigdebug.graph import CallSite
+from tests.kernel.shells import JOB, Shell
 
 # ---- what is displayed -------------------------------------------------------------------------------------------
 
@@ -113,9 +53,17 @@ def test_markup_in_names_of_runs_and_files_is_shown_as_text(shell: Shell, tmp_pa
 # ---- nothing is left behind --------------------------------------------------------------------------------------
 
 
+def threads() -> list[str]:
+    """The threads of bigdebug's, those that are about to end left out."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until and any("bigdebug" in thread.name for thread in threading.enumerate()):
+        time.sleep(0.02)
+    return sorted(thread.name for thread in threading.enumerate() if "bigdebug" in thread.name)
+
+
 def footprint(shell: Shell) -> dict[str, Any]:
     """All that loading the extension could change: in the shell, in Python, in PySpark."""
-    transformers = shell.input_transformer_manager
+    transformers, spark = shell.input_transformer_manager, shell.user_ns["spark"]
     return {
         "names": {name: id(value) for name, value in shell.user_ns.items() if name[0] != "_"},
         "attributes": {name for name in vars(shell) if "bigdebug" in name},
@@ -126,9 +74,15 @@ def footprint(shell: Shell) -> dict[str, Any]:
         "configurables": list(map(id, shell.configurables)),
         "completion": list(shell.Completer.custom_matchers),
         "importers": list(sys.meta_path),
+        "display of exceptions": (shell.custom_exceptions, shell.CustomTB),
+        "name of a cell's file": str(CallSite(shell.compile.cache("1"), 1)),
+        "threads": threads(),
+        "interruptions": signal.getsignal(signal.SIGINT),
+        "listeners of jobs": spark._jsc.sc().listenerBus().listeners().size(),
+        "listeners of queries": len(spark._jsparkSession.listenerManager().listListeners()),
         "SparkSession()": SparkSession.__init__,
         "df.rdd": vars(DataFrame)["rdd"],
-        "spark.sparkContext": id(shell.user_ns["spark"].sparkContext),
+        "spark.sparkContext": id(spark.sparkContext),
         "SparkContext.getOrCreate()": id(SparkContext.getOrCreate()),
     }
 
@@ -139,12 +93,15 @@ def footprint(shell: Shell) -> dict[str, Any]:
     ["%load_ext bigdebug", "%reload_ext bigdebug", "%reload_ext bigdebug"],
     ["%load_ext bigdebug", "%lineage on", "%%lineage\nsc.parallelize([1]).count()"],
     ["%load_ext bigdebug", "%%lineage\n%unload_ext bigdebug"],
-], ids=["loaded twice", "loaded again", "reloaded", "capturing", "within a cell that captures"])  # fmt: skip
+    ["%load_ext bigdebug", "n = sc.parallelize([1, 2]); n.count()\nw = dbg.watch(n, lambda r: r > 1)\nn.count()", "%lineage watch w", "%lineage trace?"],
+], ids=["loaded twice", "loaded again", "reloaded", "capturing", "within a cell that captures", "watching"])  # fmt: skip
 def test_unload_ext_leaves_nothing_behind(bare: Shell, cells: list[str]) -> None:
     before = footprint(bare)
     for cell in cells:
         bare.cell(cell)
     bare.cell("%unload_ext bigdebug")
+    for name in {"n", "w"} - before["names"].keys():
+        bare.user_ns.pop(name, None)
     assert footprint(bare) == before
     assert not bare.capturing
 
@@ -266,20 +223,6 @@ def test_lineage_trace_goes_from_a_run_or_a_variable_where_it_is_told(shell: She
         assert sorted(record for _, record in shell.table(f"%lineage trace {asked}")) == records, asked
 
 
-@pytest.fixture
-def totals(shell: Shell, tmp_path: Path) -> Shell:
-    """A shell where a query over two files has run: ``totals``, and ``spent`` for the run."""
-    shell.user_ns["folder"] = str(tmp_path)
-    shell.cell("""
-for name, rows in {"people": [(1, "ann"), (2, "bob")], "sales": [(1, 5), (1, 900), (2, 7), (2, 8)]}.items():
-    columns = ["id", "who"] if name == "people" else ["person", "amount"]
-    spark.createDataFrame(rows, columns).coalesce(1).sortWithinPartitions(*columns).write.parquet(f"{folder}/{name}")
-    spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
-totals = spark.sql("select who, sum(amount) total from sales join people on id = person group by who")""")
-    shell.cell("%%lineage spent\ntotals.collect()")
-    return shell
-
-
 def test_lineage_trace_of_a_dataframe_takes_sql_functions_and_the_name_of_an_input(totals: Shell) -> None:
     totals.cell("def is_ann(r): return r.who == 'ann'")
     totals.cell("bad = totals.getLineage().where('total > 100')")
@@ -319,11 +262,11 @@ def test_bad_usage_is_answered_in_a_sentence_and_without_a_traceback(shell: Shel
         "%lineage trace counts --where 'r.foo'": "<--where lambda r: (r.foo)>:1 raised AttributeError: 'tuple' object has no",
         "%lineage trace counts --where nowhere": "--where nowhere: NameError: name 'nowhere' is not defined",
         "%lineage trace 'counts": "No closing quotation",
-        "%lineage erase": "%lineage knows on, off, trace WHAT and watch, not erase",
+        "%lineage erase": "%lineage knows on, off, trace, culprits, localize, explain, mine, replay, compare, clean, watch, not erase; see %lineage?",
         "%lineage watch": "no watch is on; w = dbg.watch(rdd, lambda record: ...) begins one",
         "%lineage watch counts": "'counts' is no variable with a watch",
-        "%lineage trace": "%lineage trace needs a run or a variable to begin with; runs: known",
-        "%lineage trace counts -n -5": "%lineage: argument -n: a number of records from 1, not '-5'; see %lineage?",
+        "%lineage trace": "%lineage trace needs NAME; see %lineage trace?; runs: known",
+        "%lineage trace counts -n -5": "%lineage trace: argument -n: a number of records from 1, not '-5'; see %lineage trace?",
         "%lineage trace counts -n many": "a number of records from 1, not 'many'",
         "%%lineage --foo\n1": "%%lineage: unrecognized arguments: --foo; see %%lineage?",
         "%%lineage --strategy best\n1": "invalid choice: 'best'",
