@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Ask = Callable[..., list[Answer]]
 
-_UNFOUND = (State.NOT_WRONG, State.UNREPAIRED)
+_UNFOUND = (State.NOT_WRONG, State.UNREPAIRED, State.TOO_MANY)
 """How a search ends that says nothing of an output: then it is looked at otherwise, if there is another way."""
 
 _MADE_OF_SEVERAL = (Form.CODES, Form.JOIN, Form.PAIRED, Form.WHOLE, Form.ZIP, Form.CARTESIAN)
