@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context, Decimal
@@ -253,6 +254,21 @@ def test_a_row_of_several_marks_is_counted_once_however_they_are_brushed() -> No
             assert views.answer("all", Selection().brushed("words", marks)).counts.tolist() == [rows]
 
 
+def test_answers_are_the_same_before_while_and_after_another_thread_prepares() -> None:
+    draws, rows = np.random.default_rng(8), 2 * CHUNK
+    views = Views([View(name, Coded(draws.geometric(0.3, rows).clip(max=marks) - 1, marks)) for name, marks in (("a", 5), ("b", 9), ("c", 3))], Cubes(fewest=9, worth=0))
+    selections = [Selection().brushed("a", [mark]).brushed("b", {mark, mark + 1, 8}) for mark in range(5)]
+    before = [{name: answer.counts.tolist() for name, answer in views.answers(each).items()} for each in selections]
+    with ThreadPoolExecutor(1) as thread:
+        prepared = thread.submit(views.prepare)
+        while True:
+            done = prepared.done()
+            assert [{name: answer.counts.tolist() for name, answer in views.answers(each).items()} for each in selections] == before
+            if done:
+                break
+    prepared.result()
+
+
 # ---- what it costs ------------------------------------------------------------------------------------------------
 
 
@@ -328,6 +344,12 @@ def test_views_and_marks_that_are_not_there_are_refused() -> None:
         views.answer("a", Selection().brushed("gone", [0]))
     with pytest.raises(ViewError, match=r"A mark that is none of the 2 of 'a' \(got 2\)"):
         views.answer("a", Selection().brushed("a", [2]))
+
+
+@pytest.mark.parametrize("marks", [[-1], [1 << 32], ["a"], [None]])
+def test_what_is_no_number_of_a_mark_is_not_brushed(marks: Any) -> None:
+    with pytest.raises(ViewError, match="Marks of 'a' that are no numbers from 0"):
+        Selection().brushed("a", marks)
 
 
 def test_views_that_do_not_fit_are_refused() -> None:

@@ -22,8 +22,11 @@ class Backward:
         """The rows that one of ``marks`` of a view took, none of ``but``, and one of each clause of ``rest``; ascending."""
         asked = (view, FrozenBitMap(marks), FrozenBitMap(but), frozenset(rest.items()))
         if asked not in self._found:
-            rows = self._associations[view].rows_of(marks, but)
-            self._found[asked] = np.concatenate([rows[:0], *self._held(rows, rest)]) if rest else rows
+            if rest:
+                rows = self.rows(view, marks, but, {})
+                self._found[asked] = np.concatenate([rows[:0], *self._held(rows, rest)])
+            else:
+                self._found[asked] = self._associations[view].rows_of(marks, but)
         return self._found[asked]
 
     def _held(self, rows: Rows, rest: Clauses) -> Iterator[Rows]:

@@ -8,6 +8,8 @@ from types import MappingProxyType
 
 from pyroaring import FrozenBitMap
 
+from bigdebug.errors import ViewError
+
 Clauses = Mapping[str, FrozenBitMap]
 """By view, the marks that are brushed there."""
 
@@ -22,8 +24,11 @@ class Selection:
     clauses: Clauses = field(default_factory=lambda: MappingProxyType({}))
 
     def brushed(self, view: str, marks: Iterable[int]) -> Selection:
-        """This selection with these marks of a view, in place of those that were brushed there."""
-        return Selection(MappingProxyType({**self.clauses, view: FrozenBitMap(marks)}))
+        """This selection with these marks of a view, in place of those that were brushed there. Raises ViewError for what is no number of a mark."""
+        try:
+            return Selection(MappingProxyType({**self.clauses, view: FrozenBitMap(marks)}))
+        except (OverflowError, TypeError) as error:
+            raise ViewError(f"Marks of '{view}' that are no numbers from 0", value=marks, remedy="Brush them by their places in the view.") from error
 
     def cleared(self, view: str | None = None) -> Selection:
         """This selection without the clause of a view, of all if None."""

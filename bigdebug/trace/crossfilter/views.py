@@ -87,18 +87,26 @@ class Views:
         return found
 
     def prepare(self) -> None:
-        """Make the indexes of all views and the totals of their large marks, in think time, so that every later answer is fast."""
-        with ThreadPoolExecutor(TOGETHER) as threads:
-            list(threads.map(lambda association: association.index(), self._associations.values()))
+        """Make the indexes of all views and the totals of their large marks, in think time, so that every later answer is fast.
+
+        Views of few marks come first, for theirs are large.
+        """
         for showing in self._shown.values():
             showing.see_all()
-        for brushed, association in self._associations.items():
-            wanted = {view: self._cubes.worthwhile(association, showing.columns) - self._cubes.known(brushed, view) for view, showing in self._shown.items() if view != brushed}
-            for mark in BitMap.union(BitMap(), *wanted.values()):
-                rows = association.rows_of(BitMap([mark]))
-                for view, marks in wanted.items():
-                    if mark in marks:
-                        self._cubes.keep(brushed, view, mark, self._shown[view].gathered(rows))
+        order = sorted(self._associations, key=lambda name: self._associations[name].marks)
+        with ThreadPoolExecutor(TOGETHER) as threads:
+            for brushed, _ in zip(order, threads.map(lambda name: self._associations[name].index(), order)):
+                self._cube(brushed)
+
+    def _cube(self, brushed: str) -> None:
+        """Keep the totals of the large marks of a view in all others."""
+        association = self._associations[brushed]
+        wanted = {view: self._cubes.worthwhile(association, showing.columns) - self._cubes.known(brushed, view) for view, showing in self._shown.items() if view != brushed}
+        for mark in BitMap.union(BitMap(), *wanted.values()):
+            rows = association.rows_of(BitMap([mark]))
+            for view, marks in wanted.items():
+                if mark in marks:
+                    self._cubes.keep(brushed, view, mark, self._shown[view].gathered(rows))
 
     def _check(self, view: str, marks: AbstractBitMap | None = None) -> None:
         if view not in self._shown:
