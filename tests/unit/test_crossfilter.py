@@ -240,13 +240,21 @@ def test_many_rows_in_chunks_agree_with_pandas(prepared: bool) -> None:
             np.testing.assert_allclose(answer.values["price"].filled(np.nan), groups.price.mean().reindex(range(marks)), rtol=1e-12)
 
 
+def onward(priced: Any) -> Any:
+    """From what was shown last, if that is a way."""
+    return next((step for _, step in priced if step.start is not None), priced[0][1])
+
+
+def test_floats_too_far_apart_to_be_taken_away_again_are_added_anew() -> None:
+    numbers = [1e300, 1.0, 1e-300, 2.0]
+    views = Views([View("row", Coded(np.arange(4), 4)), View("all", Coded(np.zeros(4, np.int64), 1), {"sum": Sum(Values.of(numbers))})], choose=onward)
+    for marks, total in (([0, 1], 1e300), ([1], 1.0), ([1, 2], 1.0), ([2], 1e-300), ([0, 1, 2, 3], 1e300), ([1, 3], 3.0)):
+        assert views.answer("all", Selection().brushed("row", marks)).values["sum"].tolist() == [total]
+
+
 def test_a_row_of_several_marks_is_counted_once_however_they_are_brushed() -> None:
     links = [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 2), (2, 3)]
     words = Linked(4, 3, np.array([mark for mark, _ in links]), [np.array([row for _, row in links])])
-
-    def onward(priced: Any) -> Any:
-        """From what was shown last, if that is a way."""
-        return next((step for _, step in priced if step.start is not None), priced[0][1])
 
     for shown in (Coded(np.zeros(4, np.int64), 1), Linked(4, 1, np.zeros(4, np.int64), [np.arange(4)])):
         views = Views([View("words", words), View("all", shown)], choose=onward)
