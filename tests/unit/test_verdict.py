@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.causes import Cause, State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Fault, Faults, Subject
-from bigdebug.localize.oracle import Budget, Oracle
+from bigdebug.localize.faults import Fault, Faults, Subject, faults
+from bigdebug.localize.oracle import Answer, Budget, Oracle
 from bigdebug.localize.verdict import Seen, diagnosis
-from bigdebug.model import Origin, SourceRecord
+from bigdebug.model import Origin, Outcome, SourceRecord
 
 
 def fault(*repair: int, explains: Sequence[int] = (0,), **more: Any) -> Fault:
@@ -84,3 +86,26 @@ def test_what_may_be_a_fault_besides_is_named_though_it_is_not_needed() -> None:
     assert (certain.verdict, certain.fault_sets[0].instead) == ("culprit", ())
     assert "without 'record 5' (lines[5]) as well: these may be at fault besides." in certain.fault_sets[0].evidence[0]
     assert [[each.record for each in other] for other in told([fault(1, explains=[0, 1], partly=[frozenset([5])])]).fault_sets[0].instead] == [["record 5"]]
+
+
+@given(st.sets(st.integers(0, 11), min_size=1, max_size=4), st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=6), min_size=1, max_size=6))
+def test_corrupt_records_that_outputs_share_are_the_culprits_of_all_and_no_others(corrupt: set[int], made_of: list[set[int]]) -> None:
+    """Sums of small values and large ones, of which each alone makes an output wrong."""
+    wrong = [sorted(each) for each in made_of if each & corrupt]
+    assume(wrong)
+    budget = Budget()
+
+    def subject(members: list[int]) -> Subject:
+        def answer(places: BitMap) -> Answer:
+            total = float(sum(1_000 if members[place] in corrupt else 3 for place in places))
+            return Answer(Outcome.FAIL if total > 100 else Outcome.PASS, total, gone=not places)
+
+        return Subject(np.array(members), Oracle(lambda sets: [answer(each) for each in sets], budget))
+
+    subjects = [subject(members) for members in wrong]
+    known = faults(subjects, budget)
+    assert known.ended is None
+    assert not known.strange
+    assert {each for fault in known.found for each in fault.repair} == corrupt & set().union(*wrong)
+    assert sorted(number for fault in known.found for number in fault.explains) == list(range(len(subjects)))
+    assert not any(fault.instead or fault.partly for fault in known.found)
