@@ -53,7 +53,8 @@ class Subject:
         """What the judge says of sets. ``backwards``: of the records of a partition the last one comes first, and of what partitions send, that of the last one. ``folded``: as ``folds`` has it, if there is one."""
         outputs = self._run if not folded or self.folds is None else self.folds.outputs
         said = [(runs, self._judge.verdict(outputs(runs, backwards))) for runs in map(runs_of, sets)]
-        return [verdict._replace(outcome=Outcome.UNRESOLVED) if self._has_moved(verdict, runs, backwards) else verdict for runs, verdict in said]
+        moving = self._moving and not backwards  # in another order, sums of others come out a little otherwise
+        return [verdict._replace(outcome=Outcome.UNRESOLVED) if moving and self._has_moved(verdict, runs) else verdict for runs, verdict in said]
 
     @cached_property
     def folds(self) -> Folds | None:
@@ -68,23 +69,23 @@ class Subject:
         self._enter(self._candidates[numbers_of(runs)], backwards)
         yield from chain.from_iterable(self._evaluation.result())
 
-    def _has_moved(self, verdict: Verdict, runs: Runs, backwards: bool) -> bool:
+    def _has_moved(self, verdict: Verdict, runs: Runs) -> bool:
         """Whether an output is right only because what was wrong in it is in another one now: then nobody knows that anything was repaired."""
-        if not self._moving or verdict.outcome is not Outcome.PASS or verdict.gone:
+        if verdict.outcome is not Outcome.PASS or verdict.gone:
             return False
-        wrong = self._wrong(self._candidates[numbers_of(runs)], backwards)
+        wrong = self._wrong(self._candidates[numbers_of(runs)])
         return wrong is None or not wrong <= (self._wrong_at_first or frozenset())
 
     @cached_property
     def _wrong_at_first(self) -> frozenset[bytes | str] | None:
-        return self._wrong(self._candidates, False)
+        return self._wrong(self._candidates)
 
-    def _wrong(self, chosen: Positions, backwards: bool) -> frozenset[bytes | str] | None:
+    def _wrong(self, chosen: Positions) -> frozenset[bytes | str] | None:
         """The outputs of all keys that are wrong on some candidates, as they are written; None if something raises."""
         assert isinstance(self._judge, Judge)
         keys, self._keys = self._keys, None
         try:
-            self._enter(chosen, backwards)
+            self._enter(chosen, False)
             return frozenset(written(each) for each in chain.from_iterable(self._evaluation.result()) if self._judge.wrong(each))
         except Exception:  # of the user's functions
             return None

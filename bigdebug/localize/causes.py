@@ -63,7 +63,8 @@ class Cause:
     ``instead`` are sets as small that repair it as well, the likeliest first, some of them if ``more`` were not tried; ``alike`` others that fail alone, with another one
     beside what is of the repair.
     ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital``, which are not of it, it is not
-    there either, so it may be their values that are wrong. ``sure`` says that each of its members was seen to be needed
+    there either, so it may be their values that are wrong; ``tied`` are of ``alone``, and give no output without the repair: it may be these that are wrong, and the repair what they
+    are joined with. ``sure`` says that each of its members was seen to be needed
     by the program itself; there are ``size`` candidates.
     A repair is a cause, and a set that fails alone is evidence: of an average, innocent records fail alone (the drift of what is averaged).
     """
@@ -77,6 +78,7 @@ class Cause:
     why: str = ""
     gone: bool = False
     vital: BitMap = field(default_factory=BitMap)
+    tied: BitMap = field(default_factory=BitMap)
     sure: bool = True
     size: int = 0
 
@@ -87,55 +89,76 @@ def cause(oracle: Oracle, suspicion: Suspicion, at_once: int = 1) -> Cause:
     Raises nothing where a search is ended: what was known by then is given. What is named was seen to repair, or to fail; nothing is taken for granted of the test. That of tests
     that are pushed down is said to be not reproducible if the program itself does not confirm it.
     """
-    every = BitMap(suspicion.order)
-    found = Cause(size=len(every))
-
-    def repair(sets: Sequence[BitMap]) -> list[bool]:
-        oracle.narrow(len(repairing.best))
-        return [answer.passes for answer in oracle.answers([every - each for each in sets])]
-
-    repairing = Fewest(repair, suspicion.order, at_once)
-    failing = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, at_once)
+    searching = _Searching(oracle, suspicion, at_once)
+    found = searching.found
     try:
-        whole, nothing = oracle.answers([every, BitMap()])
-        if not whole.fails or nothing.fails:
-            found.state = State.ALWAYS_WRONG if whole.fails else State.NOT_WRONG
-            return found
-        if not nothing.passes and not suspicion.singles:
-            if not (enough := _enough(repair, suspicion)):
-                found.state = State.UNREPAIRED
-                return found
-            repairing = Fewest(repair, suspicion.order[:enough], at_once)
-        found.repair = BitMap(suspicion.singles[:1]) if suspicion.singles else repairing.search(TOGETHER)
-        if found.repair is None:
-            found.state = State.TOO_MANY
-            return found
-        oracle.narrow(len(found.repair))
-        found.instead = instead(oracle, suspicion, every, found.repair)
-        found.more = not (suspicion.each and len(found.repair) == 1)
-        if len(found.instead) < DOZENS:
-            found.alone = failing.search(ALONE)
-        known = [] if oracle.pushed and len(every) > CONFIRMED else [every]  # the program's own run has shown it, and what each adds
-        if not _repeats(oracle, [*known, every - found.repair, *AGAIN * [every - found.repair if found.alone is None else found.alone]]):
-            found.state = State.NOT_REPRODUCIBLE
-            return found
-        found.gone = oracle.answers([every - found.repair])[0].gone
-        found.vital = BitMap(suspicion.vital) - found.repair - BitMap(suspicion.singles)
-        fewer = [every - (found.repair - BitMap([member])) for member in found.repair] if oracle.pushed and len(found.repair) > 1 else []
-        found.sure = len(fewer) * len(every) <= NEEDED
-        if found.sure and not _repeats(oracle, fewer):
-            found.state = State.NOT_REPRODUCIBLE
-            return found
-        if found.alone is not None and found.more:
-            found.instead += [each for each in _swapped(oracle, every, suspicion, found.repair, found.alone - found.repair) if each not in found.instead]
-        found.alike = [] if found.alone is None else _alike(oracle, suspicion, found.repair, found.alone)
-        others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
-        found.state = State.FOUND if _repeats(oracle, others) else State.NOT_REPRODUCIBLE
+        found.state = searching.state()
     except ENDS as end:
         found.why = why(end)
-        if found.repair is None and len(repairing.best) < len(every):
-            found.repair = repairing.best
+        found.repair = found.repair or searching.best
     return found
+
+
+class _Searching:
+    """The search for the cause of one output, in ``found`` as far as it is known."""
+
+    def __init__(self, oracle: Oracle, suspicion: Suspicion, at_once: int) -> None:
+        self._oracle, self._suspicion, self._at_once = oracle, suspicion, at_once
+        self._every = BitMap(suspicion.order)
+        self.found = Cause(size=len(self._every))
+        self._repairing = Fewest(self._repair, suspicion.order, at_once)
+
+    @property
+    def best(self) -> BitMap | None:
+        """The smallest set that is known to repair the output, if it leaves anything of it."""
+        return self._repairing.best if len(self._repairing.best) < len(self._every) else None
+
+    def state(self) -> State:
+        """Search to the end, and say how that ended. Spent passes."""
+        whole, nothing = self._oracle.answers([self._every, BitMap()])
+        if not whole.fails or nothing.fails:
+            return State.ALWAYS_WRONG if whole.fails else State.NOT_WRONG
+        if not nothing.passes and not self._suspicion.singles:
+            if not (enough := _enough(self._repair, self._suspicion)):
+                return State.UNREPAIRED
+            self._repairing = Fewest(self._repair, self._suspicion.order[:enough], self._at_once)
+        repair = self.found.repair = BitMap(self._suspicion.singles[:1]) if self._suspicion.singles else self._repairing.search(TOGETHER)
+        if repair is None:
+            return State.TOO_MANY
+        self._oracle.narrow(len(repair))
+        self._compare(repair)
+        return State.FOUND if self._stands(repair) else State.NOT_REPRODUCIBLE
+
+    def _repair(self, sets: Sequence[BitMap]) -> list[bool]:
+        self._oracle.narrow(len(self._repairing.best))
+        return [answer.passes for answer in self._oracle.answers([self._every - each for each in sets])]
+
+    def _compare(self, repair: BitMap) -> None:
+        """Find what else would do, and what fails alone."""
+        oracle, suspicion, found = self._oracle, self._suspicion, self.found
+        found.instead = instead(oracle, suspicion, self._every, repair)
+        found.more = not (suspicion.each and len(repair) == 1)
+        if len(found.instead) < DOZENS:
+            found.alone = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, self._at_once).search(ALONE)
+        if found.alone is not None and found.more:
+            found.instead += [each for each in _swapped(oracle, self._every, suspicion, repair, found.alone - repair) if each not in found.instead]
+        found.alike = [] if found.alone is None else _alike(oracle, suspicion, repair, found.alone)
+        found.gone = oracle.answers([self._every - repair])[0].gone
+        found.vital = BitMap(suspicion.vital) - repair - BitMap(suspicion.singles)
+        found.tied = BitMap() if found.alone is None else _tied(oracle, repair, found.alone) - found.vital
+
+    def _stands(self, repair: BitMap) -> bool:
+        """Whether the test repeats itself, and, where tests are pushed down, the program itself says so of all that is named."""
+        oracle, found, every = self._oracle, self.found, self._every
+        known = [] if oracle.pushed and len(every) > CONFIRMED else [every]  # the program's own run has shown it, and what each adds
+        if not _repeats(oracle, [*known, every - repair, *AGAIN * [every - repair if found.alone is None else found.alone]]):
+            return False
+        fewer = [every - (repair - BitMap([member])) for member in repair] if len(repair) > 1 else []
+        needed = all(answer.fails for answer in oracle.answers(fewer))  # without all but one it may be gone, and not wrong: that one only lets it be there
+        fewer = fewer if oracle.pushed else []
+        found.sure = needed and len(fewer) * len(every) <= NEEDED
+        others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
+        return _repeats(oracle, [*(fewer if found.sure else []), *others])
 
 
 def _enough(repair: Wanted, suspicion: Suspicion) -> int:
@@ -165,6 +188,14 @@ def _swapped(oracle: Oracle, every: BitMap, suspicion: Suspicion, repair: BitMap
     members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
     sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
     return [each for each, answer in zip(sets, oracle.answers([every - each for each in sets])) if answer.passes]
+
+
+def _tied(oracle: Oracle, repair: BitMap, alone: BitMap) -> BitMap:
+    """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with."""
+    if alone <= repair:
+        return BitMap()
+    less = oracle.answers([alone - BitMap([member]) for member in alone & repair])
+    return alone - repair if any(answer.gone for answer in less) else BitMap()
 
 
 def _alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -> list[BitMap]:

@@ -25,13 +25,13 @@ def evidence(fault: Fault, ranked: Ranked, records: Records, due: bool) -> list[
 
 
 def others(fault: Fault) -> list[Ids]:
-    """What might be to blame instead: what would do as well, also for some of the outputs only, and what these would not be there without."""
-    return [*fault.instead, *([] if fault.settled else fault.partly), *(frozenset([each]) for each in sorted(fault.vital))]
+    """What might be to blame instead: what would do as well, also for some of the outputs only, what these would not be there without, and what is nothing without the repair."""
+    return [*fault.instead, *([] if fault.settled else fault.partly), *(frozenset([each]) for each in sorted(fault.vital)), *([fault.tied] if fault.tied else [])]
 
 
 def named(fault: Fault) -> set[int]:
     """All candidates that it is told with."""
-    return {each for ids in (fault.repair, fault.alone, fault.vital, *fault.instead, *fault.partly) for each in ids}
+    return {each for ids in (fault.repair, fault.alone, fault.vital, *fault.instead, *fault.partly, fault.tied) for each in ids}
 
 
 def _of_others(fault: Fault, records: Records) -> list[str]:
@@ -47,6 +47,8 @@ def _of_others(fault: Fault, records: Records) -> list[str]:
         found.append(f"{len(fault.partly):,} others repair some of these outputs as well: {_names(_new(fault.partly, fault), records)}.")
     if fault.vital:
         found.append(f"Without {_names(sorted(fault.vital), records)} it is not there any more: if what is wrong is what it took from there, the cause is that.")
+    if fault.tied:
+        found.append(f"Nothing comes of {_names(sorted(fault.tied), records)} without it: if that is wrong, with others of its kind, they are the cause, and not it.")
     return found
 
 

@@ -65,7 +65,7 @@ class Subject:
 @dataclass
 class Fault:
     """Candidates without which the outputs that it ``explains`` are right; each of ``instead`` would do as well for all of these, of ``partly`` for some, or is what
-    some would not be there without. Without any of ``vital``, the first output is not there. If it is ``settled``, nothing else is the cause of one of the outputs: then what
+    some would not be there without. Without any of ``vital``, the first output is not there; ``tied`` may be what is wrong, and the repair what they are joined with. If it is ``settled``, nothing else is the cause of one of the outputs: then what
     ``partly`` has may be a fault besides, and is not needed to explain anything.
 
     ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
@@ -78,6 +78,7 @@ class Fault:
     instead: list[Ids] = field(default_factory=list)
     partly: list[Ids] = field(default_factory=list)
     vital: Ids = frozenset()
+    tied: Ids = frozenset()
     settled: bool = False
 
     def add_partly(self, others: Iterable[Ids]) -> None:
@@ -172,7 +173,7 @@ def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_
             if fault.partly and not (fault.instead or fault.settled or others):
                 own = _cause(known, number, subject, at_once, each_of)
                 if _is_only(own) and own.repair is not None and subject.ids(own.repair) == fault.repair:
-                    fault.cause, fault.vital, fault.settled = own, frozenset(), True
+                    fault.cause, fault.vital, fault.tied, fault.settled = own, frozenset(), frozenset(), True
             return True
     return False
 
@@ -193,7 +194,7 @@ def _besides(known: Faults, number: int, subject: Subject, repair: Ids, each_of:
 
 def _is_only(cause_of: Cause) -> bool:
     """Whether nothing else is known that might be the cause."""
-    return cause_of.state is State.FOUND and cause_of.sure and not (cause_of.instead or cause_of.vital or cause_of.gone)
+    return cause_of.state is State.FOUND and cause_of.sure and not (cause_of.instead or cause_of.vital or cause_of.tied or cause_of.gone)
 
 
 def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> None:
@@ -208,7 +209,7 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
         known.strange[number] = cause_of.state
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
         repair, alone, others = subject.ids(cause_of.repair), subject.ids(cause_of.alone or ()), [subject.ids(each) for each in cause_of.instead]
-        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), settled=_is_only(cause_of)))
+        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of)))
 
 
 def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:

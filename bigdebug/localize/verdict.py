@@ -135,7 +135,7 @@ def _caused(causes: Sequence[Judged], ended: bool, seen: Seen) -> str:
     if any(map(others, faults)):
         return f"without {what}, {of} {are} {'not wrong, or not there any more' if gone else 'right'}; but others would do as well, and which is to blame the data alone does not tell"
     if not all(fault.cause.sure for fault in faults):
-        return f"without {what}, {of} {are} right; that each of these is needed was not asked of the program itself"
+        return f"without {what}, {of} {are} right; that it is wrong with each one of these was not seen, or not asked of the program itself"
     if gone:
         some, were = ("it is", "was it") if are == "is" else ("some are", "were they")
         return f"without {what}, {of} {are} not wrong, but {some} not there any more; without no others that were tried {were} there and right"

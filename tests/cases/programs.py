@@ -220,6 +220,45 @@ def _word_length() -> Case:
     )
 
 
+# ---- store average of day sums ------------------------------------------------------------------------------------
+
+
+def sales(first: bool | None = None) -> list[tuple[int, int, int]]:
+    """Stores, days and amounts; the four corrupt rows, of store 99 on day 3, where they are, or first, or last."""
+    rows = [
+        (s, d, (d + k) % 9 + 1 if s == 99 and d != 3 else -1000 if s == 99 else (s * 31 + d * 7 + k) % 9 + 1)
+        for s in (*range(5), 99) for d in range(6) for k in range(4)
+    ]
+    return rows if first is None else sorted(rows, key=lambda row: (row[2] == -1000) is not first)
+
+
+# ---- crashes ------------------------------------------------------------------------------------------------------
+
+
+def trips_that_crash() -> tuple[list[str], list[str]]:
+    """The lines of four crashes of three kinds, and those that crash."""
+    lines = [f"sr,900{i:02d},900{i + 1:02d},{30 * (1 + i % 4)},{1 + i % 4}" for i in range(60)]
+    crashing = {5: "sr,90011,90012,50,0", 25: "sr,90013,90014,,3", 40: "sr,90015,90016,70", 59: ""}
+    for at, line in crashing.items():
+        lines.insert(at, line)
+    return lines, list(crashing.values())
+
+
+def incomes() -> tuple[list[str], list[str]]:
+    """The lines of a crash from a code fault, and those that crash."""
+    lines = [f"${50 + i}" if i % 17 == 0 else f"{50 + 3 * i}" for i in range(100)]
+    return lines, [line for line in lines if line.startswith("$")]
+
+
+def speed(line: str) -> tuple[str, int]:
+    columns = line.split(",")
+    return columns[1], int(columns[3]) // int(columns[4])
+
+
+def income(line: str) -> int:
+    return int(line[:2] if line.startswith("$") else line)  # the fault: the wrong side of the $
+
+
 CASES = (_airport(), _weather(), _students(), _commute(), _word_length())
 
 

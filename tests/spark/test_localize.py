@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import add
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 
 from bigdebug.errors import LocalizeError, PredicateError
-from tests.cases.programs import CASES, Case
+from tests.cases.programs import CASES, Case, average, income, incomes, sales, speed, trips_that_crash
 
 
 def captured(dbg: Any, rdd: Any) -> Any:
@@ -42,6 +44,30 @@ def test_they_are_found_among_twenty_thousand_lines(dbg: Any, case: Case) -> Non
     named = {source.record for fault in found.fault_sets for each in (fault.records, *fault.instead) for source in each}
     assert named == {line for lines in case.culprits.values() for line in lines}
     assert {key for fault in found.fault_sets for key, _ in fault.outputs} == set(case.culprits)
+
+
+@pytest.mark.parametrize(("partitions", "first"), [(1, None), (4, True), (7, False)])
+def test_the_average_of_sums_goes_back_to_the_four_rows_of_the_day(dbg: Any, partitions: int, first: bool | None) -> None:
+    rows = sales(first)
+    days = dbg.context.parallelize(rows, partitions).map(lambda row: (row[:2], row[2])).reduceByKey(add, 3)
+    stores = days.map(lambda day: (day[0][0], day[1])).groupByKey(2).mapValues(average)
+    found = dbg.localize(captured(dbg, stores), lambda out: out[1] < 0)
+    assert found.verdict == "culprit"
+    [fault] = found.fault_sets
+    assert [store for store, _ in fault.outputs] == [99]
+    assert sorted(source.origin.index for source in fault.records) == [i for i, row in enumerate(rows) if row[2] == -1000]
+
+
+@pytest.mark.parametrize("partitions", [1, 4, 7])
+@pytest.mark.parametrize(("lines", "function"), [(trips_that_crash, speed), (incomes, income)], ids=["four crashes of three kinds", "income"])
+def test_the_lines_that_crash_are_found_and_no_others(dbg: Any, partitions: int, lines: Callable[[], tuple[list[str], list[str]]], function: Callable[[str], Any]) -> None:
+    given, crashing = lines()
+    program = dbg.context.parallelize(given, partitions).map(function)
+    with dbg.capture() as runs, pytest.raises(PythonException):
+        program.collect()
+    found = dbg.localize(runs.latest, raises=True)
+    assert found.verdict == "culprit"
+    assert sorted(source.record for fault in found.fault_sets for source in fault.records) == sorted(crashing)
 
 
 def test_a_test_that_finds_nothing_wrong_is_said_to(dbg: Any) -> None:
