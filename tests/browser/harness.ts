@@ -100,9 +100,11 @@ export class Desk {
     await this.page.locator('.lm-Menu-item[data-command="kernelmenu:interrupt"]').click();
   }
 
-  /** Changes JupyterLab's theme, by its name in the palette. */
+  /** Changes JupyterLab's theme by its menu. */
   async theme(name: string): Promise<void> {
-    await this.say(`Use Theme: ${name}`);
+    await this.page.getByRole('menuitem', { name: 'Settings', exact: true }).click();
+    await this.page.locator('.lm-Menu-item', { hasText: /^Theme$/ }).click();
+    await this.page.locator('.lm-Menu-item[data-command="apputils:change-theme"]', { hasText: name }).first().click();
     await expect(this.page.locator(`body[data-jp-theme-name="${name}"]`)).toBeAttached();
   }
 

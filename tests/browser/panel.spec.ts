@@ -6,18 +6,18 @@ spark = (SparkSession.builder.master("local[2]").appName("nightly <b>report</b>"
     .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
 spark.sparkContext.setLogLevel("OFF")`;
 
-const JOB = `%%lineage word count
+const JOB = `%%lineage "word count"
 lines = sc.parallelize(["a b", "b c", "<script>alert(1)</script> <img src=x onerror=alert(2)>"], 2)
 counts = lines.flatMap(str.split).map(lambda word: (word, 1)).reduceByKey(lambda n, m: n + m, 2)
 sorted(counts.collect())`;
 
-const CRASH = `%%lineage <img src=x onerror=alert(3)>
+const CRASH = `%%lineage "<img src=x onerror=alert(3)>"
 try:
     sc.parallelize(["1", "2", "<script>alert(4)</script>"], 2).map(int).collect()
 except Exception:
     print(len(dbg.runs[-1].culprits))`;
 
-const BUSY = `%%lineage while busy
+const BUSY = `%%lineage "while busy"
 spark.range(1000).selectExpr("id % 7 as day").groupBy("day").count().collect()
 import time
 while True: time.sleep(0.05)`;
@@ -29,15 +29,15 @@ test('the panel lists the runs of the open notebook, and what crashed in them', 
   for (const cell of [0, 1, 2]) {
     await desk.run(cell);
   }
-  const runs = desk.panel.getByRole('listitem');
+  const runs = desk.panel.locator('.bd-run');
   await expect(runs).toHaveCount(2);
   await expect(desk.panel).toContainText('2 runs of the Spark session nightly <b>report</b>');
   await expect(runs.nth(0)).toContainText('1 culprit');
-  await expect(runs.nth(1)).toContainText('3 records in · 6 outputs');
+  await expect(runs.nth(1)).toContainText('3 records in · 7 outputs');
   await runs.nth(1).getByRole('button').click();
-  await expect(runs.nth(1).getByRole('table')).toContainText('reduceByKey');
+  await expect(runs.nth(1).locator('.bd-operators')).toContainText('reduceByKey');
   await runs.nth(0).getByRole('button').click();
-  await expect(runs.nth(0).getByRole('table').first()).toContainText('<script>alert(4)</script>');
+  await expect(runs.nth(0).locator('.bd-causes')).toContainText('<script>alert(4)</script>');
   await runs.nth(1).getByRole('button', { name: 'Show its cell' }).click();
   await expect(desk.page.locator('.jp-Notebook .jp-Cell').nth(1)).toHaveClass(/jp-mod-active/);
   await desk.picture('panel');
@@ -45,12 +45,13 @@ test('the panel lists the runs of the open notebook, and what crashed in them', 
   await desk.start(3);
   await expect(runs).toHaveCount(3);
   await runs.nth(0).getByRole('button').click();
-  await expect(runs.nth(0).getByRole('table')).toContainText('aggregate');
+  await expect(runs.nth(0).locator('.bd-operators')).toContainText('aggregator');
   await expect(desk.prompt(3)).toHaveText('[*]:');
   await desk.interrupt();
   await expect(desk.prompt(3)).toHaveText(/\[\d+\]:/);
   await desk.theme('JupyterLab Dark');
   await desk.picture('panel-dark');
+  await desk.theme('JupyterLab Light'); // settings are the server's
 });
 
 test('a kernel without bigdebug is told of, and looked at again when a cell has loaded it', async ({ desk }) => {

@@ -1,34 +1,28 @@
-/** What a run consists of, and what crashed in it: two tables. */
+/** What a run consists of, and what crashed in it: two lists, for a panel is narrow. */
 import type { Cause, Operator } from '../payload';
-import { counted, number } from './words';
+import { counted } from './words';
 
 export function Operators({ operators }: { operators: readonly Operator[] }) {
   return (
-    <table class="bd-table">
-      <caption>{counted(operators.length, 'operator')}</caption>
-      <thead>
-        <tr>
-          <th scope="col">operator</th>
-          <th scope="col">kind</th>
-          <th scope="col" class="bd-number">
-            records
-          </th>
-          <th scope="col">dataset</th>
-          <th scope="col">defined at</th>
-        </tr>
-      </thead>
-      <tbody>
+    <section>
+      <h3>{counted(operators.length, 'operator')}</h3>
+      <ol class="bd-operators">
         {operators.map(operator => (
-          <tr key={operator.id}>
-            <Text>{operator.name}</Text>
-            <td>{operator.kind}</td>
-            <td class="bd-number">{operator.records === null ? '' : number(operator.records)}</td>
-            <Text>{operator.dataset}</Text>
-            <Text>{operator.line}</Text>
-          </tr>
+          <li key={operator.id}>
+            <Text class="bd-what" text={operator.name} />
+            <span class="bd-facts"> {operator.kind}</span>
+            {operator.records !== null && <span class="bd-facts">{` · ${counted(operator.records, 'record')}`}</span>}
+            {operator.dataset !== null && operator.dataset !== operator.name && (
+              <span class="bd-facts">
+                {' · '}
+                <Text text={operator.dataset} />
+              </span>
+            )}
+            {operator.line !== null && <Text class="bd-line" text={operator.line} />}
+          </li>
         ))}
-      </tbody>
-    </table>
+      </ol>
+    </section>
   );
 }
 
@@ -37,35 +31,29 @@ export function Causes({ causes }: { causes: readonly Cause[] }) {
     return null;
   }
   return (
-    <table class="bd-table bd-causes">
-      <caption>{causes.length === 1 ? '1 cause of crashes' : `${causes.length} causes of crashes`}</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="bd-number">
-            culprits
-          </th>
-          <th scope="col">exception</th>
-          <th scope="col">operator</th>
-          <th scope="col">line</th>
-          <th scope="col">first record</th>
-        </tr>
-      </thead>
-      <tbody>
+    <section>
+      <h3>{causes.length === 1 ? '1 cause of crashes' : `${causes.length} causes of crashes`}</h3>
+      <ol class="bd-causes">
         {causes.map((cause, at) => (
-          <tr key={at}>
-            <td class="bd-number">{number(cause.culprits)}</td>
-            <Text>{cause.exception}</Text>
-            <Text>{cause.operator}</Text>
-            <Text>{cause.line}</Text>
-            <Text>{cause.record}</Text>
-          </tr>
+          <li key={at}>
+            <span class="bd-culprits">{`${counted(cause.culprits, 'culprit')}: `}</span>
+            <Text class="bd-what" text={cause.exception} />
+            <span class="bd-facts">
+              in <Text text={cause.operator} />
+            </span>
+            {cause.line !== null && !cause.operator.endsWith(cause.line) && <Text class="bd-line" text={cause.line} />}
+            <span class="bd-facts">
+              {cause.culprits === 1 ? 'on ' : 'the first on '}
+              <Text class="bd-record" text={cause.record} />
+            </span>
+          </li>
         ))}
-      </tbody>
-    </table>
+      </ol>
+    </section>
   );
 }
 
 /** The user's text, in its own direction: what is written from right to left turns nothing around it. */
-function Text({ children }: { children: string | null }) {
-  return <td>{children === null ? null : <bdi>{children}</bdi>}</td>;
+function Text({ text, ...more }: { text: string; class?: string }) {
+  return <bdi {...more}>{text}</bdi>;
 }

@@ -2,6 +2,7 @@
 
 const NUMBER = new Intl.NumberFormat('en-US');
 const SECONDS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
+const PARTS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
@@ -15,7 +16,7 @@ export function number(count: number): string {
 }
 
 export function seconds(taken: number): string {
-  return `${SECONDS.format(taken)} s`;
+  return `${(taken < 1 ? PARTS : SECONDS).format(taken)} s`;
 }
 
 /** Bytes, in the units of `%lineage`. */
