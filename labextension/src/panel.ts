@@ -6,7 +6,7 @@ import { h, render } from 'preact';
 import type { Ask } from './connection';
 import { Following } from './following';
 import { Refused } from './payload';
-import { PanelView } from './view/panelview';
+import { PanelView, type PanelViewProps } from './view/panelview';
 
 export class Panel extends Widget {
   constructor(private readonly tracker: INotebookTracker) {
@@ -61,9 +61,24 @@ export class Panel extends Widget {
       (() => Promise.reject(new Refused('The notebook has no kernel.', 'Choose one and run it again.')));
     const again = (): void => void connection?.connect();
     const reveal = this.following?.reveal ?? (() => false);
-    const view = { notebook: this.following?.notebook ?? null, phase: connection?.phase ?? null, ask, reveal, again };
+    const view: PanelViewProps = {
+      notebook: this.following?.notebook ?? null,
+      phase: connection?.phase ?? null,
+      ask,
+      reveal,
+      opened: this.opened,
+      toggle: this.toggle,
+      again
+    };
     render(h(PanelView, view), this.node);
   }
+
+  private readonly toggle = (key: string): void => {
+    if (!this.opened.delete(key)) {
+      this.opened.add(key);
+    }
+    this.onChange();
+  };
 
   private readonly unfollow = (): void => {
     this.following?.dispose();
@@ -71,4 +86,5 @@ export class Panel extends Widget {
   };
 
   private following: Following | null = null;
+  private readonly opened = new Set<string>();
 }

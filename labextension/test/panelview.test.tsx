@@ -16,8 +16,10 @@ const open: Phase = { is: 'open', heard };
 const answers: Ask = name => (name === 'run' ? Promise.resolve(details as never) : Promise.reject(new Error(name)));
 
 let host: HTMLElement;
+let opened: Set<string>;
 
 beforeEach(() => {
+  opened = new Set();
   host = document.body.appendChild(document.createElement('div'));
 });
 
@@ -26,13 +28,19 @@ afterEach(() => {
   host.remove();
 });
 
+/** As the panel shows it: what is opened stays open, also when something else is shown. */
 async function show(view: Partial<PanelViewProps>): Promise<void> {
-  await act(() => {
-    render(
-      h(PanelView, { notebook: 'work.ipynb', phase: open, ask: answers, reveal: () => true, again: vi.fn(), ...view }),
-      host
-    );
-  });
+  const toggle = (key: string): void => {
+    if (!opened.delete(key)) {
+      opened.add(key);
+    }
+    draw();
+  };
+  const draw = (): void => {
+    const props = { notebook: 'work.ipynb', phase: open, ask: answers, reveal: () => true, again: vi.fn() };
+    render(h(PanelView, { ...props, opened, toggle, ...view }), host);
+  };
+  await act(draw);
 }
 
 async function press(button: Element | null | undefined): Promise<void> {
@@ -95,6 +103,16 @@ test('a run opens to its operators and the causes of its crashes, and closes', a
   expect(shown('.bd-note')).toEqual(['partition 3 is lost', 'Partition 3 was not looked at.']);
   await press(latest);
   expect(shown('.bd-body section')).toEqual([]);
+});
+
+test('what is open stays open while the kernel is asked anew', async () => {
+  await show({});
+  await press(host.querySelector('.bd-head'));
+  await show({ phase: { is: 'asking' } });
+  expect(shown('.bd-body')).toEqual([]);
+  await show({});
+  await act(() => Promise.resolve());
+  expect(shown('.bd-body h3')).toEqual(['2 causes of crashes', '3 operators']);
 });
 
 test('what the user wrote is text, wherever it stands', async () => {

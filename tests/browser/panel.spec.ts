@@ -50,6 +50,7 @@ test('the panel lists the runs of the open notebook, and what crashed in them', 
   await desk.interrupt();
   await expect(desk.prompt(3)).toHaveText(/\[\d+\]:/);
   await desk.theme('JupyterLab Dark');
+  await expect(runs.nth(0).locator('.bd-operators')).toBeVisible();
   await desk.picture('panel-dark');
   await desk.theme('JupyterLab Light'); // settings are the server's
 });

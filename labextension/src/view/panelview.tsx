@@ -1,6 +1,7 @@
 /** The panel: what runs the kernel of the open notebook has, or what is missing and what to do. A function of plain data. */
 import type { Ask, Phase } from '../connection';
 import type { Heard } from '../heard';
+import type { RunLine } from '../payload';
 import { Notice } from './notice';
 import { RunItem, type RunItemProps } from './runitem';
 import { counted } from './words';
@@ -12,23 +13,27 @@ export interface PanelViewProps {
   readonly phase: Phase | null;
   readonly ask: Ask;
   readonly reveal: RunItemProps['reveal'];
+  /** The runs that are open, by `keyOf`: they stay so while the panel is out of sight. */
+  readonly opened: ReadonlySet<string>;
+  readonly toggle: (key: string) => void;
   /** Look again whether bigdebug is there. */
   readonly again: () => void;
 }
 
-export function PanelView({ notebook, phase, ask, reveal, again }: PanelViewProps) {
+export function PanelView(props: PanelViewProps) {
+  const { notebook } = props;
   return (
     <div class="bd-panel">
       <header>
         <h2>bigdebug</h2>
         {notebook !== null && <bdi class="bd-notebook">{notebook}</bdi>}
       </header>
-      <Content notebook={notebook} phase={phase} ask={ask} reveal={reveal} again={again} />
+      <Content {...props} />
     </div>
   );
 }
 
-function Content({ notebook, phase, ask, reveal, again }: PanelViewProps) {
+function Content({ notebook, phase, again, ...more }: PanelViewProps) {
   if (notebook === null) {
     return <Notice what="No notebook is open. Open one that uses PySpark: its runs are listed here." />;
   }
@@ -62,7 +67,7 @@ function Content({ notebook, phase, ask, reveal, again }: PanelViewProps) {
         </Notice>
       );
     case 'open':
-      return <Runs heard={phase.heard} ask={ask} reveal={reveal} />;
+      return <Runs heard={phase.heard} {...more} />;
   }
 }
 
@@ -74,7 +79,9 @@ function Again({ again }: { again: () => void }) {
   );
 }
 
-function Runs({ heard, ask, reveal }: { heard: Heard } & Pick<PanelViewProps, 'ask' | 'reveal'>) {
+type RunsProps = { readonly heard: Heard } & Pick<PanelViewProps, 'ask' | 'reveal' | 'opened' | 'toggle'>;
+
+function Runs({ heard, ask, reveal, opened, toggle }: RunsProps) {
   const runs = [...heard.runs.values()].reverse();
   return (
     <>
@@ -90,13 +97,30 @@ function Runs({ heard, ask, reveal }: { heard: Heard } & Pick<PanelViewProps, 'a
         </Notice>
       ) : (
         <ol class="bd-runs" reversed aria-label="Runs, the latest first">
-          {runs.map(run => (
-            <RunItem key={`${run.id} ${run.noted}`} run={run} ask={ask} reveal={reveal} />
-          ))}
+          {runs.map(run => {
+            const key = keyOf(run);
+            return (
+              <RunItem
+                key={key}
+                run={run}
+                ask={ask}
+                reveal={reveal}
+                open={opened.has(key)}
+                toggle={() => {
+                  toggle(key);
+                }}
+              />
+            );
+          })}
         </ol>
       )}
     </>
   );
+}
+
+/** What tells a run from all others: a new Spark session, or another kernel, counts its ids anew. */
+function keyOf(run: RunLine): string {
+  return `${run.id} ${run.noted}`;
 }
 
 function session({ session, runs }: Heard): string {

@@ -12,24 +12,18 @@ export interface RunItemProps {
   readonly ask: Ask;
   /** Shows a cell of the notebook; false if it has none of that id. */
   readonly reveal: (cell: string) => boolean;
+  /** Whether its operators and causes are to be seen. */
+  readonly open: boolean;
+  readonly toggle: () => void;
 }
 
 const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as const;
 
-export function RunItem({ run, ask, reveal }: RunItemProps) {
-  const [open, setOpen] = useState(false);
+export function RunItem({ run, ask, reveal, open, toggle }: RunItemProps) {
   const body = useId();
   return (
     <li class={`bd-run bd-${run.status}`}>
-      <button
-        type="button"
-        class="bd-head"
-        aria-expanded={open}
-        aria-controls={body}
-        onClick={() => {
-          setOpen(!open);
-        }}
-      >
+      <button type="button" class="bd-head" aria-expanded={open} aria-controls={body} onClick={toggle}>
         <span class="bd-mark" aria-label={run.status} title={run.status}>
           {MARKS[run.status]}
         </span>
@@ -86,7 +80,7 @@ function CellLink({ cell, reveal }: { cell: string; reveal: RunItemProps['reveal
   );
 }
 
-function Body({ run, ask, reveal }: RunItemProps) {
+function Body({ run, ask, reveal }: Pick<RunItemProps, 'run' | 'ask' | 'reveal'>) {
   // Asked again when more culprits are known; what is shown stays until the answer comes.
   const details = useAnswer<RunDetails>(() => ask('run', { run: run.id }), [run.id, run.noted, run.culprits.known]);
   if (details.is === 'waiting') {
