@@ -22,6 +22,7 @@ from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.counts import whole
 from bigdebug.trace.origins import SourceFacts, Stamp
+from bigdebug.trace.page import Page, page_of
 from bigdebug.trace.places import places_of
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved_culprits import Names, dump_culprits, load_culprits
@@ -187,6 +188,10 @@ class SavedTrace(Trace):
 
     def collect(self) -> list[Any]:
         return [known.record for known in self.source_records()]
+
+    def page(self, start: int = 0, num: int = 50) -> Page:
+        """``num`` records from number ``start`` on. Raises as ``source_records`` does where they are not kept."""
+        return page_of(self, start, num)
 
 
 def _dump(run: Run) -> dict[str, Any]:

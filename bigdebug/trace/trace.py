@@ -15,6 +15,7 @@ from bigdebug.model import NO_RIDS, Origin, Rids
 from bigdebug.shown import counted, shown
 from bigdebug.trace.counts import sizes
 from bigdebug.trace.given import whole
+from bigdebug.trace.page import check_numbers, numbered, numbers_given
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
@@ -120,11 +121,26 @@ class Trace:
 
         return self._to([operator], find)
 
+    def numbered(self, numbers: Iterable[int]) -> Any:
+        """The records with these numbers, counted from 0 in the order of ``rids()``. Raises UnknownRecordError for a number beyond the last."""
+        wanted = numbers_given(numbers)
+        operator = self._only("numbered()")
+
+        def find() -> Standing:
+            here = self.standing.get(operator, {})
+            check_numbers(wanted, count(here), self.run.graph[operator])
+            return {operator: numbered(here, wanted)}
+
+        return self._to([operator], find)
+
     __iter__ = None
     """collect() gives the records: to iterate over a trace would hide a job."""
 
-    def __getitem__(self, name: str) -> Any:
-        """The part of the trace that stands at one input. An input that is read several times is one name."""
+    def __getitem__(self, name: str | Operator) -> Any:
+        """The part of the trace that stands at one input, or at one operator. An input that is read several times is one name."""
+        if isinstance(name, Operator):
+            at = operator_here(self, name)
+            return self._to([at], lambda: {at: self.standing.get(at, {})})
         names = self.run.input_names()
         every = [s for s, dataset in self.run.datasets().items() if dataset == name]
         chosen = every or [s for s, known in names.items() if known == name]
@@ -234,6 +250,14 @@ def not_here(name: Any, known: Collection[str]) -> UnknownOperatorError:
     else:
         remedy = f"It knows {', '.join(get_close_matches(str(name), known, 3) or sorted(known))}."
     return UnknownOperatorError("The trace does not stand at an input of this name", value=name, remedy=remedy)
+
+
+def operator_here(trace: Any, operator: Operator) -> int:
+    """The id of an operator at which a trace stands. Raises UnknownOperatorError if it does not stand there."""
+    if operator.id not in trace.operators or trace.run.graph[operator.id] != operator:
+        here = ", ".join(str(trace.run.graph[o]) for o in trace.operators)
+        raise UnknownOperatorError(f"The trace does not stand at {operator}", remedy=f"It stands at {here}.")
+    return operator.id
 
 
 def all_records(run: Run, operator: int) -> Standing:

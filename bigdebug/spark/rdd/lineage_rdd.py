@@ -20,6 +20,7 @@ from bigdebug.spark.rdd.questions import Questions
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.satisfying import satisfying
 from bigdebug.trace.given import whole, width
+from bigdebug.trace.page import Page, page_of
 from bigdebug.trace.places import Places, places_of, rids_of
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.run import Run
@@ -149,6 +150,10 @@ class LineageRDD(Trace, RDD[Any]):
             ("origin" if sources else "rid", "record"),
             [(name, shown(record)) for name, (_, _, record) in zip(names, located)], tuple(notes),
         )
+
+    def page(self, start: int = 0, num: int = 50) -> Page:
+        """``num`` records from number ``start`` on, with their fields; computes only the partitions that hold them."""
+        return page_of(self, start, num)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         shown = self.table()

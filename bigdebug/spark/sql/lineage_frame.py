@@ -10,15 +10,16 @@ from pyspark import RDD
 from pyspark.sql import DataFrame, Row
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
+from bigdebug.graph import Operator
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.catalyst import bounded
-from bigdebug.spark.sql.chosen import ChosenRows
 from bigdebug.spark.sql.columns import column_origins
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.far import together
+from bigdebug.spark.sql.paged import PagedRows
 from bigdebug.spark.sql.provenance import polynomial
 from bigdebug.spark.sql.reached import Reached
 from bigdebug.spark.sql.recognized import check_whole
@@ -30,10 +31,10 @@ from bigdebug.spark.sql.walks import step, walk
 from bigdebug.trace.given import whole
 from bigdebug.trace.names import Names, array_of
 from bigdebug.trace.polynomials import Polynomial, Variable
-from bigdebug.trace.trace import not_here
+from bigdebug.trace.trace import not_here, operator_here
 
 
-class LineageFrame(ChosenRows):
+class LineageFrame(PagedRows):
     """Rows at operators of a query, and where they came from or went to (Smoke 2.1). Lazy: steps cost nothing."""
 
     def standing_at(self, found: Found) -> LineageFrame:
@@ -45,8 +46,10 @@ class LineageFrame(ChosenRows):
         operators = sorted({operator for other in others for operator in other.operators})
         return self._to(operators, lambda: {o: together([other._at(o) for other in others]) for o in operators})
 
-    def __getitem__(self, name: str) -> LineageFrame:
-        """The part of the trace that stands at one input. A source that the query reads several times is one name."""
+    def __getitem__(self, name: str | Operator) -> LineageFrame:
+        """The part of the trace that stands at one input, or at one operator. A source that the query reads several times is one name."""
+        if isinstance(name, Operator):
+            return self._part([operator_here(self, name)])
         names = self.run.input_names()
         every = [s for s, dataset in self.run.datasets().items() if dataset == name]
         if not every and name not in names.values():  # Spark takes names as they come
