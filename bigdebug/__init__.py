@@ -21,6 +21,7 @@ _HOMES = {
     "open": "bigdebug.trace.saved",
     "read_letters": "bigdebug.trace.letters",
     "checks": "bigdebug.agents.checks",
+    "view": "bigdebug.views.viewing",
 }
 # Names that are something else at home: ``open`` there would hide Python's own.
 _RENAMED = {"open": "open_session"}

@@ -1,1 +1,1 @@
-"""Views: what people see, and what the browser is told of it. Widgets come with a later step; tables live beside traces until then."""
+"""Views: what people see, and what the browser is told of it: widgets, and the contents of messages. Tables live beside traces."""

@@ -105,7 +105,7 @@ def run_line(run: Run, noted: float, cell: str | None) -> dict[str, Any]:
     known = run.statistics
     return {
         "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "noted": noted, "cell": _maybe(cell),
-        "seconds": _number(known.seconds), "read": _count(known.records_in), "outputs": _count(known.records_out), "bytes": _count(known.bytes),
+        "seconds": number_of(known.seconds), "read": _count(known.records_in), "outputs": _count(known.records_out), "bytes": _count(known.bytes),
         "culprits": {"known": len(run.culprits.known), "complete": run.culprits.complete},
         "incomplete": [text(why) for why in run.incomplete],
     }
@@ -159,6 +159,6 @@ def _count(number: int) -> int | None:
     return None if number < 0 else number
 
 
-def _number(value: float) -> float | None:
+def number_of(value: float) -> float | None:
     """JSON has no NaN and no infinity."""
     return round(value, 3) if math.isfinite(value) and value >= 0 else None

@@ -16,7 +16,7 @@ export const EVENTS = 'bigdebug.events';
 /** The comm target by which the panel asks: each request has one answer. */
 export const CONTROL = 'bigdebug.control';
 
-const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
+export const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const RunLine = v.object({
   id: v.string(),
@@ -45,7 +45,7 @@ const Changes = v.object({
   forgotten: v.array(v.string())
 });
 
-const Operator = v.object({
+export const Operator = v.object({
   id: whole,
   name: v.string(),
   kind: v.string(),
@@ -55,7 +55,7 @@ const Operator = v.object({
   line: v.nullable(v.string())
 });
 
-const Cause = v.object({
+export const Cause = v.object({
   culprits: whole,
   exception: v.string(),
   operator: v.string(),
@@ -129,8 +129,12 @@ export function readEvent(data: unknown): Changes {
 
 /** The answer to a request of that name. Throws Refused for what cannot be read, and if the kernel refused. */
 export function readAnswer<Name extends Asked>(name: Name, data: unknown): Answer<Name> {
-  const shape = v.object({ answer: v.literal<string>(name), content: ANSWERS[name] });
-  return read(shape, data).content as Answer<Name>;
+  return readAs(name, ANSWERS[name], data) as Answer<Name>;
+}
+
+/** The content of an answer of that name and shape. Throws Refused as `readAnswer` does. */
+export function readAs(name: string, content: v.GenericSchema, data: unknown): unknown {
+  return read(v.object({ answer: v.literal<string>(name), content }), data).content;
 }
 
 function read<Shape extends v.GenericSchema>(shape: Shape, data: unknown): v.InferOutput<Shape> {

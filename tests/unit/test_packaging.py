@@ -63,7 +63,10 @@ def test_the_wheel_brings_the_panel_as_jupyterlab_loads_it(wheel):
     assert json.loads(read(wheel, place + "install.json"))["packageName"] == "bigdebug"
     assert package["version"] == Parser().parsestr(read(wheel, "METADATA"))["Version"]
     built = {path.name for path in PANEL.rglob("*.js")}
-    assert {Path(name).name for name in names_ending(wheel, ".js")} == built
+    assert {Path(name).name for name in names_ending(wheel, ".js") if place in name} == built
+    # The widgets of the views are built along; their licenses go with what they bundle.
+    shown = {f"bigdebug/views/static/{name}" for name in ("trace.js", "trace.css", "licenses.md")}
+    assert {name for name in wheel.namelist() if name.startswith("bigdebug/views/static/")} == shown
 
 
 def test_a_tree_without_a_built_panel_installs_and_says_what_is_missing(tmp_path):

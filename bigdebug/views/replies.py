@@ -1,0 +1,37 @@
+"""Replies: each message of a browser's has one, and a request is answered by what is known under its name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bigdebug.errors import BigdebugError, MessageError
+from bigdebug.views.payload import Request, answer, read_request, refused
+
+log = logging.getLogger("bigdebug")
+
+Known = Mapping[str, Callable[[Request], dict[str, Any]]]
+"""What answers a request, by its name."""
+
+
+def replied(data: Any, known: Known) -> dict[str, Any]:
+    """The answer to a message, also to one that cannot be read: ``refused`` then, with what is wrong and what to do."""
+    try:
+        request = read_request(data)
+        return answer(request, _asked(request.name, known)(request))
+    except BigdebugError as why:
+        return refused(data, why)
+    except Exception as trouble:  # the browser waits for an answer, and who looks at it cannot see this process's log
+        log.warning("bigdebug could not answer the browser: %s", trouble, exc_info=True)
+        remedy = "The kernel's log has the traceback."
+        return refused(data, BigdebugError(f"This cannot be shown: {type(trouble).__name__}: {trouble}", remedy=remedy))
+
+
+def _asked(name: str, known: Known) -> Callable[[Request], dict[str, Any]]:
+    if name not in known:
+        raise MessageError(
+            f"This kernel's bigdebug knows the requests {', '.join(known)}, and no other", value=name,
+            remedy="Install the same bigdebug where JupyterLab runs and where the kernel does.",
+        )
+    return known[name]

@@ -1,0 +1,30 @@
+"""``bigdebug.view(x)``: what somebody looks at, in a notebook or anywhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bigdebug.errors import NotCapturedError
+from bigdebug.session import active_session
+from bigdebug.trace.capture import Capture
+from bigdebug.trace.run import Run
+from bigdebug.views.traceview import TraceView
+
+
+def view(what: Any) -> TraceView:
+    """A view of a run, a trace, or an RDD or DataFrame of which an action was captured: its operators, and its records to step from.
+
+    In a notebook it is a widget; elsewhere, the table of ``what``. Raises NotCapturedError for what no lineage is known of. Costs no job:
+    records are read when they are looked at.
+    """
+    if isinstance(what, Capture):
+        what = what.latest
+    if hasattr(what, "goBackAll"):  # a trace of any kind, also of a saved session
+        return TraceView(what)
+    session = active_session(join=False)
+    if session is None:
+        raise NotCapturedError(
+            "bigdebug is attached to no Spark session that runs, so it knows no lineage", value=what,
+            remedy="bigdebug.attach(spark), or %load_ext bigdebug, and run the job again; of a saved session, give a trace: saved.lineage(run).",
+        )
+    return TraceView(session.lineage(what), what.table if isinstance(what, Run) else None)

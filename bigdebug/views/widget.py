@@ -1,0 +1,36 @@
+"""The widget: a browser's end of a view. It shows, asks, and knows nothing of runs."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import traitlets
+from anywidget import AnyWidget
+
+
+class Widget(AnyWidget):
+    """Hands each message of the browser's to ``answer``, in a thread of its own: a question takes a Spark job, and cells go on meanwhile."""
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, answer: Callable[[Any], dict[str, Any]], module: str, styles: str) -> None:
+        super().__init__(_esm=module, _css=styles)
+        self._answer = answer
+        self.on_msg(self._asked)
+
+    def _asked(self, _: Any, data: Any, buffers: Any) -> None:
+        # Within the message's context: what a job prints, and its bar, belong to the view and not to the cell that ran last.
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._reply, data), name="bigdebug view", daemon=True).start()
+
+    def _reply(self, data: Any) -> None:
+        self.send(self._answer(data))
+
+    def mimebundle(self) -> dict[str, Any]:
+        """What a front end finds the widget by."""
+        made: Any = AnyWidget._repr_mimebundle_(self)
+        return dict(made[0] if isinstance(made, tuple) else made)

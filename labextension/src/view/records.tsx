@@ -1,0 +1,170 @@
+/** The records at the operator where a trace stands, a page at a time, and the moves that lead on from them. */
+import { useState } from 'preact/hooks';
+import type { Ask, Move, Standing } from '../tracing';
+import { nameOf } from './crumbs';
+import { Notice } from './notice';
+import { RecordTable } from './recordtable';
+import { useAnswer } from './useanswer';
+import { counted, number } from './words';
+
+/** Records of one of the operators where a trace stands; of none, all that it names. */
+export interface Choice {
+  readonly operator: number;
+  readonly numbers: ReadonlySet<number>;
+}
+
+export interface RecordsProps {
+  readonly standing: Standing;
+  readonly busy: boolean;
+  readonly ask: Ask;
+  readonly choice: Choice;
+  readonly choose: (choice: Choice) => void;
+  readonly move: (choice: Choice, move: Move) => void;
+}
+
+const PAGE = 50;
+
+export function Records(props: RecordsProps) {
+  const { standing, choice, choose } = props;
+  const here = standing.crumbs[standing.at]?.operators ?? [];
+  return (
+    <section class="bd-look" aria-label="Records">
+      {here.length > 1 && (
+        <div class="bd-tabs" role="group" aria-label="Operators where the trace stands">
+          {here.map(id => (
+            <button
+              key={id}
+              type="button"
+              aria-pressed={id === choice.operator}
+              onClick={() => {
+                choose({ operator: id, numbers: new Set() });
+              }}
+            >
+              <bdi>{nameOf(id, standing)}</bdi>
+            </button>
+          ))}
+        </div>
+      )}
+      <Look key={choice.operator} {...props} />
+    </section>
+  );
+}
+
+function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
+  const [start, setStart] = useState(0);
+  const { at } = standing;
+  const { operator, numbers: chosen } = choice;
+  const page = useAnswer(() => ask('page', { at, operator, start }), [start]);
+  const total = useAnswer(() => ask('count', { at, operator }), []);
+  return (
+    <>
+      <Moves
+        standing={standing}
+        busy={busy}
+        chosen={chosen.size}
+        go={how => {
+          move(choice, how);
+        }}
+      />
+      <p class="bd-count">
+        <bdi>{nameOf(operator, standing)}</bdi>
+        {`: ${total.is === 'answered' ? counted(total.answer.count, 'record') : total.is === 'waiting' ? 'counting…' : 'not counted'}`}
+        {chosen.size > 0 && `, ${number(chosen.size)} chosen`}
+      </p>
+      {page.is === 'refused' && (
+        <Notice what={page.why.what} wrong>
+          <p>{page.why.remedy}</p>
+        </Notice>
+      )}
+      {page.is === 'waiting' && <Notice what="Reading records…" />}
+      {page.is === 'answered' && (
+        <>
+          <div class="bd-scroll" aria-busy={page.answer.start !== start} tabIndex={-1}>
+            <RecordTable
+              page={page.answer}
+              chosen={chosen}
+              choose={numbers => {
+                choose({ operator, numbers });
+              }}
+              step={(record, how) => {
+                move({ operator, numbers: new Set([record]) }, how);
+              }}
+            />
+          </div>
+          <Pages start={start} more={page.answer.more} last={page.answer.numbers.at(-1)} turn={setStart} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface MovesProps {
+  readonly standing: Standing;
+  readonly busy: boolean;
+  readonly chosen: number;
+  readonly go: (how: Move) => void;
+}
+
+function Moves({ standing, busy, chosen, go }: MovesProps) {
+  const from = chosen === 0 ? 'all records' : counted(chosen, 'chosen record');
+  const button = (how: Move, label: string, title: string, possible: boolean) => (
+    <button
+      type="button"
+      disabled={busy || !possible}
+      title={`${title} ${from}`}
+      onClick={() => {
+        go(how);
+      }}
+    >
+      {label}
+    </button>
+  );
+  const back = standing.back.length > 0;
+  const ahead = standing.ahead.length > 0;
+  return (
+    <div class="bd-moves" role="group" aria-label={`Go on from ${from}`}>
+      {button('sources', '⇤ Sources', 'All source records of', back)}
+      {button('back', '← Step back', 'One step back from', back)}
+      {button('ahead', 'Step ahead →', 'One step ahead from', ahead)}
+      {button('outputs', 'Outputs ⇥', 'All outputs of', ahead)}
+      {button('keep', 'Keep chosen', 'Narrow the trace to', chosen > 0)}
+      <span class="bd-from">{`from ${from}`}</span>
+    </div>
+  );
+}
+
+interface PagesProps {
+  readonly start: number;
+  readonly more: boolean;
+  readonly last: number | undefined;
+  readonly turn: (start: number) => void;
+}
+
+function Pages({ start, more, last, turn }: PagesProps) {
+  if (start === 0 && !more) {
+    return last === undefined ? <p class="bd-count">No record is here.</p> : null;
+  }
+  return (
+    <div class="bd-pages" role="group" aria-label="Pages">
+      <button
+        type="button"
+        disabled={start === 0}
+        onClick={() => {
+          turn(Math.max(0, start - PAGE));
+        }}
+      >
+        Earlier
+      </button>
+      <span>{`records ${number(start + 1)} to ${number((last ?? start) + 1)}`}</span>
+      <button
+        type="button"
+        disabled={!more}
+        onClick={() => {
+          turn(start + PAGE);
+        }}
+      >
+        Later
+      </button>
+    </div>
+  );
+}

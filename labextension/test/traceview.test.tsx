@@ -1,0 +1,149 @@
+import { h, render } from 'preact';
+import { act } from 'preact/test-utils';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Refused } from '../src/payload';
+import { readAnswer, type Ask, type Asked, type Page, type Standing } from '../src/tracing';
+import { TraceView } from '../src/view/traceview';
+import { goldenIn } from './golden';
+
+const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \\x1b[2J \\u202egnp.exe \\ud800 שלום & $x$';
+
+const answer = <Name extends Asked>(name: Name) => readAnswer(name, goldenIn('view', `answer-${name}`));
+
+let host: HTMLElement;
+let asked: [string, unknown][];
+let problem: Refused | null;
+let page: Page;
+
+beforeEach(() => {
+  host = document.body.appendChild(document.createElement('div'));
+  asked = [];
+  problem = null;
+  page = answer('page');
+});
+
+afterEach(() => {
+  render(null, host);
+  host.remove();
+});
+
+const ask: Ask = (name, content) => {
+  asked.push([name, content]);
+  const found = name === 'page' ? page : answer(name);
+  return problem === null ? Promise.resolve(found as never) : Promise.reject(problem);
+};
+
+/** Do something, and let answers come and be shown: those to what is asked once an answer is shown, too. */
+async function then(action: () => void): Promise<void> {
+  await act(action);
+  for (let round = 0; round < 3; round += 1) {
+    await act(() => new Promise(resolve => setTimeout(resolve)));
+  }
+}
+
+async function show(moved: Standing | null = null): Promise<void> {
+  await then(() => {
+    render(h(TraceView, { ask, moved }), host);
+  });
+}
+
+async function press(label: string | RegExp): Promise<void> {
+  const found = [...host.querySelectorAll('button')].find(each => each.textContent.match(label));
+  await then(() => {
+    found!.click();
+  });
+}
+
+async function key(at: number, init: KeyboardEventInit): Promise<void> {
+  await then(() => {
+    boxes()[at]!.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init }));
+  });
+}
+
+const boxes = (): HTMLInputElement[] => [...host.querySelectorAll<HTMLInputElement>('tbody input')];
+const shown = (selector: string): string[] => [...host.querySelectorAll(selector)].map(each => each.textContent);
+const lastAsked = (): [string, unknown] => asked.at(-1)!;
+
+test('the records where the trace stands are shown beside the operators, with all that the user wrote as text', async () => {
+  await show();
+  expect(shown('tbody tr')).toHaveLength(4);
+  expect(shown('tbody td')).toContain(`'${HOSTILE}'`);
+  expect(shown('.bd-graph .bd-name').join()).toContain(HOSTILE);
+  expect(host.querySelectorAll('script, img, b')).toHaveLength(0);
+  expect(shown('.bd-count')[0]).toContain('4 records');
+  expect(shown('[aria-current=step]')).toHaveLength(1);
+  expect(shown('.bd-graph .bd-culprits')).toEqual(['3 culprits', '1 culprit']);
+});
+
+test('chosen records go back, and all do if none is chosen', async () => {
+  await show();
+  await press('Step back');
+  expect(lastAsked()).toEqual(['move', { at: 0, operator: 4, numbers: [], move: 'back' }]);
+  await act(() => {
+    boxes()[1]!.click();
+  });
+  await act(() => {
+    host.querySelectorAll('tbody tr')[3]!.querySelector<HTMLElement>('.bd-cell')!.click();
+  });
+  expect(shown('.bd-from')).toEqual(['from 2 chosen records']);
+  await press('Sources');
+  expect(lastAsked()).toEqual(['move', { at: 0, operator: 4, numbers: [1, 3], move: 'sources' }]);
+  await press(/^map/);
+  expect(lastAsked()).toEqual(['move', { at: 0, operator: 4, numbers: [1, 3], move: 'to', to: 2 }]);
+});
+
+test('the keyboard goes from record to record, and back from one', async () => {
+  await show();
+  boxes()[0]!.focus();
+  await key(0, { key: 'ArrowDown' });
+  expect(document.activeElement).toBe(boxes()[1]);
+  await key(1, { key: 'Enter' });
+  expect(lastAsked()).toEqual(['move', { at: 0, operator: 4, numbers: [1], move: 'back' }]);
+  await key(1, { key: 'Enter', shiftKey: true });
+  expect(lastAsked()).toEqual(['move', { at: 0, operator: 4, numbers: [1], move: 'ahead' }]);
+});
+
+test('after a move the way is shown, and leads back', async () => {
+  await show(answer('move'));
+  expect(shown('.bd-crumbs button')).toHaveLength(2);
+  expect(shown('.bd-crumbs [aria-current]')[0]).toMatch(/^of 2 records back: /);
+  await press(new RegExp(HOSTILE.slice(0, 8)));
+  expect(lastAsked()).toEqual(['crumb', { at: 0 }]);
+});
+
+test('pages are asked for one at a time, and what was shown stays until the next is there', async () => {
+  page = { ...answer('page'), more: true };
+  await show();
+  const asks = asked.length;
+  await press('Later');
+  expect(asked.slice(asks)).toEqual([['page', { at: 0, operator: 4, start: 50 }]]);
+  expect(shown('tbody tr')).toHaveLength(4);
+});
+
+test('what went wrong is said where it went wrong, with what to do', async () => {
+  await show();
+  problem = new Refused('No way leads there.', 'Go elsewhere.');
+  await press('Step back');
+  expect(shown('[role=alert]')).toEqual(['No way leads there.Go elsewhere.']);
+  expect(shown('tbody tr')).toHaveLength(4);
+  problem = null;
+  await press('Step back');
+  expect(shown('[role=alert]')).toEqual([]);
+});
+
+test('a view that the kernel refuses can be looked at again', async () => {
+  problem = new Refused('This run has been forgotten.', 'Run the job again.');
+  await show();
+  expect(shown('[role=alert]')[0]).toContain('forgotten');
+  problem = null;
+  await press('Look again');
+  expect(shown('tbody tr')).toHaveLength(4);
+});
+
+test('three hundred columns are three hundred columns', async () => {
+  const columns = Array.from({ length: 300 }, (_, at) => `c${at}`);
+  page = { ...page, columns, left: 3, names: null, numbers: [0], rows: [columns] };
+  await show();
+  expect(shown('tbody td')).toHaveLength(301);
+  expect(shown('thead th').at(-1)).toBe('and 3 columns more');
+});
