@@ -39,6 +39,8 @@ class Panel:
         self._told: dict[Any, int] = {}
         """The comms that hear of changes, and the last one that each was told of."""
         self._asking: list[Any] = []
+        self._ends: dict[Any, str] = {}
+        """Of both kinds, by the panel that opened them. A page that goes may come to close only one: the other goes with it."""
         self._teller: Teller | None = None
         self._cell: str | None = None
         """The cell of the notebook that runs, by the front end's id for it."""
@@ -60,7 +62,8 @@ class Panel:
         for target, opened in ((EVENTS, self._opened), (CONTROL, self._asked)):
             comm.get_comm_manager().unregister_target(target, opened)
         with self._alone:
-            comms = [*self._told, *self._asking]
+            comms = [*self._ends]
+            self._ends.clear()
             self._told.clear()
             self._asking.clear()
         for each in comms:
@@ -91,23 +94,34 @@ class Panel:
         except MessageError as why:
             opened.send(refused(data, why))
             return
-        opened.on_close(lambda _: self._closed(opened))
+        self._keep(opened, data)
         with self._alone:
             self._told[opened] = -1
         self._look()
 
-    def _closed(self, closed: Any) -> None:
-        with self._alone:
-            self._told.pop(closed, None)
-            if closed in self._asking:
-                self._asking.remove(closed)
-        self._look()
-
     def _asked(self, opened: Any, message: dict[str, Any]) -> None:
+        self._keep(opened, message["content"]["data"])
         with self._alone:
             self._asking.append(opened)
-        opened.on_close(lambda _: self._closed(opened))
         opened.on_msg(lambda asked: opened.send(self._answers.answer(asked["content"]["data"])))
+
+    def _keep(self, opened: Any, data: dict[str, Any]) -> None:
+        with self._alone:
+            self._ends[opened] = str(data.get("panel", opened.comm_id))
+        opened.on_close(lambda _: self._closed(opened))
+
+    def _closed(self, closed: Any) -> None:
+        with self._alone:
+            panel = self._ends.pop(closed, None)
+            ends = [closed, *(each for each, opener in self._ends.items() if opener == panel)]
+            for end in ends:
+                self._ends.pop(end, None)
+                self._told.pop(end, None)
+                if end in self._asking:
+                    self._asking.remove(end)
+        for end in ends[1:]:
+            end.close()
+        self._look()
 
     # ---- what it is told --------------------------------------------------------------------------------------
 

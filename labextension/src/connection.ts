@@ -1,5 +1,6 @@
 /** A panel's connection to one kernel: whether bigdebug is there, what it tells, and answers to what is asked. */
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
+import { UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { Channel } from './channel';
@@ -82,19 +83,20 @@ export class Connection implements IDisposable {
       this.hangUp();
       this.enter({ is: 'absent' });
     };
+    const panel = UUID.uuid4(); // by which the kernel knows that the two belong together
     this.control = new Channel(
       this.kernel,
       CONTROL,
       subshell,
       { hear: data => this.waitingFor(answered(data))?.answer(data), closed },
-      {}
+      { panel }
     );
     this.events = new Channel(
       this.kernel,
       EVENTS,
       subshell,
       { hear: data => void this.hear(data), closed },
-      { version: VERSION }
+      { version: VERSION, panel }
     );
   }
 

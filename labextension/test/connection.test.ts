@@ -44,7 +44,8 @@ test('what the kernel tells adds up', () => {
 test('both comms are opened on a subshell of their own, and closed and given back at the end', async () => {
   const opened = kernel.sent.filter(each => each.type === 'comm_open');
   expect(opened.map(each => each.subshell)).toEqual(['subshell 1', 'subshell 1']);
-  expect(opened.map(each => each.content.data)).toEqual([{}, { version: 1 }]);
+  const [control, events] = opened.map(each => each.content.data);
+  expect(events).toEqual({ version: 1, panel: control?.['panel'] });
   connection.dispose();
   await settled();
   const closed = kernel.sent.filter(each => each.type === 'comm_close').map(each => each.content.comm_id);

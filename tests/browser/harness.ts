@@ -49,12 +49,12 @@ export class Desk {
     ).toBeVisible();
   }
 
-  /** Closes a notebook by its tab. */
+  /** Closes a notebook by its tab, and what was not saved of it is lost. */
   async close(name: string): Promise<void> {
-    await this.page
-      .locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: name })
-      .locator('.lm-TabBar-tabCloseIcon')
-      .click();
+    const tab = this.page.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: name });
+    await tab.locator('.lm-TabBar-tabCloseIcon').click();
+    await this.page.getByRole('button', { name: 'Discard' }).click();
+    await expect(tab).toHaveCount(0);
   }
 
   /** Opens the panel by its tab at the right. */
@@ -80,12 +80,22 @@ export class Desk {
 
   /** Runs a cell, and goes on at once. */
   async start(cell: number): Promise<void> {
-    await this.page.locator('.jp-Notebook .jp-Cell').nth(cell).locator('.cm-content').click();
+    await this.cell(cell).locator('.cm-content').click();
     await this.page.keyboard.press('Control+Enter');
   }
 
+  /** A cell of the notebook that is to be seen. */
+  cell(cell: number): Locator {
+    return this.page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell').nth(cell);
+  }
+
+  /** What a cell gives. */
+  output(cell: number): Locator {
+    return this.cell(cell).locator('.jp-OutputArea-output');
+  }
+
   prompt(cell: number): Locator {
-    return this.page.locator('.jp-Notebook .jp-Cell').nth(cell).locator('.jp-InputPrompt').first();
+    return this.cell(cell).locator('.jp-InputPrompt').first();
   }
 
   /** Restarts the kernel by JupyterLab's menu, and says yes. */

@@ -39,7 +39,7 @@ test('the panel lists the runs of the open notebook, and what crashed in them', 
   await runs.nth(0).getByRole('button').click();
   await expect(runs.nth(0).locator('.bd-causes')).toContainText('<script>alert(4)</script>');
   await runs.nth(1).getByRole('button', { name: 'Show its cell' }).click();
-  await expect(desk.page.locator('.jp-Notebook .jp-Cell').nth(1)).toHaveClass(/jp-mod-active/);
+  await expect(desk.cell(1)).toHaveClass(/jp-mod-active/);
   await desk.picture('panel');
 
   await desk.start(3);
@@ -77,9 +77,12 @@ test('the panel is empty after a restart, and goes on', async ({ desk }) => {
   await desk.run(0);
 });
 
+const PANELS = `import comm
+sum(each.target_name == "bigdebug.events" for each in comm.get_comm_manager().comms.values())`;
+
 test('two notebooks on one kernel, and a page that is loaded again, have the same panel', async ({ desk, lab }) => {
   await desk.open('first.ipynb', 'bigdebug', ['6 * 7']);
-  lab.notebook('second.ipynb', 'bigdebug', ['1 + 1']);
+  lab.notebook('second.ipynb', 'bigdebug', [PANELS]);
   await lab.share('first.ipynb', 'second.ipynb');
   await desk.openPanel();
   await desk.also('second.ipynb');
@@ -89,4 +92,6 @@ test('two notebooks on one kernel, and a page that is loaded again, have the sam
   await desk.page.reload();
   await expect(desk.panel).toContainText('second.ipynb');
   await expect(desk.panel).toContainText('No Spark session has been started in this kernel.');
+  await desk.run(0);
+  await expect(desk.output(0)).toHaveText('1'); // the kernel keeps nothing for pages that have gone
 });

@@ -31,9 +31,9 @@ class Front:
         message["header"]["subshell_id"] = self._subshell
         self._kernel.shell_channel.send(message)
 
-    def open(self, target: str, version: int = VERSION) -> str:
+    def open(self, target: str, version: int = VERSION, **more: str) -> str:
         comm = uuid4().hex
-        self.say("comm_open", comm, {"version": version}, target_name=target)
+        self.say("comm_open", comm, {"version": version, **more}, target_name=target)
         return comm
 
     def heard(self, comm: str) -> Any:
@@ -93,6 +93,15 @@ def test_a_panel_of_another_release_is_told_so(front: Front) -> None:
     told = front.heard(front.open(EVENTS, version=VERSION + 1))
     assert told["answer"] == "refused"
     assert "Install the same bigdebug" in told["content"]["remedy"]
+
+
+def test_a_panel_of_which_one_end_is_closed_is_gone_with_both(front: Front) -> None:
+    events, control = front.open(EVENTS, panel="mine"), front.open(CONTROL, panel="mine")
+    other = front.open(EVENTS, panel="another")
+    assert front.heard(other) is not None
+    front.say("comm_close", control, {})
+    assert front.heard(events) is None
+    front.run(f"import comm; assert {events!r} not in comm.get_comm_manager().comms and {other!r} in comm.get_comm_manager().comms")
 
 
 def test_panels_are_closed_when_bigdebug_goes_and_can_come_back(front: Front) -> None:
