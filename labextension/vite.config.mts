@@ -7,6 +7,7 @@ export default defineConfig({
     outDir: '../bigdebug/views/static',
     emptyOutDir: true,
     target: 'es2022',
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     license: { fileName: 'licenses.md' },
     lib: {
       entry: { trace: 'src/trace.ts' },

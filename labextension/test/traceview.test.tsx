@@ -106,7 +106,7 @@ test('the keyboard goes from record to record, and back from one', async () => {
 test('after a move the way is shown, and leads back', async () => {
   await show(answer('move'));
   expect(shown('.bd-crumbs button')).toHaveLength(2);
-  expect(shown('.bd-crumbs [aria-current]')[0]).toMatch(/^of 2 records back: /);
+  expect(shown('.bd-crumbs [aria-current]')[0]).toMatch(/^back from 2 records: /);
   await press(new RegExp(HOSTILE.slice(0, 8)));
   expect(lastAsked()).toEqual(['crumb', { at: 0 }]);
 });

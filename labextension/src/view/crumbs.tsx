@@ -36,23 +36,20 @@ export function Crumbs({ standing, busy, go }: CrumbsProps) {
 /** How a place was come to, in words. */
 export function made(crumb: Crumb, standing: Standing): string {
   const named = (ids: readonly number[]): string => ids.map(id => nameOf(id, standing)).join(', ');
-  const chosen = crumb.chosen === null ? '' : `of ${counted(crumb.chosen, 'record')} `;
   const there = named(crumb.operators);
+  const records = crumb.chosen === null ? null : counted(crumb.chosen, 'record');
+  const after = (joined: string): string => (records === null ? '' : ` ${joined} ${records}`);
   switch (crumb.move) {
     case 'start':
       return there;
     case 'keep':
-      return `${counted(crumb.chosen ?? 0, 'record')} of ${there}`;
+      return `${records ?? 'all'} of ${there}`;
     case 'sources':
-      return `${chosen}sources: ${there}`;
+      return `sources${after('of')}: ${there}`;
     case 'outputs':
-      return `${chosen}outputs: ${there}`;
-    case 'back':
-      return `${chosen}back: ${there}`;
-    case 'ahead':
-      return `${chosen}ahead: ${there}`;
+      return `outputs${after('of')}: ${there}`;
     default:
-      return `${chosen}at ${there}`;
+      return `${crumb.move}${after('from')}: ${there}`;
   }
 }
 

@@ -73,7 +73,8 @@ function Box({ operator, standing, here, busy, go }: BoxProps) {
 
 /** What was counted at an operator; of a stage, the time and the bytes stand at its last one. */
 function facts(operator: TracedOperator, standing: Standing): string[] {
-  const stages = standing.stages.filter(stage => stage.operators.at(-1) === operator.id);
+  const known = new Set(standing.operators.map(each => each.id));
+  const stages = standing.stages.filter(stage => stage.operators.filter(id => known.has(id)).at(-1) === operator.id);
   const bytes = stages.reduce((sum, stage) => sum + Math.max(stage.bytes, 0), 0);
   const taken = stages.reduce((sum, stage) => sum + (stage.seconds ?? 0), 0);
   return [

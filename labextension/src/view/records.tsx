@@ -91,6 +91,10 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
               }}
             />
           </div>
+          <p class="bd-keys">
+            <kbd>↑</kbd> <kbd>↓</kbd> go from record to record, <kbd>Space</kbd> chooses, <kbd>Enter</kbd> steps back,{' '}
+            <kbd>Shift</kbd>+<kbd>Enter</kbd> ahead.
+          </p>
           <Pages start={start} more={page.answer.more} last={page.answer.numbers.at(-1)} turn={setStart} />
         </>
       )}
