@@ -114,6 +114,7 @@ test('after a move the way is shown, and leads back', async () => {
 test('pages are asked for one at a time, and what was shown stays until the next is there', async () => {
   page = { ...answer('page'), more: true };
   await show();
+  expect(lastAsked()).toEqual(['count', { at: 0, operator: 4 }]);
   const asks = asked.length;
   await press('Later');
   expect(asked.slice(asks)).toEqual([['page', { at: 0, operator: 4, start: 50 }]]);

@@ -1,6 +1,6 @@
 /** The records at the operator where a trace stands, a page at a time, and the moves that lead on from them. */
 import { useState } from 'preact/hooks';
-import type { Ask, Move, Standing } from '../tracing';
+import type { Ask, Move, Page, Standing } from '../tracing';
 import { nameOf } from './crumbs';
 import { Notice } from './notice';
 import { RecordTable } from './recordtable';
@@ -55,7 +55,6 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
   const { at } = standing;
   const { operator, numbers: chosen } = choice;
   const page = useAnswer(() => ask('page', { at, operator, start }), [start]);
-  const total = useAnswer(() => ask('count', { at, operator }), []);
   return (
     <>
       <Moves
@@ -68,7 +67,8 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
       />
       <p class="bd-count">
         <bdi>{nameOf(operator, standing)}</bdi>
-        {`: ${total.is === 'answered' ? counted(total.answer.count, 'record') : total.is === 'waiting' ? 'counting…' : 'not counted'}`}
+        {page.is === 'answered' && ': '}
+        {page.is === 'answered' && <Total page={page.answer} ask={ask} />}
         {chosen.size > 0 && `, ${number(chosen.size)} chosen`}
       </p>
       {page.is === 'refused' && (
@@ -100,6 +100,21 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
       )}
     </>
   );
+}
+
+/** How many records there are: of more than a page it takes a question, and maybe a job. */
+function Total({ page, ask }: { page: Page; ask: Ask }) {
+  const { at, operator } = page;
+  const all = page.start === 0 && !page.more;
+  const total = useAnswer(async () => (all ? page.rows.length : (await ask('count', { at, operator })).count), []);
+  switch (total.is) {
+    case 'waiting':
+      return <>counting…</>;
+    case 'refused':
+      return <span title={`${total.why.what} ${total.why.remedy}`}>not counted</span>;
+    case 'answered':
+      return <>{counted(total.answer, 'record')}</>;
+  }
 }
 
 interface MovesProps {
