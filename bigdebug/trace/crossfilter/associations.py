@@ -124,19 +124,20 @@ class Coded:
         total = int(self.sizes[wanted].sum()) if self._rows is not None else self.rows
         if self._rows is None or (len(wanted) > 1 and total * SCAN > self.rows):
             return self._scanned(wanted)
-        return np.sort(listed(self._rows, self._starts, wanted)) if len(wanted) > 1 else listed(self._rows, self._starts, wanted)
+        found = listed(self._rows, self._starts, wanted)
+        # Where rows stand by mark, as by date, neighbours' lists are one that rises: a look costs a tenth of a sort.
+        return np.sort(found) if len(wanted) > 1 and np.any(found[1:] < found[:-1]) else found
 
     def _scanned(self, wanted: npt.NDArray[np.intp]) -> Rows:
         if not len(wanted):
             return np.empty(0, dtype=np.uint32)
         codes = self.codes
-        wanted = wanted.astype(codes.dtype)
-        found = [(np.flatnonzero(members(codes[chunk], wanted, self.marks + 1)) + chunk.start).astype(np.uint32) for chunk in chunks(self.rows)]
+        found = [(np.flatnonzero(among(codes[chunk], wanted, self.marks + 1)) + chunk.start).astype(np.uint32) for chunk in chunks(self.rows)]
         return np.concatenate(found) if found else np.empty(0, dtype=np.uint32)
 
     def holding(self, marks: AbstractBitMap) -> Held:
-        flags, codes = flagged(numbers(marks), self.marks + 1), self._codes
-        return lambda rows: flags.take(codes[rows])
+        codes, wanted = self._codes, numbers(marks)
+        return lambda rows: among(codes[rows], wanted, self.marks + 1)
 
     def linked(self, rows: Some) -> tuple[Some, npt.NDArray[np.intp]]:
         return rows, self._codes[rows].astype(np.intp)
@@ -181,6 +182,14 @@ def _checked(codes: npt.NDArray[Any], marks: int) -> npt.NDArray[Any]:
 
 def numbers(marks: AbstractBitMap) -> npt.NDArray[np.intp]:
     return np.asarray(marks.to_array()).astype(np.intp)
+
+
+def among(codes: npt.NDArray[Any], wanted: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.bool_]:
+    """Which of the codes, all below ``size``, are ``wanted``. A brush is often a range: that takes one comparison, a tenth of what a lookup does."""
+    if len(wanted) and codes.dtype.kind == "u" and wanted[-1] - wanted[0] == len(wanted) - 1:
+        # Codes below the first wrap around to above the last.
+        return np.asarray(codes - codes.dtype.type(wanted[0]) <= codes.dtype.type(len(wanted) - 1))
+    return members(codes, wanted.astype(codes.dtype), size)
 
 
 def flagged(members: npt.NDArray[Any], size: int) -> npt.NDArray[np.bool_]:
