@@ -83,7 +83,7 @@ test('chosen records go back, and all do if none is chosen', async () => {
     boxes()[1]!.click();
   });
   await act(() => {
-    host.querySelectorAll('tbody tr')[3]!.querySelector<HTMLElement>('.bd-cell')!.click();
+    host.querySelectorAll('tbody tr')[3]!.querySelector<HTMLElement>('.bd-value')!.click();
   });
   expect(shown('.bd-from')).toEqual(['from 2 chosen records']);
   await press('Sources');

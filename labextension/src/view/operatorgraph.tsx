@@ -63,7 +63,7 @@ function Box({ operator, standing, here, busy, go }: BoxProps) {
       {operator.culprits > 0 && <span class="bd-culprits">{counted(operator.culprits, 'culprit')}</span>}
       <span class="bd-facts">{facts(operator, standing).join(' · ')}</span>
       {(operator.line ?? operator.does) !== null && (
-        <span class="bd-line">
+        <span class="bd-site">
           <bdi>{operator.line ?? operator.does}</bdi>
         </span>
       )}

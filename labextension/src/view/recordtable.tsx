@@ -78,7 +78,7 @@ export function RecordTable({ page, chosen, choose, step }: RecordTableProps) {
               )}
               {row.map((cell, column) => (
                 <td key={column}>
-                  <div class="bd-cell">
+                  <div class="bd-value">
                     <bdi>{cell}</bdi>
                   </div>
                 </td>
