@@ -71,7 +71,7 @@ select id, (select max(n) from (select (select count(*) from u where u.x > s.b) 
 def test_all_rows_come_out_of_their_lineage(sql: str, dbg: Any, views: dict[str, Any]) -> None:
     rows = dbg.spark.sql(sql).collect()
     assert Counter(dbg.lineage(dbg.spark.sql(sql)).collect()) == Counter(rows)
-    check(dbg, sql, views, [*rows[:2], *rows[2:][-1:]])
+    check(dbg, sql, views, [*rows[:1], *rows[1:][-1:]])
     check_whole(dbg, sql, views)
 
 
@@ -102,7 +102,7 @@ def functions(spark: Any, views: dict[str, Any]) -> Iterator[None]:
 def test_functions_that_are_written_in_sql(sql: str, dbg: Any, spark: Any, views: dict[str, Any], functions: None) -> None:
     rows = spark.sql(sql).collect()
     assert rows
-    check(dbg, sql, views, rows)
+    check(dbg, sql, views, [*rows[:1], *rows[1:][-1:]])
     check_whole(dbg, sql, views)
 
 
