@@ -19,6 +19,9 @@ from bigdebug.spark.sql.reading import PlanOperator
 _FILE = ("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
 """Expressions that ask for the file that is read, which candidates are not."""
 
+_MADE_OF_SEVERAL = ("Aggregate", "Window", "Join")
+"""Operators whose rows change with what they are made of: so may the groups that these are in further on."""
+
 
 class Told:
     """What is told of the operators of a query once.
@@ -111,4 +114,11 @@ def untried(why: str, remedy: str = "") -> LocalizeError:
     """The error of a query that cannot be tried on fewer records."""
     return LocalizeError(
         f"This query cannot be tried on fewer records: {why}", remedy=remedy or "The records that a wrong row was made of are dbg.lineage(df).where(...).goBackAll().",
+    )
+
+
+def moving(root: PlanOperator) -> bool:
+    """Whether groups are made of rows that are made of several others each: on fewer of these, what is wrong may be found in another group."""
+    return any(
+        operator.name == "Aggregate" and any(below.name in _MADE_OF_SEVERAL for below in operator.inside() if below is not operator) for operator in root.inside()
     )

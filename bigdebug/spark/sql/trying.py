@@ -35,7 +35,7 @@ from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.sessions import SHARING
 from bigdebug.spark.sql.subsets import SET, WORDS, Marked, Subsets
-from bigdebug.spark.sql.triable import Told
+from bigdebug.spark.sql.triable import Told, moving
 
 CELLS = 1 << 20
 """Records that the sets of one query have in all, at most."""
@@ -82,7 +82,7 @@ class Tried:
     """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
 
     ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
-    ``beside`` says that many others came with it, and ``raised`` how many queries raised.
+    ``beside`` says that many others came with it, ``wrong`` are all that are wrong then, and ``raised`` is how many queries raised.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -91,6 +91,7 @@ class Tried:
     key: Callable[[Row], Any] | None = None
     keys: list[Key] | None = field(default=None, init=False)
     beside: bool = field(default=False, init=False)
+    wrong: list[Row] = field(default_factory=list, init=False)
     raised: int = field(default=0, init=False)
 
 
@@ -104,7 +105,7 @@ class Trials:
     ) -> None:
         self._catalyst, self._root, self._told, self._held = catalyst, root, told, held
         self._subjects, self._test, self._raises, self._check = subjects, test, raises, check
-        self._sets = self._plan_of([])
+        self._sets, self._moving = self._plan_of([]), moving(root)
         self._plans: dict[tuple[int, bool], Subsets] = {}
 
     def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, apart: bool = False) -> list[Answer]:
@@ -140,10 +141,20 @@ class Trials:
         if tried.keys is None and tried.row is not None:
             tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
             tried.beside = len(given[0]) > _BESIDE
-        return [self._said([each for each in rows if self._asked(each, tried)], tried) for rows in given]
+            tried.wrong = [each.row for each in given[0] if self._moving and self._is_wrong(each)]
+        return [self._said(rows, tried) for rows in given]
 
     def _said(self, given: Sequence[TriedRow], tried: Tried) -> Answer:
-        return self._test.answer(given, tried.row) if given or tried.row is None else GONE
+        """A row is not right if another one is wrong in its place."""
+        its = [each for each in given if self._asked(each, tried)]
+        answer = self._test.answer(its, tried.row) if its or tried.row is None else GONE
+        if not self._moving or tried.row is None or not answer.passes or answer.gone:
+            return answer
+        moved = any(self._is_wrong(each) and not any(_same(each.row, row) for row in tried.wrong) for each in given)
+        return Answer(Outcome.UNRESOLVED, answer.value) if moved else answer
+
+    def _is_wrong(self, given: TriedRow) -> bool:
+        return self._test.answer([given], given.row).fails
 
     def _by_halves(self, subject: int, sets: Sequence[BitMap], backwards: bool, problem: PySparkException) -> list[Answer]:
         """The program raises on one of the sets, or on several; where it did so too often, nothing is said of any of them."""
@@ -193,7 +204,7 @@ class Trials:
     def _restricted(self, marked: Marked, tried: Tried) -> Node:
         """The rows that are asked about, once they are known, where there are many others: to leave these out takes a tenth of a query's time."""
         c = self._catalyst
-        if not tried.keys or not tried.beside or not marked.keys or tried.key is not None:
+        if not tried.keys or not tried.beside or not marked.keys or tried.key is not None or self._moving:
             return marked.plan
         columns = [c.column(key) for key in marked.keys]
         return c.plan(c.frame(marked.plan).filter(reduce(or_, [_alike(columns, key) for key in tried.keys])))
