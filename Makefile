@@ -3,7 +3,7 @@
 # make test    lint, types, all tests; what CI runs
 # make bench   measure, e.g. make bench ARGS="P1 --scale small"
 # make clean   remove everything that these commands made
-# make panel   build the JupyterLab panel, so that the next wheel has it
+# make panel   build the JupyterLab panel and the widgets, so that the next wheel has them
 #
 # All of it happens in .venv and in node_modules; Python 3.10 or newer and Java 17 or 21 are enough to start with. The panel is built
 # where there is Node 20 or newer; where there is none, all the rest works without it.
@@ -54,7 +54,7 @@ panel: $(PANEL)
 	@mkdir -p $(VENV)/share/jupyter/labextensions
 	@ln -sfn "$(CURDIR)/labextension/dist" $(VENV)/share/jupyter/labextensions/bigdebug
 
-$(PANEL): labextension/node_modules/.package-lock.json $(wildcard labextension/*.json labextension/src/* labextension/src/*/* labextension/style/*) | $(BUILDER)
+$(PANEL): labextension/node_modules/.package-lock.json $(wildcard labextension/*.json labextension/*.mts labextension/src/* labextension/src/*/* labextension/style/*) | $(BUILDER)
 	cd labextension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent build
 	@touch $@
 
@@ -80,6 +80,6 @@ doctor:
 	@$(PYTHON) tools/doctor.py
 
 clean:
-	rm -rf labextension/dist labextension/lib labextension/node_modules tests/browser/node_modules tests/browser/pictures tests/browser/test-results
+	rm -rf bigdebug/views/static labextension/dist labextension/lib labextension/node_modules tests/browser/node_modules tests/browser/pictures tests/browser/test-results
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse examples/spark-warehouse
 	find . -name node_modules -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
