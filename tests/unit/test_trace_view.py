@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import bigdebug
 from bigdebug.errors import NotCapturedError
-from bigdebug.trace.page import Page, numbered, page_of
+from bigdebug.trace.page import Page, fields_of, numbered, page_of
 from bigdebug.trace.run import Run
 from bigdebug.trace.trace import Trace
 from bigdebug.views import bundle
@@ -127,6 +128,28 @@ def test_whatever_is_asked_has_an_answer_that_is_json(messages: list[Any]) -> No
         json.dumps(said, allow_nan=False)
         assert said["answer"] in (request, "refused")
     assert asked(view, "trace")["at"] < len(asked(view, "trace")["crumbs"])
+
+
+Point = namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    ("records", "columns"),
+    [
+        ([], ("record",)),
+        ([1, "a"], ("record",)),
+        ([(1, 2), (3, 4)], ("_1", "_2")),
+        ([(1, 2), (3,)], ("record",)),
+        ([(), ()], ("record",)),
+        ([(1, 2), [3, 4]], ("record",)),
+        ([Point(1, 2), Point(3, 4)], ("x", "y")),
+        ([Point(1, 2), (3, 4)], ("_1", "_2")),
+    ],
+)
+def test_records_have_a_column_for_each_field_if_all_are_tuples_of_one_length(records: list[Any], columns: tuple[str, ...]) -> None:
+    found, rows = fields_of(records)
+    assert found == columns
+    assert [len(row) for row in rows] == [len(columns)] * len(records)
 
 
 @given(st.dictionaries(st.integers(0, 4), st.lists(st.integers(0, 30), min_size=1, unique=True).map(sorted)), st.data())
