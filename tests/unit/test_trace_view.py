@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import json
-from collections import namedtuple
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -130,7 +129,10 @@ def test_whatever_is_asked_has_an_answer_that_is_json(messages: list[Any]) -> No
     assert asked(view, "trace")["at"] < len(asked(view, "trace")["crumbs"])
 
 
-Point = namedtuple("Point", "x y")
+class Point(NamedTuple):
+    x: int
+    y: int
+
 
 
 @pytest.mark.parametrize(
