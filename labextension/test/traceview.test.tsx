@@ -141,6 +141,22 @@ test('a view that the kernel refuses can be looked at again', async () => {
   expect(shown('tbody tr')).toHaveLength(4);
 });
 
+test('while the kernel has not answered, it is said what is waited for, and nothing can be asked twice', async () => {
+  const never: Ask = () => new Promise(() => undefined);
+  await then(() => {
+    render(h(TraceView, { ask: never, moved: null }), host);
+  });
+  expect(shown('[role=status]')[0]).toMatch(/^Asking the kernel….*run the cell of this view again/);
+  render(null, host);
+  await show();
+  await then(() => {
+    render(h(TraceView, { ask: never, moved: null }), host);
+  });
+  await press('Step back');
+  expect(shown('.bd-busy')[0]).toMatch(/^Asking the kernel…/);
+  expect([...host.querySelectorAll<HTMLButtonElement>('.bd-moves button')].every(each => each.disabled)).toBe(true);
+});
+
 test('three hundred columns are three hundred columns', async () => {
   const columns = Array.from({ length: 300 }, (_, at) => `c${at}`);
   page = { ...page, columns, left: 3, names: null, numbers: [0], rows: [columns] };

@@ -5,6 +5,7 @@ import { nameOf } from './crumbs';
 import { Notice } from './notice';
 import { RecordTable } from './recordtable';
 import { useAnswer } from './useanswer';
+import { Waiting } from './waiting';
 import { counted, number } from './words';
 
 /** Records of one of the operators where a trace stands; of none, all that it names. */
@@ -76,7 +77,7 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
           <p>{page.why.remedy}</p>
         </Notice>
       )}
-      {page.is === 'waiting' && <Notice what="Reading records…" />}
+      {page.is === 'waiting' && <Waiting what="Reading records…" />}
       {page.is === 'answered' && (
         <>
           <div class="bd-scroll" aria-busy={page.answer.start !== start} tabIndex={-1}>

@@ -8,6 +8,7 @@ import { Notice } from './notice';
 import { OperatorGraph } from './operatorgraph';
 import { Records, type Choice } from './records';
 import { useAnswer } from './useanswer';
+import { Late, Waiting } from './waiting';
 
 export interface TraceViewProps {
   readonly ask: Ask;
@@ -39,7 +40,7 @@ export function TraceView({ ask, moved }: TraceViewProps) {
   return (
     // JupyterLab's shortcuts are letters: here they are ours.
     <div class="bd-trace" data-lm-suppress-shortcuts="true">
-      {standing === null ? <Notice what="Asking the kernel…" /> : <Standpoint ask={ask} standing={standing} />}
+      {standing === null ? <Waiting what="Asking the kernel…" /> : <Standpoint ask={ask} standing={standing} />}
     </div>
   );
 }
@@ -65,7 +66,11 @@ function Standpoint({ ask, standing }: { ask: Ask; standing: Standing }) {
           <bdi>{standing.summary}</bdi>
         </span>
         <span class="bd-busy" role="status">
-          {busy ? 'Asking the kernel…' : ''}
+          {busy && (
+            <>
+              Asking the kernel… <Late />
+            </>
+          )}
         </span>
       </header>
       <Crumbs
