@@ -15,7 +15,9 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
 from pyspark.sql import Row
 
+from bigdebug.errors import SourceChangedError
 from bigdebug_kernel.commands import COMMANDS
+from bigdebug_kernel.commands.command import Command
 from tests.kernel.shells import Shell
 
 LINES = [f"{n % 5},{n}" for n in range(40)] + ["3,-5000"]
@@ -200,6 +202,22 @@ def test_a_question_without_an_answer_is_told_in_a_sentence(report: Shell, capsy
         assert says in said.err, (asked, said.err)
         assert said.err.count("\n") == 1, (asked, said.err)
         assert "Traceback" not in said.out + said.err, asked
+
+
+class Refusing(Command):
+    """Refuse."""
+
+    name = "refuse"
+
+    def answer(self, given: Any, asking: Any) -> Any:
+        raise SourceChangedError("This file has changed", value="a\x1b.csv", remedy="Run the job again.")
+
+
+def test_what_cannot_be_answered_is_refused_in_a_sentence_and_by_name_for_who_looks_closer() -> None:
+    asking: Any = None
+    with pytest.raises(UsageError, match=r"^This file has changed \(got 'a\\x1b.csv'\)\. Run the job again\.$") as refused:
+        Refusing().asked("", asking)
+    assert isinstance(refused.value.__cause__, SourceChangedError)
 
 
 def test_each_command_says_what_it_takes(shell: Shell, capsys: Any) -> None:

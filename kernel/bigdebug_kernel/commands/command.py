@@ -8,24 +8,10 @@ from typing import Any, ClassVar
 
 from IPython.core.error import UsageError
 
-from bigdebug.errors import (
-    BigdebugError,
-    LocalizeError,
-    NotCapturedError,
-    PredicateError,
-    ReplayError,
-    UnknownColumnError,
-    UnknownOperatorError,
-    UnknownRecordError,
-)
+from bigdebug.errors import BigdebugError
 from bigdebug.shown import plain
 from bigdebug_kernel.asking import Asking
 from bigdebug_kernel.words import LackingError, Words
-
-_MISTAKES: tuple[type[BigdebugError], ...] = (
-    LocalizeError, NotCapturedError, PredicateError, ReplayError, UnknownColumnError, UnknownOperatorError, UnknownRecordError,
-)
-"""What is wrong with a question, and not with a run or its inputs: these are a sentence, with what to do, and no traceback."""
 
 
 class Command(ABC):
@@ -65,5 +51,5 @@ class Command(ABC):
             raise UsageError(plain(f"{problem}; {asking.known()}")) from None
         try:
             return self.answer(given, asking)
-        except _MISTAKES as problem:
-            raise UsageError(plain(str(problem))) from None
+        except BigdebugError as problem:  # its sentence says what is wrong and what to do; our frames say neither
+            raise UsageError(plain(str(problem))) from problem
