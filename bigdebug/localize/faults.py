@@ -68,7 +68,7 @@ class Fault:
     some would not be there without. Without any of ``vital``, the first output is not there; ``tied`` may be what is wrong, and the repair what they are joined with. If it is ``settled``, nothing else is the cause of one of the outputs: then what
     ``partly`` has may be a fault besides, and is not needed to explain anything.
 
-    ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
+    ``gone`` says that not all outputs that it explains are right without it: some are not there. ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
     """
 
     repair: Ids
@@ -80,6 +80,7 @@ class Fault:
     vital: Ids = frozenset()
     tied: Ids = frozenset()
     settled: bool = False
+    gone: bool = False
 
     def add_partly(self, others: Iterable[Ids]) -> None:
         """Note what would do as well for some of the outputs, or might be a fault besides."""
@@ -167,6 +168,9 @@ def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_
         if able:
             fault.repair, *fault.instead = able
             fault.explains.append(number)
+            if not subject.oracle.there:
+                every = BitMap(range(len(subject.candidates)))
+                fault.gone |= subject.oracle.answers([every - subject.places(fault.repair)])[0].gone
             fault.add_partly(option for option in options if option not in able)
             others = [each for each in _besides(known, number, subject, fault.repair, each_of) if each not in able]
             fault.add_partly(others)
@@ -209,7 +213,7 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
         known.strange[number] = cause_of.state
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
         repair, alone, others = subject.ids(cause_of.repair), subject.ids(cause_of.alone or ()), [subject.ids(each) for each in cause_of.instead]
-        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of)))
+        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of), gone=cause_of.gone))
 
 
 def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:

@@ -125,7 +125,7 @@ def _caused(causes: Sequence[Judged], ended: bool, seen: Seen) -> str:
     what, of, are = _sized([len(fault.repair) for fault in faults]), _of(explained, seen), _are(explained)
     it_is, gone = "it is" if are == "is" else "they are", any(fault.cause.gone for fault in faults)
     if all(each.verdict == CULPRIT for each in causes):
-        return f"without {what}, {of} {are} right, and without less {it_is} not"
+        return f"without {what}, {of} {are} right{', or not there any more' if any(fault.gone for fault in faults) else ''}, and without less {it_is} not"
     if ended:
         return f"{of} {are} right without {what}; it may be fewer, or others"
     if any(each.several for each in causes):

@@ -108,6 +108,7 @@ def check(program: Program, huge: Lineage, made: Made, found: Diagnosis, names: 
             assert made[key][0] == value
             without = on(program, made[key][1] - named)
             assert key not in without or not wrong((key, without[key]))
+            assert key in without or found.verdict != "culprit" or "not there any more" in found.explanation, "it is said to be right"
         key, _ = fault.outputs[0]
         if fault.verdict == "culprit" and not any(node.op in BY_ABSENCE for node in program.nodes):
             without = on(program, every - named)
@@ -141,11 +142,18 @@ KEPT_THERE = Program(
 """Without an innocent record besides, the output has its key again."""
 
 
+NOT_THERE = Program(
+    (((HUGE, 1, 1), 1),), (Node("map", (0,)), Node("map", (0,)), Node("cartesian", (0, 0), 1), Node("reduceByKey", (3,))),
+), frozenset([("s0", 0)])
+"""Without the corrupt record, one output is right, and another one is not there."""
+
+
 @settings(max_examples=4 * MANY, deadline=None, suppress_health_check=[*HealthCheck])
 @given(planted())
 @example(MOVED)
 @example(TAKEN_ALONG)
 @example(KEPT_THERE)
+@example(NOT_THERE)
 def test_7_the_search_names_what_was_planted(drawn: tuple[Program, Lineage]) -> None:
     program, huge = drawn
     made = made_by(program)
