@@ -13,6 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from bigdebug.spark.sql.chosen import ChosenRows
 from bigdebug.spark.sql.far import Far, together
+from bigdebug.spark.sql.records import Found
 from bigdebug.trace.given import number
 from bigdebug.trace.names import Names, array_of, codes_of
 from bigdebug.trace.page import Page, check_numbers, numbers_given
@@ -37,11 +38,15 @@ class PagedRows(ChosenRows):
         wanted = numbers_given(numbers)
         operator = self._one_source("numbered()")
 
-        def names() -> Names:
+        def find() -> Found:
             check_numbers(wanted, len(self._ordered), self.run.graph[operator])
-            return self._ordered.take(pa.array(wanted))
+            names = self._ordered.take(pa.array(wanted))
+            if len(self.operators) == 1:
+                return {operator: names}
+            # A source that is read several times: each occurrence has those of the rows that the trace names there.
+            return {occurrence: self._steps.known(occurrence, self._at(occurrence), names) for occurrence in self.operators}
 
-        return self._to([operator], lambda: {operator: names()})
+        return self._to(self.operators, find)
 
     def page(self, start: int = 0, num: int = 50) -> Page:
         """``num`` rows from number ``start`` on, and those that only go together with one of them. A job, and one before for the order."""
