@@ -121,19 +121,19 @@ class Coded:
     def rows_of(self, marks: AbstractBitMap, but: AbstractBitMap = NO_MARKS) -> Rows:
         marks = marks - but
         wanted = numbers(marks)
-        total = int(self.sizes[wanted].sum()) if self._rows is not None else self.rows
-        if self._rows is None or (len(wanted) > 1 and total * SCAN > self.rows):
+        if self._rows is None or (len(wanted) > 1 and int(self.sizes[wanted].sum()) * SCAN > self.rows):
             return self._scanned(wanted)
         found = listed(self._rows, self._starts, wanted)
         # Where rows stand by mark, as by date, neighbours' lists are one that rises: a look costs a tenth of a sort.
         return np.sort(found) if len(wanted) > 1 and np.any(found[1:] < found[:-1]) else found
 
     def _scanned(self, wanted: npt.NDArray[np.intp]) -> Rows:
-        if not len(wanted):
-            return np.empty(0, dtype=np.uint32)
-        codes = self.codes
-        found = [(np.flatnonzero(among(codes[chunk], wanted, self.marks + 1)) + chunk.start).astype(np.uint32) for chunk in chunks(self.rows)]
-        return np.concatenate(found) if found else np.empty(0, dtype=np.uint32)
+        found, end, codes = np.empty(int(self.sizes[wanted].sum()), dtype=np.uint32), 0, self.codes
+        for chunk in chunks(self.rows) if len(found) else ():
+            here = np.flatnonzero(among(codes[chunk], wanted, self.marks + 1))
+            np.add(here, chunk.start, out=found[end: end + len(here)], casting="unsafe")
+            end += len(here)
+        return found
 
     def holding(self, marks: AbstractBitMap) -> Held:
         codes, wanted = self._codes, numbers(marks)
