@@ -60,6 +60,7 @@ export function nameOf(id: number, standing: Standing): string {
     return `#${id}`;
   }
   const alike = standing.operators.filter(each => each.name === operator.name && each.dataset === operator.dataset);
-  const label = operator.dataset === null ? operator.name : `${operator.name} ${operator.dataset}`;
+  const named = operator.dataset === null || operator.dataset === operator.name;
+  const label = named ? operator.name : `${operator.name} ${operator.dataset}`;
   return alike.length > 1 ? `${label}#${id}` : label;
 }

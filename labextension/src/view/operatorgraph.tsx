@@ -53,7 +53,7 @@ function Box({ operator, standing, here, busy, go }: BoxProps) {
     >
       <span class="bd-name">
         <bdi>{operator.name}</bdi>
-        {operator.dataset !== null && (
+        {operator.dataset !== null && operator.dataset !== operator.name && (
           <span class="bd-dataset">
             {' '}
             <bdi>{operator.dataset}</bdi>
@@ -79,7 +79,7 @@ function facts(operator: TracedOperator, standing: Standing): string[] {
   const taken = stages.reduce((sum, stage) => sum + (stage.seconds ?? 0), 0);
   return [
     operator.records === null ? null : counted(operator.records, 'record'),
-    taken > 0 ? seconds(taken) : null,
+    taken >= 0.005 ? seconds(taken) : null,
     bytes > 0 ? `lineage ${size(bytes)}` : null
   ].filter(fact => fact !== null);
 }

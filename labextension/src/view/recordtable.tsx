@@ -72,7 +72,7 @@ export function RecordTable({ page, chosen, choose, step }: RecordTableProps) {
                 />
               </td>
               {page.names !== null && (
-                <td class="bd-origin">
+                <td class={page.origins ? 'bd-origin' : 'bd-rid'}>
                   <bdi>{page.names[at]}</bdi>
                 </td>
               )}
