@@ -22,7 +22,7 @@ from tests.laws.test_sql_laws import World, folder, sample
 from tests.laws.test_sql_localize_law import planted as planted_in_tables
 
 __all__ = ["folder"]
-MANY = int(os.environ.get("LAW_EXAMPLES", "12"))
+MANY = int(os.environ.get("LAW_EXAMPLES", "8"))
 FEW = settings(max_examples=MANY, deadline=None, suppress_health_check=[*HealthCheck])
 HALF = settings(FEW, max_examples=max(1, MANY // 2))
 
@@ -80,6 +80,7 @@ def test_8_a_replay_is_a_clean_run_on_what_is_edited_or_left(dbg: Any, program: 
 def test_8_what_is_cleaned_is_a_clean_run_on_what_is_left(dbg: Any, drawn: tuple[Program, Lineage], suspects: str, edit: Callable[[int], int] | None) -> None:
     program, _ = drawn
     records, result, sources, _ = captured(dbg, program)
+    assume(any(weight(out) > 1_000_000 for out in records))
     names = {source._definition.operator.id: f"s{i}" for i, source in enumerate(sources)}
     _seen["asked"] += 1
     found = dbg.clean(result, lambda out: -weight(out), enough=-1_000_000, rounds=3, suspects=suspects, edit=edit)
@@ -89,7 +90,7 @@ def test_8_what_is_cleaned_is_a_clean_run_on_what_is_left(dbg: Any, drawn: tuple
     assert multiset(found.outputs) == multiset(expected.items())
     improves(found, [-weight(out) for out in records], [-weight(out) for out in found.outputs])
     event(f"{len(found.rounds)} rounds")
-    _seen["answered"] += bool(found.removed) or all(weight(out) <= 1_000_000 for out in records)
+    _seen["answered"] += bool(found.removed)
 
 
 def every(program: Program) -> Iterator[Source]:
@@ -159,13 +160,14 @@ def test_8_a_cleaned_query_is_a_clean_one_on_what_is_left(dbg: Any, spark: Any, 
     def quality(row: Any) -> float:
         return -float(max((value for value in row[keys:] if value is not None), default=0))
 
+    assume(any(quality(row) < -1_000_000 for row in rows))
     _seen["asked"] += 1
     try:
         found = dbg.clean(spark.sql(world.sql), quality, enough=-1_000_000, rounds=2, suspects=suspects)
     except (LocalizeError, ReplayError) as refused:
         event(f"refused: {str(refused)[:80]}")
         return
-    _seen["answered"] += 1
+    _seen["answered"] += bool(found.removed)
     note(f"{found}")
     removed = {(record.origin.dataset, record.origin.index) for record in found.removed}
     event(f"{len(removed)} removed")

@@ -76,7 +76,7 @@ def is_there(before: Values, now: Values | None) -> bool:
     return now is not None and all(was is None or value is not None for was, value in zip(before, now))
 
 
-@settings(max_examples=max(1, MANY * 2 // 3), deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=max(1, MANY // 2), deadline=None, suppress_health_check=[*HealthCheck])
 @given(planted(), st.booleans())
 def test_7_what_is_named_in_a_query_is_what_was_planted(dbg: Any, spark: Any, folder: Path, drawn: tuple[Step, tuple[Table, ...], Lineage], as_sql: bool) -> None:
     step, tables, huge = drawn
