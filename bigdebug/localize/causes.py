@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import combinations
+from math import comb
 
 from pyroaring import BitMap
 
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
-from bigdebug.localize.suspicion import Suspicion
+from bigdebug.localize.suspicion import AT_ONCE, Suspicion
 
 LIKELY = 64
 """Of the most likely candidates, so many are tried in the place of members of a repair."""
@@ -40,6 +42,12 @@ ALONE = 64
 TOGETHER = 1_000
 """Members of a repair, at most."""
 
+RIVALS = 2_016
+"""Where so many sets at most are no larger than a repair of several members, all are tried in its place: all pairs of 64 candidates."""
+
+PARTS = 6
+"""Of a repair of so many members, each part is left out, to see whether the output goes with it."""
+
 
 class State(Enum):
     """How a search ended: with a cause; or it is not wrong; or on nothing at all, too; or whatever is left out; or unless too many are; or it does not repeat itself;
@@ -60,12 +68,12 @@ class Cause:
     """What is known of the cause of one output.
 
     Without ``repair`` the output is right, and without any fewer of it it is wrong. ``alone`` fails by itself, and nothing less of it does.
-    ``instead`` are sets as small that repair it as well, the likeliest first, some of them if ``more`` were not tried; ``alike`` others that fail alone, with another one
+    ``instead`` are sets no larger that repair it as well, the likeliest first, some of them if ``more`` were not tried; ``alike`` others that fail alone, with another one
     beside what is of the repair.
-    ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital``, which are not of it, it is not
+    ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital`` alone it is not
     there either, so it may be their values that are wrong; ``tied`` are of ``alone``, and give no output without the repair: it may be these that are wrong, and the repair what they
     are joined with. ``sure`` says that each of its members was seen to be needed
-    by the program itself; there are ``size`` candidates.
+    by the program itself, and that the output is there without any part of it; there are ``size`` candidates.
     A repair is a cause, and a set that fails alone is evidence: of an average, innocent records fail alone (the drift of what is averaged).
     """
 
@@ -138,13 +146,15 @@ class _Searching:
         oracle, suspicion, found = self._oracle, self._suspicion, self.found
         found.instead = instead(oracle, suspicion, self._every, repair)
         found.more = not (suspicion.each and len(repair) == 1)
+        if not found.instead:
+            found.instead = _rivals(oracle, suspicion, self._every, repair)
         if len(found.instead) < DOZENS:
             found.alone = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, self._at_once).search(ALONE)
         if found.alone is not None and found.more:
             found.instead += [each for each in _swapped(oracle, self._every, suspicion, repair, found.alone - repair) if each not in found.instead]
         found.alike = [] if found.alone is None else _alike(oracle, suspicion, repair, found.alone)
         found.gone = oracle.answers([self._every - repair])[0].gone
-        found.vital = BitMap(suspicion.vital) - repair - BitMap(suspicion.singles)
+        found.vital = BitMap(suspicion.vital) - BitMap(suspicion.singles) - (repair if len(repair) == 1 else BitMap())  # of several, all but the corrupt one may only let it be there
         found.tied = BitMap() if found.alone is None else _tied(oracle, repair, found.alone) - found.vital
 
     def _stands(self, repair: BitMap) -> bool:
@@ -156,7 +166,8 @@ class _Searching:
         fewer = [every - (repair - BitMap([member])) for member in repair] if len(repair) > 1 else []
         needed = all(answer.fails for answer in oracle.answers(fewer))  # without all but one it may be gone, and not wrong: that one only lets it be there
         fewer = fewer if oracle.pushed else []
-        found.sure = needed and len(fewer) * len(every) <= NEEDED
+        parts = [every - BitMap(part) for size in range(1, len(repair)) for part in combinations(repair, size)] if len(repair) <= PARTS else []
+        found.sure = needed and not any(answer.gone for answer in oracle.answers(parts)) and len(fewer) * len(every) <= NEEDED
         others = [*(every - each for each in found.instead), *found.alike][: CONFIRMED // len(every)] if oracle.pushed else []
         return _repeats(oracle, [*(fewer if found.sure else []), *others])
 
@@ -184,10 +195,32 @@ def instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap)
 
 
 def _swapped(oracle: Oracle, every: BitMap, suspicion: Suspicion, repair: BitMap, others: Iterable[int]) -> list[BitMap]:
-    """Repairs with one of the others in the place of a member."""
+    """Repairs with one of the others in the place of a member that is needed."""
     members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
+    if len(repair) > 1:
+        less = oracle.answers([every - (repair - BitMap([member])) for member in members])
+        members = [member for member, answer in zip(members, less) if not answer.passes]
     sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
     return [each for each, answer in zip(sets, oracle.answers([every - each for each in sets])) if answer.passes]
+
+
+def _rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> list[BitMap]:
+    """Repairs of several members, no larger than one, where there are so few such sets that all can be tried; none that has another one in it.
+
+    Two corrupt records and two innocent ones may be the farthest apart of their group: one of these in the place of one of those repairs nothing.
+    """
+    found, tried = list[BitMap](), 0
+    for size in range(2, len(repair) + 1):
+        tried += comb(len(every), size)
+        if tried > RIVALS:
+            break
+        sets = [each for each in map(BitMap, combinations(suspicion.order.tolist(), size)) if each != repair and not any(less <= each for less in found)]
+        for at in range(0, len(sets), AT_ONCE):
+            here = sets[at: at + AT_ONCE]
+            found += [each for each, answer in zip(here, oracle.answers([every - each for each in here])) if answer.passes]
+            if len(found) >= DOZENS:
+                return found
+    return found
 
 
 def _tied(oracle: Oracle, repair: BitMap, alone: BitMap) -> BitMap:

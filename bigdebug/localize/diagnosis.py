@@ -23,7 +23,8 @@ class FaultSet:
     """Source records without which ``outputs`` are right, and without any fewer of which they are wrong (to the last one that was tried).
 
     ``instead`` are sets that would do as well, by which the verdict is ambiguous; ``evidence`` says in sentences what was seen. ``verdict`` is that of these records
-    alone: "culprit", "ambiguous" or "order-dependent", as ``Diagnosis`` has it.
+    alone: "culprit", "ambiguous" or "order-dependent", as ``Diagnosis`` has it. ``gone`` says that some of these outputs are not right without the records but not there,
+    though they were made of others, too.
     """
 
     records: tuple[SourceRecord, ...]
@@ -31,6 +32,7 @@ class FaultSet:
     evidence: tuple[str, ...] = ()
     instead: tuple[tuple[SourceRecord, ...], ...] = ()
     verdict: str = AMBIGUOUS
+    gone: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from bigdebug.localize.causes import ALONE, DOZENS, State
 from bigdebug.localize.faults import Fault, Ids
@@ -21,7 +21,7 @@ Records = Mapping[int, tuple[SourceRecord, ...]]
 
 def evidence(fault: Fault, ranked: Ranked, records: Records, due: bool) -> list[str]:
     """What was seen; of an output that was ``due`` to be something, it says nothing that it is not so on few records."""
-    return [*_of_others(fault, records), *(["Without it, the output is not there any more."] if fault.cause.gone and not due else []), *([] if due else _of_alone(fault, ranked, records))]
+    return [*_of_others(fault, records), *(_of_gone(fault) if not due else []), *([] if due else _of_alone(fault, ranked, records))]
 
 
 def others(fault: Fault) -> list[Ids]:
@@ -37,19 +37,26 @@ def named(fault: Fault) -> set[int]:
 def _of_others(fault: Fault, records: Records) -> list[str]:
     found = []
     if fault.instead:
-        tried = " that were tried" if fault.cause.more else ""
-        found.append(f"{len(fault.instead):,} other sets of {len(fault.repair)}{tried} repair it as well: {_names(_new(fault.instead, fault), records)}.")
+        found.append(f"{_other(len(fault.instead), fault.cause.more)} as well: {_sets(fault.instead, records)}.")
     if len(fault.instead) >= DOZENS and not fault.alone:
         found.append("Where so many would do, it is a matter of how many there are, and which of them fail alone was not looked for.")
     if fault.partly and fault.settled:
-        found.append(f"Some of these outputs are right, or not there, without {_names(_new(fault.partly, fault), records)} as well: these may be at fault besides.")
+        found.append(f"Some of these outputs are right, or not there, without {_sets(fault.partly, records, 'or')} as well: these may be at fault besides.")
     elif fault.partly:
-        found.append(f"{len(fault.partly):,} others repair some of these outputs as well: {_names(_new(fault.partly, fault), records)}.")
+        found.append(f"Some of these outputs are right, or not there, without {_sets(fault.partly, records, 'or')} as well.")
     if fault.vital:
-        found.append(f"Without {_names(sorted(fault.vital), records)} it is not there any more: if what is wrong is what it took from there, the cause is that.")
+        found.append(f"Without {_sets([frozenset([each]) for each in sorted(fault.vital)], records, 'or')} it is not there any more, or holds no value: if what is wrong is what it took from there, the cause is that.")
     if fault.tied:
         found.append(f"Nothing comes of {_names(sorted(fault.tied), records)} without it: if that is wrong, with others of its kind, they are the cause, and not it.")
     return found
+
+
+def _of_gone(fault: Fault) -> list[str]:
+    """What is not there without the repair: a row may be there yet, with NULL where it had a value."""
+    if not fault.gone:
+        return []
+    which = "the output is" if len(fault.explains) == 1 else "some of these outputs are"
+    return [f"Without {'it' if len(fault.repair) == 1 else 'them'}, {which} not there any more, or without a value."]
 
 
 def _of_alone(fault: Fault, ranked: Ranked, records: Records) -> list[str]:
@@ -59,20 +66,34 @@ def _of_alone(fault: Fault, ranked: Ranked, records: Records) -> list[str]:
     if fault.alone <= fault.repair:
         return [f"It is wrong on {_names(ranked(fault.alone), records)} alone."]
     if fault.alone & fault.repair:
-        alike = f", as it is with {len(fault.cause.alike)} others in the place of the innocent one" if fault.cause.alike else ""
+        so_many = f"{len(fault.cause.alike):,} other{'s' if len(fault.cause.alike) > 1 else ''}"
+        alike = f", as it is with {so_many} in the place of {_names(ranked(fault.alone - fault.repair), records)}" if fault.cause.alike else ""
         return [f"The least on which it is wrong: {_names(ranked(fault.alone), records)} together{alike}."]
     if fault.instead:
         return []
     return [f"It is also wrong on {_names(ranked(fault.alone), records)} alone, but right only without the cause: on few records, an aggregate drifts."]
 
 
-def _new(several: Iterable[Ids], fault: Fault) -> list[int]:
-    """What is in some sets, and not in the repair."""
-    return list(dict.fromkeys(each for ids in several for each in ids if each not in fault.repair))
+def _other(sets: int, more: bool) -> str:
+    """That other sets repair, which may be not all that do."""
+    tried = f" that {'was' if sets == 1 else 'were'} tried" if more else ""
+    return f"{sets:,} other set{'' if sets == 1 else 's'}{tried} repair{'s' if sets == 1 else ''} it"
+
+
+def _sets(several: Sequence[Ids], records: Records, last: str = "and") -> str:
+    """Sets of records by their names, each as one."""
+    names = [" with ".join(_named(sorted(ids), records)) for ids in several[:TOLD]]
+    return _listed([*names, *([f"{len(several) - TOLD} more"] if len(several) > TOLD else [])], last)
 
 
 def _names(ids: Sequence[int], records: Records) -> str:
+    return _listed(_named(ids, records))
+
+
+def _named(ids: Sequence[int], records: Records) -> list[str]:
     names = [f"{shown(record.record)} ({record.origin})" for each in ids[:TOLD] for record in records[each]]
-    more = [f"{len(ids) - TOLD} more"] if len(ids) > TOLD else []
-    every = [*names, *more]
-    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"
+    return [*names, *([f"{len(ids) - TOLD} more"] if len(ids) > TOLD else [])]
+
+
+def _listed(names: Sequence[str], last: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

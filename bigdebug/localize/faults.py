@@ -61,6 +61,10 @@ class Subject:
         answers = iter(said)
         return [next(answers).passes if each else False for each in places]
 
+    def loses(self, repair: Ids) -> bool:
+        """Whether the output is not there without a repair."""
+        return self.oracle.answers([BitMap(range(len(self.candidates))) - self.places(repair)])[0].gone
+
 
 @dataclass
 class Fault:
@@ -68,7 +72,7 @@ class Fault:
     some would not be there without. Without any of ``vital``, the first output is not there; ``tied`` may be what is wrong, and the repair what they are joined with. If it is ``settled``, nothing else is the cause of one of the outputs: then what
     ``partly`` has may be a fault besides, and is not needed to explain anything.
 
-    ``gone`` says that not all outputs that it explains are right without it: some are not there. ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
+    ``lost`` are of how many candidates those further outputs were made that are not there without it. ``cause`` is that of the first output, with its candidates called by their places; ``alone`` are wrong by themselves there.
     """
 
     repair: Ids
@@ -80,7 +84,17 @@ class Fault:
     vital: Ids = frozenset()
     tied: Ids = frozenset()
     settled: bool = False
-    gone: bool = False
+    lost: list[int] = field(default_factory=list)
+
+    @property
+    def gone(self) -> bool:
+        """Whether not all outputs that it explains are right without it: some are not there."""
+        return self.cause.gone or bool(self.lost)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether some of these were made of other candidates as well, which nobody has seen right."""
+        return (self.cause.gone and self.cause.size > 1) or any(size > 1 for size in self.lost)
 
     def add_partly(self, others: Iterable[Ids]) -> None:
         """Note what would do as well for some of the outputs, or might be a fault besides."""
@@ -168,9 +182,8 @@ def _explained(known: Faults, number: int, subject: Subject, at_once: int, each_
         if able:
             fault.repair, *fault.instead = able
             fault.explains.append(number)
-            if not subject.oracle.there:
-                every = BitMap(range(len(subject.candidates)))
-                fault.gone |= subject.oracle.answers([every - subject.places(fault.repair)])[0].gone
+            if not subject.oracle.there and subject.loses(fault.repair):
+                fault.lost.append(len(subject.candidates))
             fault.add_partly(option for option in options if option not in able)
             others = [each for each in _besides(known, number, subject, fault.repair, each_of) if each not in able]
             fault.add_partly(others)
@@ -213,7 +226,7 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
         known.strange[number] = cause_of.state
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
         repair, alone, others = subject.ids(cause_of.repair), subject.ids(cause_of.alone or ()), [subject.ids(each) for each in cause_of.instead]
-        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of), gone=cause_of.gone))
+        known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of)))
 
 
 def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: int) -> Cause:

@@ -88,9 +88,8 @@ def _judged(fault: Fault, ended: bool, seen: Seen, records: Records) -> Judged:
 
 
 def _is_certain(fault: Fault, seen: Seen) -> bool:
-    """Whether a repair is the cause: nothing else would do, each member is needed, and the output was seen to be right, or was made of that record alone."""
-    alone = fault.cause.size == 1 and not seen.joined
-    return not others(fault) and fault.cause.sure and (not fault.cause.gone or alone)
+    """Whether a repair is the cause: nothing else would do, each member is needed, and each output was seen to be right, or was made of that record alone."""
+    return not others(fault) and fault.cause.sure and not fault.unseen and not (fault.gone and seen.joined)
 
 
 def _verdict(judged: Sequence[Judged], known: Faults) -> str:
@@ -123,17 +122,18 @@ def _caused(causes: Sequence[Judged], ended: bool, seen: Seen) -> str:
     faults = [each.fault for each in causes]
     explained = sum(len(fault.explains) for fault in faults)
     what, of, are = _sized([len(fault.repair) for fault in faults]), _of(explained, seen), _are(explained)
-    it_is, gone = "it is" if are == "is" else "they are", any(fault.cause.gone for fault in faults)
+    it_is, gone = "it is" if are == "is" else "they are", any(fault.gone for fault in faults)
+    right = "right, or not there any more" if gone else "right"
     if all(each.verdict == CULPRIT for each in causes):
-        return f"without {what}, {of} {are} right{', or not there any more' if any(fault.gone for fault in faults) else ''}, and without less {it_is} not"
+        return f"without {what}, {of} {are} {right}, and without less {it_is} not"
     if ended:
-        return f"{of} {are} right without {what}; it may be fewer, or others"
+        return f"without {what}, {of} {are} {right}; it may be fewer, or others"
     if any(each.several for each in causes):
-        return f"without {what} inside of the program, {of} {are} right; but each was made of several source records, and which of these is to blame was not tried"
+        return f"without {what} inside of the program, {of} {are} {right}; but each was made of several source records, and which of these is to blame was not tried"
     if seen.replaced:
-        return f"of the records alone that it was made of, {of} {are} right without {what}; in the whole program, others may come in their place"
+        return f"of the records alone that it was made of, {of} {are} {right} without {what}; in the whole program, others may come in their place"
     if any(map(others, faults)):
-        return f"without {what}, {of} {are} {'not wrong, or not there any more' if gone else 'right'}; but others would do as well, and which is to blame the data alone does not tell"
+        return f"without {what}, {of} {are} {right}; but others would do as well, and which is to blame the data alone does not tell"
     if not all(fault.cause.sure for fault in faults):
         return f"without {what}, {of} {are} right; that it is wrong with each one of these was not seen, or not asked of the program itself"
     if gone:
@@ -182,7 +182,7 @@ def _fault_set(judged: Judged, ranked: Ranked, seen: Seen, records: Records) -> 
     said = [seen.said[number] for number in fault.explains[:TOLD] if seen.said and seen.said[number]]
     return FaultSet(
         _all(ranked(fault.repair), records), tuple(seen.outputs[number] for number in fault.explains),
-        (*said, *evidence(fault, ranked, records, bool(said))), tuple(_all(ranked(ids), records) for ids in others(fault)), judged.verdict,
+        (*said, *evidence(fault, ranked, records, bool(said))), tuple(_all(ranked(ids), records) for ids in others(fault)), judged.verdict, fault.unseen,
     )
 
 

@@ -88,6 +88,36 @@ def test_what_may_be_a_fault_besides_is_named_though_it_is_not_needed() -> None:
     assert [[each.record for each in other] for other in told([fault(1, explains=[0, 1], partly=[frozenset([5])])]).fault_sets[0].instead] == [["record 5"]]
 
 
+@pytest.mark.parametrize(("made_of", "verdict"), [(3, "ambiguous"), (1, "culprit")])
+def test_a_further_output_that_is_gone_makes_nobody_a_culprit_unless_it_was_made_of_nothing_else(made_of: int, verdict: str) -> None:
+    found = told([fault(1, explains=[0, 1], lost=[made_of])])
+    assert found.verdict == verdict
+    assert "not there any more" in found.explanation
+    assert "Without it, some of these outputs are not there any more, or without a value." in found.fault_sets[0].evidence
+    assert told([fault(1, explains=[0, 1], lost=[made_of])], joined=True).verdict == "ambiguous", "they may be there because something is not"
+
+
+def test_what_was_seen_only_to_be_gone_is_in_no_sentence_called_right_alone() -> None:
+    for seen in ({}, {"replaced": True}):
+        assert " right without" not in told([fault(1, gone=True, explains=[0, 1], instead=[frozenset([2])])], **seen).explanation
+        assert "not there any more" in told([fault(1, gone=True, explains=[0, 1])], **seen).explanation
+    assert "not there any more" in told([fault(1, gone=True)], ended="it was stopped").explanation
+
+
+def test_sets_are_named_as_sets() -> None:
+    (told_of,) = told([fault(1, 2, explains=[0, 1], partly=[frozenset([1, 5]), frozenset([6])], settled=True)]).fault_sets
+    assert told_of.evidence[0].startswith("Some of these outputs are right, or not there, without 'record 1' (lines[1]) with 'record 5' (lines[5]) or 'record 6' (lines[6]) as well")
+    (told_of,) = told([fault(1, 2, instead=[frozenset([3, 4])])]).fault_sets
+    assert told_of.evidence[0] == "1 other set repairs it as well: 'record 3' (lines[3]) with 'record 4' (lines[4])."
+
+
+def test_in_whose_place_others_are_wrong_is_said_by_name() -> None:
+    """Nobody knows that one is innocent."""
+    cause = Cause(State.FOUND, BitMap([0]), BitMap([0, 1]), alike=[BitMap([0, 2])], size=3)
+    (told_of,) = told([Fault(frozenset([1]), [0], cause, alone=frozenset([1, 2]))]).fault_sets
+    assert told_of.evidence == ("The least on which it is wrong: 'record 1' (lines[1]) and 'record 2' (lines[2]) together, as it is with 1 other in the place of 'record 2' (lines[2]).",)
+
+
 @given(st.sets(st.integers(0, 11), min_size=1, max_size=4), st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=6), min_size=1, max_size=6))
 def test_corrupt_records_that_outputs_share_are_the_culprits_of_all_and_no_others(corrupt: set[int], made_of: list[set[int]]) -> None:
     """Sums of small values and large ones, of which each alone makes an output wrong."""
