@@ -52,7 +52,10 @@ def suspected(sources: Sources[R, S], now: R, worst: Sequence[int], bar: float, 
 
 
 def _localized(sources: Sources[R, S], now: R, worst: Sequence[int], bar: float) -> tuple[S, str]:
-    """Those without which outputs are good enough; if nothing would be left of an output, the one of its records without which it moves farthest."""
+    """Those without which outputs are good enough; if nothing would be left of an output, the one of its records without which it moves farthest.
+
+    Where an output goes with the one row that all else of it is joined with, it is of these others that one is chosen.
+    """
     found = sources.diagnosed(now, worst, bar)
     if found.verdict not in (CULPRIT, AMBIGUOUS) or not found.fault_sets:
         raise LocalizeError(f"{found.verdict}: {found.explanation}")
@@ -60,20 +63,33 @@ def _localized(sources: Sources[R, S], now: R, worst: Sequence[int], bar: float)
     for fault in found.fault_sets:
         if fault.verdict not in (CULPRIT, AMBIGUOUS):
             continue
-        if len(fault.records) == 1 or not _takes_all(sources, now, fault):
+        if fault.gone and (kept := _kept(sources, now, found, fault)):
+            chosen += kept
+        elif len(fault.records) == 1 or not _takes_all(sources, now, fault.outputs, fault.records):
             chosen += fault.records
             continue
-        ours = {(record.source, record.rid, record.origin) for record in fault.records}
-        chosen += [record for record, _ in found.ranking if (record.source, record.rid, record.origin) in ours][:1]
+        else:
+            chosen += [record for record, _ in found.ranking if _name(record) in set(map(_name, fault.records))][:1]
         by = f"localization ({found.verdict}), and by influence where it takes all that an output was made of"
     return _some(sources.found(now, chosen)), by
 
 
-def _takes_all(sources: Sources[R, S], now: R, fault: FaultSet) -> bool:
-    """Whether a fault set is all that some output which it explains was made of."""
-    explained = {likeness(output) for output in fault.outputs}
+def _kept(sources: Sources[R, S], now: R, found: Diagnosis, fault: FaultSet) -> list[SourceRecord]:
+    """The record beside a fault without which outputs move farthest, if something is left of them without both."""
+    ours = set(map(_name, fault.records))
+    beside = [record for record, _ in found.ranking if _name(record) not in ours][:1]
+    return [] if _takes_all(sources, now, fault.outputs, [*fault.records, *beside]) else beside
+
+
+def _name(record: SourceRecord) -> tuple[object, ...]:
+    return record.source, record.rid, record.origin
+
+
+def _takes_all(sources: Sources[R, S], now: R, outputs: Sequence[Any], records: Sequence[SourceRecord]) -> bool:
+    """Whether records are all that one of some outputs was made of."""
+    explained = {likeness(output) for output in outputs}
     places = [place for place, output in enumerate(now.outputs) if likeness(output) in explained]
-    return any(sources.made_of_only(now, place, fault.records) for place in places)
+    return any(sources.made_of_only(now, place, records) for place in places)
 
 
 def _by_lineage(sources: Sources[R, S], now: R, worst: Sequence[int], bar: float) -> S:

@@ -62,6 +62,16 @@ def test_the_record_behind_the_worst_output_is_removed_and_the_rest_is_as_withou
     assert sorted(report.collect(), key=repr) == total(rows)
 
 
+def test_where_an_output_goes_with_the_row_that_all_are_joined_with_it_is_one_of_these_that_is_removed(dbg: Any) -> None:
+    facts, rates = dbg.context.parallelize([("k", 100), ("k", 1_000), ("k", 2), ("j", 1)], 2), dbg.context.parallelize([("k", 5), ("j", 6)], 2)
+    joined = facts.join(rates, 2).mapValues(sum).reduceByKey(add, 2)
+    with dbg.capture():
+        joined.collect()
+    found = dbg.clean(joined, small, enough=-50)
+    assert {record.record for record in found.removed} == {("k", 1_000), ("k", 100)}
+    assert dict(found.outputs) == {"k": 7, "j": 7}
+
+
 def test_later_rounds_name_records_of_the_original_input(dbg: Any) -> None:
     """Of more bad outputs than a round looks at, the rest is left to the next, which traces its own run."""
     rows = rows_with(*((10 * n + 3, ((10 * n + 3) % 40 + 100 * n, 50_000 + n)) for n in range(27)))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 
+from bigdebug import checks
 from bigdebug.errors import LocalizeError, PredicateError
 
 
@@ -136,6 +137,9 @@ def test_all_rows_as_a_whole_and_rows_by_a_key_of_ones_own(dbg: Any, spark: Any)
     assert (whole.verdict, named(whole)) == ("culprit", [{(6, 2, -900.0)}])
     with pytest.raises(LocalizeError, match="nothing wrong with the 4 rows of the result as a whole"):
         dbg.localize(sold, whole=lambda rows: False)
+    with pytest.raises(LocalizeError, match=r"as a whole: two outputs are alike in field 'shop' of none") as none:
+        dbg.localize(sold, checks.unique(field="shop"))
+    assert "whole=" not in str(none.value)
     for key in ("shop", ["SHOP"], lambda row: row.shop):
         test = (lambda row, shop: row.total < 0 and shop == 2) if callable(key) else "total < 0"
         assert named(dbg.localize(sold, test, key=key)) == [{(6, 2, -900.0)}]

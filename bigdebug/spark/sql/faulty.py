@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 from pyspark.sql import Row
 
+from bigdebug.agents.check import Check
 from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
 from bigdebug.localize.faults import OUTPUTS
 from bigdebug.spark.predicate import PREDICATE, TEST, guarded, told
@@ -75,6 +76,8 @@ def _as_a_whole(trace: LineageFrame, test: Test) -> Found:
     rows = trace.collect()
     with told(TEST):
         if not guarded(test.condition)(rows):
+            if isinstance(check := getattr(test.condition, "__self__", None), Check):
+                raise LocalizeError(f"The test finds nothing wrong with the {len(rows):,} rows of the result as a whole: {check} of none")
             raise LocalizeError(
                 f"The test finds nothing wrong with the {len(rows):,} rows of the result as a whole",
                 remedy="It is true of a list of Rows that is wrong: localize(df, whole=lambda rows: sum(row.n for row in rows) < 0).",
