@@ -108,6 +108,24 @@ def test_a_view_of_a_run_that_was_forgotten_says_so(dbg, built):
         bigdebug.view(run)
 
 
+def test_a_view_of_a_saved_run_needs_no_session_and_reads_what_is_kept(dbg, built, tmp_path):
+    (tmp_path / "log.txt").write_text("a b\nb c\n")
+    words = dbg.context.textFile(str(tmp_path / "log.txt"), 2).flatMap(str.split)
+    with dbg.capture("saved") as run:
+        words.collect()
+    saved = bigdebug.open(dbg.save(tmp_path / "session", run))
+    view = bigdebug.view(saved.lineage("saved").goBackAll())
+    at = {"at": 0, "operator": view.trace.operators[0], "start": 0}
+    page = view.answer({"version": VERSION, "id": 1, "request": "page", "content": at})["content"]
+    assert page["rows"] == [["'a b'"], ["'b c'"]]
+    assert [name.rpartition(":")[2] for name in page["names"]] == ["1", "2"]
+    assert "flatMap" in view._repr_mimebundle_()["text/plain"]
+    outputs = bigdebug.view(saved.lineage("saved"))
+    said = outputs.answer({"version": VERSION, "id": 1, "request": "page", "content": {**at, "operator": outputs.run.subject}})
+    assert said["answer"] == "refused"
+    assert "not kept with a saved session" in said["content"]["what"]
+
+
 def test_what_has_no_lineage_is_refused(dbg, sc):
     with pytest.raises(NotCapturedError):
         bigdebug.view(sc.parallelize([1]))
