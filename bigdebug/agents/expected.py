@@ -36,6 +36,10 @@ class Apart:
             return name(output[0]), output[1] if len(output) == 2 else tuple(output[1:])
         return name(output), output
 
+    def is_all(self, output: Any) -> bool:
+        """Whether all of an output is its key."""
+        return self.key is None and not (isinstance(output, tuple) and len(output) > 1)
+
 
 def name(key: Any) -> bytes:
     """Bytes that are equal for equal keys; numbers of any type are equal by their values."""
@@ -99,6 +103,31 @@ class Due:
         if self.side and len(known) == 1:
             return Outcome.FAIL if side(known[0], self.expected[0]) in (self.side, 0) and not alike(known[0], self.expected[0]) else Outcome.PASS
         return Outcome.FAIL if beyond(known, self.expected) else Outcome.PASS
+
+
+@dataclass(frozen=True)
+class Among:
+    """Judges what a program gives where no key says which output is which: wrong is what is not one of ``names``, those of all that was expected, nor like what is ``lacking``.
+
+    That there is nothing says nothing, unless nothing is lacking.
+    """
+
+    names: frozenset[bytes]
+    lacking: tuple[Any, ...]
+    raises: bool = False
+
+    def verdict(self, outputs: Iterable[Any]) -> Verdict:
+        try:
+            known = list(outputs)
+        except Exception:  # of the user's functions
+            return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
+        value = number(known[0]) if len(known) == 1 else math.nan
+        if not known:
+            return Verdict(Outcome.UNRESOLVED if self.lacking else Outcome.PASS, 0.0)
+        return Verdict(Outcome.PASS if all(map(self._was_expected, known)) else Outcome.FAIL, value)
+
+    def _was_expected(self, output: Any) -> bool:
+        return name(output) in self.names or any(alike(output, other) for other in self.lacking)
 
 
 def side(value: Any, expected: Any) -> int:

@@ -15,11 +15,12 @@ from bigdebug.model import Outcome
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcome on a set, the number that the output holds there, NaN if it holds none, and whether there is no such output any more."""
+    """The outcome on a set, the number that the output holds there, NaN if it holds none, whether there is no such output any more, and of all outputs as a whole how many there are."""
 
     outcome: Outcome
     value: float = math.nan
     gone: bool = False
+    outputs: int = 0
 
     @property
     def fails(self) -> bool:
@@ -73,9 +74,15 @@ class Budget:
         if self._stop.is_set():
             raise Spent("it was stopped")
         if self._until is not None and time.monotonic() >= self._until:
-            raise Spent(f"its {self._seconds:g} seconds were over")
+            raise Spent("its second was over" if self._seconds == 1 else f"its {self._seconds:g} seconds were over")
         if self._most is not None and self.tests + more > self._most:
-            raise Spent(f"its {self._most:,} tests were spent")
+            raise Spent(self._spent(self._most))
+
+    def _spent(self, most: int) -> str:
+        its = "its 1 test" if most == 1 else f"its {most:,} tests"
+        if self.tests < most:
+            return f"the next step takes more than {its if not self.tests else f'the {most - self.tests:,} left of {its}'}"
+        return f"{its} {'was' if most == 1 else 'were'} spent"
 
     def spend(self, tests: int) -> None:
         """Count ``tests`` that are to come. Raises Spent, and counts none, if they are too many."""
@@ -89,7 +96,7 @@ class Oracle:
     Verdicts are kept by what the set's roaring bitmap is written as (BigSift 4.4): sets of a million in few runs take some ten bytes. With ``pushed``, tests
     are pushed down (BigSift 4.2): it answers in the place of ``ask``, sooner, and as long as it is not seen to be wrong; what is asked ``anew``, it is not.
 
-    An output that is gone, or has no number any more where it has one (``holds``), is not wrong, but nobody has seen it right: as long as it is to be ``there``,
+    An output that is gone, or has no number any more where it has one (``holds``), or fewer outputs than there are (``most``), is not wrong, but nobody has seen it right: as long as it is to be ``there``,
     that is unresolved. ``lost`` says that this was met.
     """
 
@@ -97,6 +104,7 @@ class Oracle:
         self._ask, self._budget, self._pushed = ask, budget, pushed
         self._known: dict[bytes, Answer] = {}
         self.there = self.holds = self.lost = False
+        self.most = 0
 
     def narrow(self, left: int) -> None:
         """Say how many candidates are left."""
@@ -106,6 +114,10 @@ class Oracle:
     def pushed(self) -> bool:
         """Whether answers are those of tests that were pushed down."""
         return self._pushed is not None
+
+    def compare(self, whole: Answer) -> None:
+        """Take what is said of all candidates for what is to be there."""
+        self.holds, self.most = math.isfinite(whole.value), whole.outputs
 
     def answers(self, sets: Sequence[BitMap]) -> list[Answer]:
         """The answers for ``sets``; those that are known are not asked again. Raises Spent."""
@@ -122,7 +134,7 @@ class Oracle:
         return [self._taken(answer) for answer in self._ask(sets)]
 
     def _taken(self, answer: Answer) -> Answer:
-        if not answer.passes or not (answer.gone or (self.holds and math.isnan(answer.value))):
+        if not answer.passes or not (answer.gone or answer.outputs < self.most or (self.holds and math.isnan(answer.value))):
             return answer
         self.lost = True
         return Answer(Outcome.UNRESOLVED if self.there else Outcome.PASS, answer.value, gone=True)

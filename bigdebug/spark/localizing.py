@@ -102,7 +102,7 @@ def _budget(tests: int | None, seconds: float | None, stop: Event | None) -> Bud
     for name, number in (("tests", tests), ("seconds", seconds)):
         kind = int if name == "tests" else int | float
         if number is not None and (isinstance(number, bool) or not isinstance(number, kind) or not number >= 0):  # NaN is not
-            raise ValueError(f"{name} is a number that is not below 0, not {shown(number)}")
+            raise ValueError(f"{name} is a {'whole ' if kind is int else ''}number from 0 on, not {shown(number)}")
     if stop is not None and not isinstance(stop, Event):
         raise TypeError(f"stop is a threading.Event that is set to end the search, not {shown(stop)}")
     return Budget(tests, seconds, stop)

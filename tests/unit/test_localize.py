@@ -491,7 +491,7 @@ def test_faults_that_are_known_are_told_when_the_budget_ends() -> None:
     budget = Budget(9)
     known = faults([subject([1], lambda here: 1 in here, budget), subject(list(range(10, 400)), lambda here: 33 in here, budget)], budget)
     assert [fault.repair for fault in known.found] == [frozenset([1])]
-    assert known.ended == "its 9 tests were spent"
+    assert known.ended == "the next step takes more than the 7 left of its 9 tests"
 
 
 # ---- candidates ---------------------------------------------------------------------------------------------------

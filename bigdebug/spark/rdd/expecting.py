@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from pyspark import RDD
 
-from bigdebug.agents.expected import Apart, Due, beyond, name, side
+from bigdebug.agents.expected import Among, Apart, Due, alike, beyond, name, side
 from bigdebug.errors import LocalizeError, TooLargeError
 from bigdebug.shown import shown
 from bigdebug.spark.predicate import unchanging
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 MOST = 1_000_000
 """Outputs that are compared with what was expected, and those that may be expected: the driver holds both."""
+
+_COMPARED = 1_000
+"""Outputs without keys, of those not expected and of those lacking, that are compared with each other."""
 
 _TOLD = 3
 """Of several outputs, so many are told."""
@@ -89,6 +93,7 @@ class Expecting:
 
     def found(self) -> Found:
         """The outputs that are wrong, and what is lacking. Raises LocalizeError if all is as expected."""
+        self._take_alike()
         wrong = {named: key for named, key in self._keys.items() if key.strange}
         lacking = {named: key for named, key in self._keys.items() if key.lacking and not key.strange}
         if not wrong and not lacking:
@@ -117,12 +122,38 @@ class Expecting:
         """An output that is not what was expected: exactly so without some records, or else no longer more (or less) than expected."""
         judge = Due(self._apart, named, key.expected, raises=self._raises)
         trace = self._trace.at([output.rid for output in key.got])
-        faulty = anew(Faulty(trace, key.strange[0].record, judge, self._target, said=f"{key.said}."))
+        nameless = self._apart.is_all(key.strange[0].record)
+        if nameless and not key.due:
+            among = Among(self._names, self._lacking, self._raises)
+            return anew(Faulty(trace, key.strange[0].record, among, self._target, said=f"{key.said}.", nameless=True))
+        faulty = anew(Faulty(trace, key.strange[0].record, judge, self._target, said=f"{key.said}.", nameless=nameless))
         far = side(key.got[0].value, key.expected[0]) if len(key.got) == len(key.due) == 1 else 0
         if not far:
             return faulty
-        said = f"{key.said}; leaving out records does not make exactly that of it, so it counts as right when it is no longer {'more' if far > 0 else 'less'}."
+        said = f"{key.said}; no records were found whose leaving out makes exactly that of it, so it counts as right when it is no longer {'more' if far > 0 else 'less'}."
         return _last(faulty, anew(replace(faulty, judge=replace(judge, side=far), otherwise=None, absent=True, said=said)))
+
+    # ---- what is all of its key ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _names(self) -> frozenset[bytes]:
+        return frozenset(name(output.record) for key in self._keys.values() for output in key.due)
+
+    @cached_property
+    def _lacking(self) -> tuple[Any, ...]:
+        lacking = (output.record for key in self._keys.values() for output in key.lacking)
+        return tuple(islice(filter(self._apart.is_all, lacking), _COMPARED))
+
+    def _take_alike(self) -> None:
+        """Take outputs that are their own keys for those that were expected, where they differ by no more than numbers may: by that, their keys differ."""
+        lacking = [(key, output) for key in self._keys.values() for output in key.lacking if self._apart.is_all(output.record)]
+        strange = [(key, output) for key in self._keys.values() for output in key.strange if self._apart.is_all(output.record)] if lacking else []
+        for key, output in strange[:_COMPARED]:
+            other = next((place for place, (_, each) in enumerate(lacking[:_COMPARED]) if alike(output.value, each.value)), None)
+            if other is not None:
+                key.got.remove(output)
+                where, due = lacking.pop(other)
+                where.due.remove(due)
 
     # ---- what is lacking --------------------------------------------------------------------------------------
 

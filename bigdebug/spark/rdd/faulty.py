@@ -35,7 +35,7 @@ class Faulty:
 
     If ``keyed``, what it is on fewer records is known by its keys. ``needs_some`` says that no records at all say nothing of it. ``otherwise`` is what to
     look at in its place if nothing is found. What records are not there decide is as it was in the run if ``absent``, else decided anew.
-    ``said`` is a sentence about it, for whoever reads the diagnosis.
+    ``said`` is a sentence about it, for whoever reads the diagnosis. If it is ``nameless``, its keys do not say of several outputs of theirs which it is.
     """
 
     trace: LineageRDD
@@ -47,6 +47,7 @@ class Faulty:
     otherwise: Faulty | None = None
     absent: bool = True
     said: str = ""
+    nameless: bool = False
 
     def ways(self) -> Iterator[Faulty]:
         """The ways to look at it, one after the other until something is found."""

@@ -112,7 +112,7 @@ class Localizing:
     def _is_unkeyed(self) -> bool:
         """Whether no key says which output is which, though several records may be put together for one."""
         graph = self._run.graph
-        judged = {each.target for each in self._faulty if each.keyed and keyed_by(graph, each.target) is None}
+        judged = {each.target for each in self._faulty if each.nameless or (each.keyed and keyed_by(graph, each.target) is None)}
         return any(graph[operator].form in (Form.CODES, Form.JOIN, Form.SUBTRACT) for target in judged for operator in graph.upstream(target))
 
     def _program(self, number: int) -> tuple[int, bool]:
