@@ -16,11 +16,12 @@ from bigdebug.model import Outcome
 
 
 class Verdict(NamedTuple):
-    """An outcome, the number that the output holds, NaN if it holds none, and whether there is no such output any more."""
+    """An outcome, the number that the output holds, NaN if it holds none, whether there is no such output any more, and of all outputs as a whole how many there are."""
 
     outcome: Outcome
     value: float = math.nan
     gone: bool = False
+    outputs: int = 0
 
 
 _NUMBERS = (int, float, Decimal, Fraction, np.number)
@@ -56,12 +57,12 @@ class Judge:
             known = list(outputs)
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        value, gone = self._value(known), not known and not self.whole  # before a test that may change them
+        value, gone, many = self._value(known), not known and not self.whole, len(known) if self.whole else 0  # before a test that may change them
         try:
             wrong = bool(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
             return Verdict(Outcome.UNRESOLVED)
-        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone)
+        return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone, many)
 
     def _value(self, known: list[Any]) -> float:
         if self.whole:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import combinations
 from math import comb
 
+import numpy as np
 from pyroaring import BitMap
 
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
+from bigdebug.localize.rivals import DOZENS, RIVALS, alike, instead, rivals, swapped, tied
 from bigdebug.localize.suspicion import AT_ONCE, Suspicion
-
-LIKELY = 64
-"""Of the most likely candidates, so many are tried in the place of members of a repair."""
-
-MEMBERS = 4
-"""Of a repair, so many members are replaced, the least likely ones: it is these that might be others."""
-
 
 CONFIRMED = 200_000
 """Where tests are pushed down, others that might be the cause are tried by the program itself as well, with so many candidates in all at most."""
@@ -33,17 +28,11 @@ EVERY_SIZE = 64
 AGAIN = 6
 """So often the least that is wrong alone is tried once more: of tests that toss a coin, one in some hundreds is taken for one that repeats itself."""
 
-DOZENS = 24
-"""Where so many others would do as well, as of a count of equal records, nobody can be named, and what is wrong alone is as good as all: it is not looked for."""
-
 ALONE = 64
 """Members of what is wrong alone, at most: to look for more takes a test or two for each, and tells nobody anything."""
 
 TOGETHER = 1_000
 """Members of a repair, at most."""
-
-RIVALS = 2_016
-"""Where so many sets at most are no larger than a repair of several members, all are tried in its place: all pairs of 64 candidates."""
 
 PARTS = 6
 """Of a repair of so many members, each part is left out, to see whether the output goes with it."""
@@ -127,9 +116,10 @@ class _Searching:
         if not whole.fails or nothing.fails:
             return State.ALWAYS_WRONG if whole.fails else State.NOT_WRONG
         if not nothing.passes and not self._suspicion.singles:
-            if not (enough := _enough(self._repair, self._suspicion)):
+            enough = self._suspicion.order[: _enough(self._repair, self._suspicion)].tolist() or _pair(self._repair, self._suspicion)
+            if not enough:
                 return State.UNREPAIRED
-            self._repairing = Fewest(self._repair, self._suspicion.order[:enough], self._at_once)
+            self._repairing = Fewest(self._repair, np.array(enough, dtype=np.uint32), self._at_once)
         repair = self.found.repair = BitMap(self._suspicion.singles[:1]) if self._suspicion.singles else self._repairing.search(TOGETHER)
         if repair is None:
             return State.TOO_MANY
@@ -147,15 +137,15 @@ class _Searching:
         found.instead = instead(oracle, suspicion, self._every, repair)
         found.more = not (suspicion.each and len(repair) == 1)
         if not found.instead:
-            found.instead = _rivals(oracle, suspicion, self._every, repair)
+            found.instead = rivals(oracle, suspicion, self._every, repair)
         if len(found.instead) < DOZENS:
             found.alone = Fewest(lambda sets: [answer.fails for answer in oracle.answers(sets)], suspicion.order, self._at_once).search(ALONE)
         if found.alone is not None and found.more:
-            found.instead += [each for each in _swapped(oracle, self._every, suspicion, repair, found.alone - repair) if each not in found.instead]
-        found.alike = [] if found.alone is None else _alike(oracle, suspicion, repair, found.alone)
+            found.instead += [each for each in swapped(oracle, self._every, suspicion, repair, found.alone - repair) if each not in found.instead]
+        found.alike = [] if found.alone is None else alike(oracle, suspicion, repair, found.alone)
         found.gone = oracle.answers([self._every - repair])[0].gone
         found.vital = BitMap(suspicion.vital) - BitMap(suspicion.singles) - (repair if len(repair) == 1 else BitMap())  # of several, all but the corrupt one may only let it be there
-        found.tied = BitMap() if found.alone is None else _tied(oracle, repair, found.alone) - found.vital
+        found.tied = BitMap() if found.alone is None else tied(oracle, repair, [found.alone, *found.alike]) - found.vital
 
     def _stands(self, repair: BitMap) -> bool:
         """Whether the test repeats itself, and, where tests are pushed down, the program itself says so of all that is named."""
@@ -180,66 +170,16 @@ def _enough(repair: Wanted, suspicion: Suspicion) -> int:
     return next((size for size in sizes if repair([BitMap(suspicion.order[:size])])[0]), 0)
 
 
+def _pair(repair: Wanted, suspicion: Suspicion) -> list[int]:
+    """Two candidates without which it is right, wherever they stand, where there are so few that all pairs can be tried: neither may do anything alone."""
+    pairs = list(combinations(suspicion.order.tolist(), 2)) if comb(len(suspicion.order), 2) <= RIVALS else []
+    for at in range(0, len(pairs), AT_ONCE):
+        here = pairs[at: at + AT_ONCE]
+        if found := next((pair for pair, repaired in zip(here, repair([BitMap(pair) for pair in here])) if repaired), None):
+            return list(found)
+    return []
+
+
 def _repeats(oracle: Oracle, sets: Sequence[BitMap]) -> bool:
     before = [answer.outcome for answer in oracle.answers(sets)]
     return not sets or [answer.outcome for answer in oracle.anew(sets)] == before
-
-
-def instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> list[BitMap]:
-    """Repairs as small as one, or smaller, that are no part of it: single candidates, or likely ones in the place of one of its members. Spent passes."""
-    singles = [BitMap([other]) for other in suspicion.singles if other not in repair]
-    if len(repair) == 1 and (suspicion.each or len(singles) >= DOZENS):
-        return singles
-    likely = [other for other in _likely(suspicion, repair) if other not in suspicion.singles]
-    return singles + _swapped(oracle, every, suspicion, repair, likely)
-
-
-def _swapped(oracle: Oracle, every: BitMap, suspicion: Suspicion, repair: BitMap, others: Iterable[int]) -> list[BitMap]:
-    """Repairs with one of the others in the place of a member that is needed."""
-    members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
-    if len(repair) > 1:
-        less = oracle.answers([every - (repair - BitMap([member])) for member in members])
-        members = [member for member, answer in zip(members, less) if not answer.passes]
-    sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
-    return [each for each, answer in zip(sets, oracle.answers([every - each for each in sets])) if answer.passes]
-
-
-def _rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> list[BitMap]:
-    """Repairs of several members, no larger than one, where there are so few such sets that all can be tried; none that has another one in it.
-
-    Two corrupt records and two innocent ones may be the farthest apart of their group: one of these in the place of one of those repairs nothing.
-    """
-    found, tried = list[BitMap](), 0
-    for size in range(2, len(repair) + 1):
-        tried += comb(len(every), size)
-        if tried > RIVALS:
-            break
-        sets = [each for each in map(BitMap, combinations(suspicion.order.tolist(), size)) if each != repair and not any(less <= each for less in found)]
-        for at in range(0, len(sets), AT_ONCE):
-            here = sets[at: at + AT_ONCE]
-            found += [each for each, answer in zip(here, oracle.answers([every - each for each in here])) if answer.passes]
-            if len(found) >= DOZENS:
-                return found
-    return found
-
-
-def _tied(oracle: Oracle, repair: BitMap, alone: BitMap) -> BitMap:
-    """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with."""
-    if alone <= repair:
-        return BitMap()
-    less = oracle.answers([alone - BitMap([member]) for member in alone & repair])
-    return alone - repair if any(answer.gone for answer in less) else BitMap()
-
-
-def _alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -> list[BitMap]:
-    """Sets that fail alone as the one that was found does, with another candidate in the place of its only member that is innocent."""
-    innocent = alone - repair
-    if len(innocent) != 1 or not alone & repair:
-        return []
-    sets = [(alone & repair) | BitMap([other]) for other in _likely(suspicion, alone | repair)]
-    return [each for each, answer in zip(sets, oracle.answers(sets)) if answer.fails]
-
-
-def _likely(suspicion: Suspicion, but: BitMap) -> list[int]:
-    """The most likely candidates, but for some."""
-    return [int(each) for each in suspicion.order[: LIKELY + len(but)] if each not in but][:LIKELY]

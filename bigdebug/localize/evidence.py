@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bigdebug.localize.causes import ALONE, DOZENS, State
+from bigdebug.localize.causes import ALONE, State
 from bigdebug.localize.faults import Fault, Ids
+from bigdebug.localize.rivals import DOZENS
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
 
@@ -45,7 +46,7 @@ def _of_others(fault: Fault, records: Records) -> list[str]:
     elif fault.partly:
         found.append(f"Some of these outputs are right, or not there, without {_sets(fault.partly, records, 'or')} as well.")
     if fault.vital:
-        found.append(f"Without {_sets([frozenset([each]) for each in sorted(fault.vital)], records, 'or')} it is not there any more, or holds no value: if what is wrong is what it took from there, the cause is that.")
+        found.append(f"Without {_sets([frozenset([each]) for each in sorted(fault.vital)], records, 'or')} it is not there any more, or not all of it: if what is wrong is what it took from there, the cause is that.")
     if fault.tied:
         found.append(f"Nothing comes of {_names(sorted(fault.tied), records)} without it: if that is wrong, with others of its kind, they are the cause, and not it.")
     return found
@@ -55,8 +56,8 @@ def _of_gone(fault: Fault) -> list[str]:
     """What is not there without the repair: a row may be there yet, with NULL where it had a value."""
     if not fault.gone:
         return []
-    which = "the output is" if len(fault.explains) == 1 else "some of these outputs are"
-    return [f"Without {'it' if len(fault.repair) == 1 else 'them'}, {which} not there any more, or without a value."]
+    which, what = ("the output is", "it") if len(fault.explains) == 1 else ("some of these outputs are", "them")
+    return [f"Without {'it' if len(fault.repair) == 1 else 'them'}, {which} not there any more, or not all of {what}."]
 
 
 def _of_alone(fault: Fault, ranked: Ranked, records: Records) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from bigdebug.localize.causes import CONFIRMED, Cause, State, cause, instead
+from bigdebug.localize.causes import CONFIRMED, Cause, State, cause
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
+from bigdebug.localize.rivals import instead
 from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
 
 Ids = frozenset[int]
@@ -201,7 +201,7 @@ def _besides(known: Faults, number: int, subject: Subject, repair: Ids, each_of:
     every, places = BitMap(range(size)), subject.places(repair)
     if size == len(places):
         return []
-    oracle.holds = math.isfinite(oracle.answers([every])[0].value)
+    oracle.compare(oracle.answers([every])[0])
     suspected = known.suspected[number] = suspicion(oracle, size, min(each_of, BESIDE))
     found = [*instead(oracle, suspected, every, places), *(BitMap([each]) for each in suspected.vital if each not in places)]
     if oracle.pushed:  # what each record adds has said so, and not the program
@@ -233,7 +233,7 @@ def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: 
     size = len(subject.candidates)
     known.suspected[number] = unsuspected(size)
     whole, nothing = subject.oracle.answers([BitMap(range(size)), BitMap()])
-    subject.oracle.holds = math.isfinite(whole.value)
+    subject.oracle.compare(whole)
     if whole.fails and not nothing.fails:  # else there is nothing to be suspected of
         known.suspected[number] = suspicion(subject.oracle, size, each_of)
     return cause(subject.oracle, known.suspected[number], at_once)

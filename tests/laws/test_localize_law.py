@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from bigdebug.agents.judges import number
-from bigdebug.localize.causes import LIKELY, MEMBERS
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Subject, faults
 from bigdebug.localize.oracle import Answer, Budget, Oracle
+from bigdebug.localize.rivals import LIKELY, MEMBERS, RIVALS
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Origin, Outcome, SourceRecord
 from tests.laws.programs import Lineage, Node, Program, Source, interpret, programs, weight
@@ -122,7 +122,7 @@ def check(program: Program, huge: Lineage, made: Made, found: Diagnosis, names: 
 def most_tests(outputs: int, size: int) -> int:
     """The tests that are stated: each record left out, the likeliest ones in every number, both searches, and others in the place of members; once more to see whether it repeats itself."""
     searches = 2 * size * (2 + size.bit_length())
-    return outputs * 2 * (2 + 2 * size + searches + 2 * MEMBERS * min(size, LIKELY) + min(size, LIKELY) + 30)
+    return outputs * 2 * (2 + 2 * size + searches + 2 * MEMBERS * min(size, LIKELY) + min(size, LIKELY) + RIVALS + 30)
 
 
 MOVED = Program(

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from bigdebug.localize.candidates import Candidates
-from bigdebug.localize.causes import AGAIN, DOZENS, Cause, State, cause
+from bigdebug.localize.causes import AGAIN, Cause, State, cause
 from bigdebug.localize.faults import ORDERED, Subject, by_order, faults, unordered
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
+from bigdebug.localize.rivals import DOZENS
 from bigdebug.localize.suspicion import BLOCKS, EACH, suspicion, unsuspected
 
 FAIL, PASS = Answer(Outcome.FAIL), Answer(Outcome.PASS)
@@ -175,6 +176,19 @@ def test_of_several_that_are_the_cause_nothing_that_is_no_larger_would_do_as_wel
         for left_out in map(set, combinations(range(len(values)), size)):
             rest = [value for place, value in enumerate(values) if place not in left_out]
             assert left_out == set(found.repair) or not rest or apart(rest) > bound
+
+
+def test_two_that_do_nothing_alone_are_found_wherever_they_stand() -> None:
+    """The output was to be 4, and of nothing it is not there: without either 900 it is what it was."""
+    values = [1, 5, 900, 900]
+
+    def answer(places: BitMap) -> Answer:
+        there = [values[place] for place in places]
+        return Answer(Outcome.FAIL if max(there) - min(there) != 4 else Outcome.PASS, max(there) - min(there)) if there else Answer(Outcome.UNRESOLVED)
+
+    asked = Oracle(lambda sets: [answer(each) for each in sets], Budget())
+    found = cause(asked, suspicion(asked, len(values)))
+    assert (found.state, found.repair, found.instead, found.sure) == (State.FOUND, BitMap([2, 3]), [], True)
 
 
 def test_two_pairs_that_would_do_are_both_named() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
+from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.causes import Cause, State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
@@ -93,7 +94,7 @@ def test_a_further_output_that_is_gone_makes_nobody_a_culprit_unless_it_was_made
     found = told([fault(1, explains=[0, 1], lost=[made_of])])
     assert found.verdict == verdict
     assert "not there any more" in found.explanation
-    assert "Without it, some of these outputs are not there any more, or without a value." in found.fault_sets[0].evidence
+    assert "Without it, some of these outputs are not there any more, or not all of them." in found.fault_sets[0].evidence
     assert told([fault(1, explains=[0, 1], lost=[made_of])], joined=True).verdict == "ambiguous", "they may be there because something is not"
 
 
@@ -116,6 +117,46 @@ def test_in_whose_place_others_are_wrong_is_said_by_name() -> None:
     cause = Cause(State.FOUND, BitMap([0]), BitMap([0, 1]), alike=[BitMap([0, 2])], size=3)
     (told_of,) = told([Fault(frozenset([1]), [0], cause, alone=frozenset([1, 2]))]).fault_sets
     assert told_of.evidence == ("The least on which it is wrong: 'record 1' (lines[1]) and 'record 2' (lines[2]) together, as it is with 1 other in the place of 'record 2' (lines[2]).",)
+
+
+def as_a_whole(program: Callable[[list[Any]], list[Any]], records: Sequence[Any], wrong: Callable[[Any], bool]) -> Diagnosis:
+    """What is said of all outputs together, if any of them is wrong."""
+    judge, budget = Judge(lambda outputs: any(map(wrong, outputs)), whole=True), Budget()
+    asked = Oracle(lambda sets: [Answer(*judge.verdict(program([records[place] for place in each]))) for each in sets], budget)
+    subjects = [Subject(np.arange(len(records)), asked)]
+
+    def sources(numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
+        return {number: (SourceRecord(records[number], number, Origin("records", index=number), 1),) for number in numbers}
+
+    return diagnosis(faults(subjects, budget), subjects, Seen([None]), sources, Cost(budget.tests, 0.5))
+
+
+def joined(records: list[Any]) -> list[Any]:
+    """Sums of facts by key, where there is a rate for it."""
+    rates = {key: value for side, key, value in records if side == "rate"}
+    keys = {key for side, key, _ in records if side == "fact" and key in rates}
+    return [(each, sum(value + rates[key] for side, key, value in records if side == "fact" and key == each)) for each in sorted(keys)]
+
+
+def test_as_a_whole_an_output_that_is_gone_makes_nobody_a_culprit() -> None:
+    """Two facts are corrupt, and without the one right rate that they are joined with nothing is wrong."""
+    records = [("fact", "k", 100), ("fact", "k", 1_000), ("fact", "j", 1), ("rate", "k", 5), ("rate", "j", 6)]
+    found = as_a_whole(joined, records, lambda out: out[1] > 50)
+    (fault_set,) = found.fault_sets
+    assert (found.verdict, fault_set.gone) == ("ambiguous", True)
+    every = {source.record for each in (fault_set.records, *fault_set.instead) for source in each}
+    assert every >= {("fact", "k", 100), ("fact", "k", 1_000)}
+    assert "Without it, the output is not there any more, or not all of it." in fault_set.evidence
+    mean = as_a_whole(lambda known: [sum(known) / len(known)] if known else [], [1_000, 5], lambda out: out > 4.5)
+    assert mean.verdict == "ambiguous", "of the mean, nothing is left without the innocent one"
+
+
+def test_as_a_whole_the_one_that_is_wrong_in_what_stays_there_is_the_culprit() -> None:
+    def sums(known: list[Any]) -> list[Any]:
+        return [(each, sum(value for key, value in known if key == each)) for each in sorted({key for key, _ in known})]
+
+    found = as_a_whole(sums, [("k", 2), ("k", 1_000), ("j", 1)], lambda out: out[1] > 50)
+    assert (found.verdict, [source.record for source in found.fault_sets[0].records]) == ("culprit", [("k", 1_000)])
 
 
 @given(st.sets(st.integers(0, 11), min_size=1, max_size=4), st.lists(st.sets(st.integers(0, 11), min_size=1, max_size=6), min_size=1, max_size=6))

@@ -1,0 +1,86 @@
+"""Rivals: what might as well be the cause of a wrong output as a repair that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from math import comb
+
+from pyroaring import BitMap
+
+from bigdebug.localize.oracle import Oracle
+from bigdebug.localize.suspicion import AT_ONCE, Suspicion
+
+LIKELY = 64
+"""Of the most likely candidates, so many are tried in the place of members of a repair."""
+
+MEMBERS = 4
+"""Of a repair, so many members are replaced, the least likely ones: it is these that might be others."""
+
+RIVALS = 2_016
+"""Where so many sets at most are no larger than a repair of several members, all are tried in its place: all pairs of 64 candidates."""
+
+DOZENS = 24
+"""Where so many others would do as well, as of a count of equal records, nobody can be named, and what is wrong alone is as good as all: it is not looked for."""
+
+
+def instead(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> list[BitMap]:
+    """Repairs as small as one, or smaller, that are no part of it: single candidates, or likely ones in the place of one of its members. Spent passes."""
+    singles = [BitMap([other]) for other in suspicion.singles if other not in repair]
+    if len(repair) == 1 and (suspicion.each or len(singles) >= DOZENS):
+        return singles
+    likely = [other for other in _likely(suspicion, repair) if other not in suspicion.singles]
+    return singles + swapped(oracle, every, suspicion, repair, likely)
+
+
+def swapped(oracle: Oracle, every: BitMap, suspicion: Suspicion, repair: BitMap, others: Iterable[int]) -> list[BitMap]:
+    """Repairs with one of the others in the place of a member that is needed."""
+    members = [int(each) for each in suspicion.order if each in repair][-MEMBERS:]
+    if len(repair) > 1:
+        less = oracle.answers([every - (repair - BitMap([member])) for member in members])
+        members = [member for member, answer in zip(members, less) if not answer.passes]
+    sets = [(repair - BitMap([member])) | BitMap([other]) for other in others for member in reversed(members)]
+    return [each for each, answer in zip(sets, oracle.answers([every - each for each in sets])) if answer.passes]
+
+
+def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> list[BitMap]:
+    """Repairs of several members, no larger than one, where there are so few such sets that all can be tried; none that has another one in it.
+
+    Two corrupt records and two innocent ones may be the farthest apart of their group: one of these in the place of one of those repairs nothing.
+    """
+    found, tried = list[BitMap](), 0
+    for size in range(2, len(repair) + 1):
+        tried += comb(len(every), size)
+        if tried > RIVALS:
+            break
+        sets = [each for each in map(BitMap, combinations(suspicion.order.tolist(), size)) if each != repair and not any(less <= each for less in found)]
+        for at in range(0, len(sets), AT_ONCE):
+            here = sets[at: at + AT_ONCE]
+            found += [each for each, answer in zip(here, oracle.answers([every - each for each in here])) if answer.passes]
+            if len(found) >= DOZENS:
+                return found
+    return found
+
+
+def tied(oracle: Oracle, repair: BitMap, failing: Sequence[BitMap]) -> BitMap:
+    """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with."""
+    found = BitMap()
+    for alone in failing:
+        if alone <= repair or not any(answer.gone for answer in oracle.answers([alone - BitMap([member]) for member in alone & repair])):
+            break
+        found |= alone - repair
+    return found
+
+
+def alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -> list[BitMap]:
+    """Sets that fail alone as the one that was found does, with another candidate in the place of its only member that is innocent."""
+    innocent = alone - repair
+    if len(innocent) != 1 or not alone & repair:
+        return []
+    sets = [(alone & repair) | BitMap([other]) for other in _likely(suspicion, alone | repair)]
+    return [each for each, answer in zip(sets, oracle.answers(sets)) if answer.fails]
+
+
+def _likely(suspicion: Suspicion, but: BitMap) -> list[int]:
+    """The most likely candidates, but for some."""
+    return [int(each) for each in suspicion.order[: LIKELY + len(but)] if each not in but][:LIKELY]
