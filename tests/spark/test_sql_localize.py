@@ -135,6 +135,8 @@ def test_all_rows_as_a_whole_and_rows_by_a_key_of_ones_own(dbg: Any, spark: Any)
     sold = orders(spark, {6: -900.0}).groupBy("shop").agg(F.sum("amount").alias("total"))
     whole = dbg.localize(sold, whole=lambda rows: sum(row.total for row in rows) < 0)
     assert (whole.verdict, named(whole)) == ("culprit", [{(6, 2, -900.0)}])
+    mean = spark.createDataFrame([(1_000.0,), (5.0,)], "v double").agg(F.avg("v").alias("x"))
+    assert dbg.localize(mean, whole=lambda rows: any((row.x or 0) > 4.5 for row in rows)).verdict == "ambiguous", "of no records it is NULL, which is not right"
     with pytest.raises(LocalizeError, match="nothing wrong with the 4 rows of the result as a whole"):
         dbg.localize(sold, whole=lambda rows: False)
     with pytest.raises(LocalizeError, match=r"as a whole: two outputs are alike in field 'shop' of none") as none:

@@ -5,9 +5,10 @@ The records are held by the JVM, so no trial reads a source. Trials run in a ses
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from math import isclose, isnan
 from operator import and_, or_
@@ -82,7 +83,8 @@ class Tried:
     """A wrong row: the numbers of its candidates, and which columns of it are the same each time, by their places; None for all rows as a whole.
 
     ``key`` is the user's, of the row, if there is one. ``keys`` are those of the rows that are it when all its candidates are there, found at its first trial;
-    ``beside`` says that many others came with it, ``wrong`` are all that are wrong then, and ``raised`` is how many queries raised.
+    ``beside`` says that many others came with it, ``wrong`` are all that are wrong then, and ``raised`` is how many queries raised. Of all rows as a whole, ``there`` is what there
+    is of each when all candidates are.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -93,6 +95,7 @@ class Tried:
     beside: bool = field(default=False, init=False)
     wrong: list[Row] = field(default_factory=list, init=False)
     raised: int = field(default=0, init=False)
+    there: Counter[tuple[Key, int]] | None = field(default=None, init=False)
 
 
 class Trials:
@@ -115,7 +118,7 @@ class Trials:
         Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
         """
         tried = self._subjects[subject]
-        first = tried.keys is None and tried.row is not None
+        first = (tried.keys if tried.row is not None else tried.there) is None
         known = list(sets)
         if first:
             known = [BitMap(range(len(tried.numbers))), *known]
@@ -142,12 +145,16 @@ class Trials:
             tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
             tried.beside = len(given[0]) > _BESIDE
             tried.wrong = [each.row for each in given[0] if self._moving and self._is_wrong(each)]
+        if tried.there is None and tried.row is None:
+            tried.there = _there(given[0])
         return [self._said(rows, tried) for rows in given]
 
     def _said(self, given: Sequence[TriedRow], tried: Tried) -> Answer:
         """A row is not right if another one is wrong in its place."""
         its = [each for each in given if self._asked(each, tried)]
         answer = self._test.answer(its, tried.row) if its or tried.row is None else GONE
+        if tried.there is not None:
+            return replace(answer, outputs=(tried.there & _there(given)).total())
         if not self._moving or tried.row is None or not answer.passes or answer.gone:
             return answer
         moved = any(self._is_wrong(each) and not any(_same(each.row, row) for row in tried.wrong) for each in given)
@@ -239,6 +246,11 @@ class Trials:
         if tried.key is not None:
             return _same(tried.key(given.row), tried.key(tried.row))
         return any(all(a is None or b is None or a == b for a, b in zip(given.key, key)) for key in tried.keys or ())
+
+
+def _there(given: Sequence[TriedRow]) -> Counter[tuple[Key, int]]:
+    """What there is of rows: themselves, and values that are not NULL."""
+    return Counter((each.key, place) for each in given for place, value in enumerate((True, *each.row)) if value is not None)
 
 
 def _alike(columns: Sequence[Column], key: Key) -> Column:
