@@ -440,6 +440,12 @@ def test_an_output_that_is_its_own_key_is_right_if_it_is_expected_and_not_if_it_
     assert found.fault_sets[0].instead == ()
 
 
+def test_records_that_do_nothing_alone_are_found_by_what_was_expected(dbg: Any) -> None:
+    report = ran(dbg, dbg.context.parallelize([("a", 900), *SPREAD], 2).groupByKey(2).mapValues(lambda values: max(values) - min(values)))
+    found = dbg.localize(report, expected={"a": 4, "b": 1})
+    assert (found.verdict, blamed(found)) == ("culprit", [[("a", 900), ("a", 900)]])
+
+
 def test_numbers_that_are_their_own_keys_are_expected_to_nine_digits(dbg: Any) -> None:
     report = ran(dbg, dbg.context.parallelize([("a", 0.1), ("a", 0.2), ("b", 2.0)], 2).reduceByKey(add).values())
     with pytest.raises(LocalizeError, match="are what was expected"):
