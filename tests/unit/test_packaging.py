@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from email.parser import Parser
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -88,9 +89,25 @@ def test_the_wheel_needs_no_node_and_holds_its_types_and_licence(wheel):
     assert names_ending(wheel, "LICENSE")
 
 
+IN_THE_BROWSER = "## In the browser"
+
+
 def test_every_dependency_has_its_reason(wheel):
     metadata = Parser().parsestr(read(wheel, "METADATA"))
     required = {re.match(r"[\w-]+", line).group() for line in metadata.get_all("Requires-Dist")}
-    reasons = re.findall(r"^\| ([\w-]+) \| (?!why)", (ROOT / "notes" / "dependencies.md").read_text(), re.MULTILINE)
+    reasons = re.findall(r"^\| ([\w-]+) \| (?!why)", reasons_in(0), re.MULTILINE)
     assert required == set(reasons)
     assert len(reasons) == len(set(reasons))
+
+
+def test_every_dependency_of_the_browser_has_its_reason():
+    """A line names one package or several, or all of a scope."""
+    packages = [json.loads((ROOT / folder / "package.json").read_text()) for folder in ("labextension", "tests/browser")]
+    required = {name for package in packages for of in ("dependencies", "devDependencies") for name in package.get(of, {})}
+    named = [name for line in re.findall(r"^\| (.+?) \| (?!why)", reasons_in(1), re.MULTILINE) for name in line.split(", ")]
+    assert {name for name in required if not any(fnmatch(name, each) for each in named)} == set()
+    assert {each for each in named if not any(fnmatch(name, each) for name in required)} == set()
+
+
+def reasons_in(part):
+    return (ROOT / "notes" / "dependencies.md").read_text().split(IN_THE_BROWSER)[part]
