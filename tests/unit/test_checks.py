@@ -22,7 +22,7 @@ from pyspark.sql import Row
 import bigdebug
 from bigdebug import checks
 from bigdebug.agents.check import Check
-from bigdebug.agents.expected import Apart, Due, alike, beyond, name, side
+from bigdebug.agents.expected import Among, Apart, Due, alike, beyond, name, side
 from bigdebug.agents.judges import held, number
 from bigdebug.agents.moments import Moments, moments
 from bigdebug.errors import LocalizeError
@@ -258,10 +258,21 @@ def test_keys_are_equal_by_value_and_outputs_are_taken_apart() -> None:
 )
 def test_what_becomes_of_a_key_on_fewer_records_is_judged_by_what_was_due(due: Due, outcomes: dict[tuple[Any, ...], str]) -> None:
     for values, outcome in outcomes.items():
-        said, value, gone = due.verdict([("other", 1), *(("k", value) for value in values)])
-        assert (values, said, gone) == (values, Outcome[outcome.upper()], False)
+        said, value, gone, outputs = due.verdict([("other", 1), *(("k", value) for value in values)])
+        assert (values, said, gone, outputs) == (values, Outcome[outcome.upper()], False, 0)
         if values or due.expected:
             assert value == values[0] if len(values) == 1 and isinstance(values[0], float | int) else math.isnan(value)
     broken = (1 // n for n in [0])
     assert replace(due, raises=True).verdict(broken)[0] is Outcome.FAIL
     assert due.verdict(1 // n for n in [0])[0] is Outcome.UNRESOLVED
+
+
+@pytest.mark.parametrize(
+    ("outputs", "outcome"), [([4], "pass"), ([4.0, 1], "pass"), ([0.3], "pass"), ([895], "fail"), ([4, 895], "fail"), ([], "unresolved")],
+)
+def test_where_all_of_an_output_is_its_key_others_that_were_expected_are_right(outputs: list[Any], outcome: str) -> None:
+    among = Among(frozenset(map(name, (4, 1, 0.1 + 0.2))), (4, 0.1 + 0.2))
+    assert among.verdict(outputs).outcome is Outcome[outcome.upper()]
+    assert Among(among.names, ()).verdict([]).outcome is Outcome.PASS
+    assert among.verdict(1 // n for n in [0]).outcome is Outcome.UNRESOLVED
+    assert replace(among, raises=True).verdict(1 // n for n in [0]).outcome is Outcome.FAIL
