@@ -145,7 +145,7 @@ class _Searching:
         found.alike = [] if found.alone is None else alike(oracle, suspicion, repair, found.alone)
         found.gone = oracle.answers([self._every - repair])[0].gone
         found.vital = BitMap(suspicion.vital) - BitMap(suspicion.singles) - (repair if len(repair) == 1 else BitMap())  # of several, all but the corrupt one may only let it be there
-        found.tied = BitMap() if found.alone is None else tied(oracle, repair, [found.alone, *found.alike]) - found.vital
+        found.tied = BitMap() if found.alone is None else tied(oracle, self._every, repair, [found.alone, *found.alike]) - found.vital
 
     def _stands(self, repair: BitMap) -> bool:
         """Whether the test repeats itself, and, where tests are pushed down, the program itself says so of all that is named."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import comb
 
 from pyroaring import BitMap
 
-from bigdebug.localize.oracle import Oracle
+from bigdebug.localize.oracle import Answer, Oracle
 from bigdebug.localize.suspicion import AT_ONCE, Suspicion
+from bigdebug.model import Outcome
 
 LIKELY = 64
 """Of the most likely candidates, so many are tried in the place of members of a repair."""
@@ -62,14 +64,24 @@ def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) 
     return found
 
 
-def tied(oracle: Oracle, repair: BitMap, failing: Sequence[BitMap]) -> BitMap:
-    """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with."""
+def tied(oracle: Oracle, every: BitMap, repair: BitMap, failing: Sequence[BitMap]) -> BitMap:
+    """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with.
+
+    What makes something of what is left, too, is not: it is there where the output is right.
+    """
     found = BitMap()
     for alone in failing:
         if alone <= repair or not any(answer.gone for answer in oracle.answers([alone - BitMap([member]) for member in alone & repair])):
             break
         found |= alone - repair
-    return found
+    rest = every - repair - found
+    without, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)]) if found else [Answer(Outcome.PASS)]
+    return BitMap([each for each, answer in zip(found, added) if _is_same(answer, without)])
+
+
+def _is_same(answer: Answer, other: Answer) -> bool:
+    same = answer.value == other.value or (math.isnan(answer.value) and math.isnan(other.value))
+    return same and (answer.outcome, answer.gone) == (other.outcome, other.gone)
 
 
 def alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -> list[BitMap]:

@@ -191,6 +191,23 @@ def test_two_that_do_nothing_alone_are_found_wherever_they_stand() -> None:
     assert (found.state, found.repair, found.instead, found.sure) == (State.FOUND, BitMap([2, 3]), [], True)
 
 
+@pytest.mark.parametrize(("others", "tied"), [([], {1, 2}), ([3], set())])
+def test_what_is_joined_with_others_that_are_right_is_not_tied_to_what_is_wrong(others: list[int], tied: set[int]) -> None:
+    """Candidate 0 is joined with 1 and with 2, as are the others, and what comes of 4 is there anyway."""
+    def answer(places: BitMap) -> Answer:
+        facts = [each for each in (1, 2) if each in places]
+        rows = [1_000] * (0 in places) + [1 for each in others if each in places]
+        pairs = [row for row in rows for _ in facts] + [1] * (4 in places)
+        if not pairs:
+            return Answer(Outcome.PASS, gone=True)
+        return Answer(Outcome.FAIL if sum(pairs) > 100 else Outcome.PASS, sum(pairs))
+
+    asked = Oracle(lambda sets: [answer(each) for each in sets], Budget())
+    asked.there = True
+    found = cause(asked, suspicion(asked, 5))
+    assert (found.repair, set(found.tied)) == (BitMap([0]), tied)
+
+
 def test_two_pairs_that_would_do_are_both_named() -> None:
     found = found_cause([7, 7, 777, 777], lambda known: max(known) - min(known), lambda value: value > 8)
     assert found.repair is not None
