@@ -67,13 +67,16 @@ def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) 
 def tied(oracle: Oracle, every: BitMap, repair: BitMap, failing: Sequence[BitMap]) -> BitMap:
     """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with.
 
-    What makes something of what is left, too, is not: it is there where the output is right.
+    What makes something of what is left, too, is not: it is there where the output is right. That is asked of a repair of one record alone, for it says nothing
+    of what the other members of several are joined with.
     """
     found = BitMap()
     for alone in failing:
         if alone <= repair or not any(answer.gone for answer in oracle.answers([alone - BitMap([member]) for member in alone & repair])):
             break
         found |= alone - repair
+    if len(repair) > 1:
+        return found
     rest = every - repair - found
     without, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)]) if found else [Answer(Outcome.PASS)]
     return BitMap([each for each, answer in zip(found, added) if _is_same(answer, without)])
