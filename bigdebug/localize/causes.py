@@ -13,8 +13,8 @@ from pyroaring import BitMap
 
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
-from bigdebug.localize.rivals import DOZENS, RIVALS, alike, instead, rivals, swapped, tied
-from bigdebug.localize.suspicion import AT_ONCE, Suspicion
+from bigdebug.localize.rivals import DOZENS, RIVALS, alike, having, instead, rivals, swapped, tied
+from bigdebug.localize.suspicion import Suspicion
 
 CONFIRMED = 200_000
 """Where tests are pushed down, others that might be the cause are tried by the program itself as well, with so many candidates in all at most."""
@@ -172,12 +172,8 @@ def _enough(repair: Wanted, suspicion: Suspicion) -> int:
 
 def _pair(repair: Wanted, suspicion: Suspicion) -> list[int]:
     """Two candidates without which it is right, wherever they stand, where there are so few that all pairs can be tried: neither may do anything alone."""
-    pairs = list(combinations(suspicion.order.tolist(), 2)) if comb(len(suspicion.order), 2) <= RIVALS else []
-    for at in range(0, len(pairs), AT_ONCE):
-        here = pairs[at: at + AT_ONCE]
-        if found := next((pair for pair, repaired in zip(here, repair([BitMap(pair) for pair in here])) if repaired), None):
-            return list(found)
-    return []
+    pairs = list(map(BitMap, combinations(suspicion.order.tolist(), 2))) if comb(len(suspicion.order), 2) <= RIVALS else []
+    return next((list(found[0]) for found in having(repair, pairs) if found), [])
 
 
 def _repeats(oracle: Oracle, sets: Sequence[BitMap]) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
 
 from pyroaring import BitMap
 
+from bigdebug.localize.fewest import Wanted
 from bigdebug.localize.oracle import Answer, Oracle
 from bigdebug.localize.suspicion import AT_ONCE, Suspicion
-from bigdebug.model import Outcome
 
 LIKELY = 64
 """Of the most likely candidates, so many are tried in the place of members of a repair."""
@@ -56,12 +56,18 @@ def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) 
         if tried > RIVALS:
             break
         sets = [each for each in map(BitMap, combinations(suspicion.order.tolist(), size)) if each != repair and not any(less <= each for less in found)]
-        for at in range(0, len(sets), AT_ONCE):
-            here = sets[at: at + AT_ONCE]
-            found += [each for each, answer in zip(here, oracle.answers([every - each for each in here])) if answer.passes]
+        for repairs in having(lambda here: [answer.passes for answer in oracle.answers([every - each for each in here])], sets):
+            found += repairs
             if len(found) >= DOZENS:
                 return found
     return found
+
+
+def having(wanted: Wanted, sets: Sequence[BitMap]) -> Iterator[list[BitMap]]:
+    """Those of the sets that have a property, of as many at a time as are worth asking about together."""
+    for at in range(0, len(sets), AT_ONCE):
+        here = sets[at: at + AT_ONCE]
+        yield [each for each, has in zip(here, wanted(here)) if has]
 
 
 def tied(oracle: Oracle, every: BitMap, repair: BitMap, failing: Sequence[BitMap]) -> BitMap:
@@ -75,10 +81,10 @@ def tied(oracle: Oracle, every: BitMap, repair: BitMap, failing: Sequence[BitMap
         if alone <= repair or not any(answer.gone for answer in oracle.answers([alone - BitMap([member]) for member in alone & repair])):
             break
         found |= alone - repair
-    if len(repair) > 1:
+    if len(repair) > 1 or not found:
         return found
     rest = every - repair - found
-    without, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)]) if found else [Answer(Outcome.PASS)]
+    without, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)])
     return BitMap([each for each, answer in zip(found, added) if _is_same(answer, without)])
 
 
