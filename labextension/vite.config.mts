@@ -1,4 +1,4 @@
-/** The widgets: each one ES module and one file of styles, with all that they need, in the place that the wheel ships. */
+/** The widgets: one ES module and one file of styles, with all that they need, in the place that the wheel ships. */
 import { defineConfig } from 'vite';
 
 export default defineConfig({
@@ -10,10 +10,10 @@ export default defineConfig({
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     license: { fileName: 'licenses.md' },
     lib: {
-      entry: { trace: 'src/trace.ts' },
+      entry: { views: 'src/views.ts' },
       formats: ['es'],
       fileName: (_, name) => `${name}.js`,
-      cssFileName: 'trace'
+      cssFileName: 'views'
     }
   }
 });

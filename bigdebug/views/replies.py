@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bigdebug.errors import BigdebugError, MessageError
+from bigdebug.views.buffers import put_in
 from bigdebug.views.payload import Request, answer, read_request, refused
 
 log = logging.getLogger("bigdebug")
@@ -15,10 +16,10 @@ Known = Mapping[str, Callable[[Request], dict[str, Any]]]
 """What answers a request, by its name."""
 
 
-def replied(data: Any, known: Known) -> dict[str, Any]:
-    """The answer to a message, also to one that cannot be read: ``refused`` then, with what is wrong and what to do."""
+def replied(data: Any, known: Known, buffers: Sequence[Any] = ()) -> dict[str, Any]:
+    """The answer to a message and what came beside it, also to one that cannot be read: ``refused`` then, with what is wrong and what to do."""
     try:
-        request = read_request(data)
+        request = read_request(put_in(data, buffers))
         return answer(request, _asked(request.name, known)(request))
     except BigdebugError as why:
         return refused(data, why)

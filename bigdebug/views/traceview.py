@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bigdebug.errors import MessageError
 from bigdebug.trace.table import Table
 from bigdebug.views import tracing
-from bigdebug.views.bundle import bundle, missing
 from bigdebug.views.payload import Request
-from bigdebug.views.replies import replied
+from bigdebug.views.replies import Known
 from bigdebug.views.tracing import Crumb
+from bigdebug.views.view import View
 
 MOVES: dict[str, Callable[[Any], Any]] = {
     "back": lambda trace: trace.goBack(),
@@ -25,14 +24,17 @@ MOVES: dict[str, Callable[[Any], Any]] = {
 """Where one can go from chosen records, by the name that a browser says."""
 
 
-class TraceView:
+class TraceView(View):
     """Records of a run to look at, and to step back and forward from. Displays as a widget, and as the table of what it was made of.
 
-    ``trace`` is where the view stands now, ``frame()`` its records as pandas. Its questions run in a thread of their own, also while a cell
-    runs, one after the other. A browser is told of some 50 records at a time. Thread-safe.
+    ``trace`` is where the view stands now, ``frame()`` its records as pandas. Its questions are answered one after the other. A browser is told of some 50
+    records at a time.
     """
 
+    kind = "trace"
+
     def __init__(self, trace: Any, table: Callable[[], Table] | None = None) -> None:
+        super().__init__()
         self.run = trace.run
         self._table = table or getattr(trace, "table", trace.run.table)  # a trace of a saved session has none of its own
         self._alone = threading.RLock()
@@ -40,9 +42,6 @@ class TraceView:
         self._at = 0
         self._change = 0
         self._looked_at: int | None = None
-        self._requests: dict[str, Callable[[Request], dict[str, Any]]] = {
-            "trace": self._trace, "page": self._page, "count": self._count, "move": self._move, "crumb": self._crumb,
-        }
 
     # ---- in Python --------------------------------------------------------------------------------------------
 
@@ -58,32 +57,20 @@ class TraceView:
         return (trace if len(operators) == 1 else trace[self.run.graph[at]]).toPandas()
 
     def table(self) -> Table:
-        """What is shown where no widget is: in a terminal, in an exported notebook, after the kernel has gone."""
         return self._table()
-
-    @cached_property
-    def widget(self) -> Any:
-        """The widget, to be put beside others."""
-        from bigdebug.views.widget import Widget
-
-        return Widget(self.answer, *bundle("trace"))
 
     def __repr__(self) -> str:
         return f"<view of {self.trace!r}>"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        table = self.table()
-        plain = {"text/plain": table.text(), "text/html": table.html()}
-        if (what := missing("trace")) is not None:
-            return {"text/plain": f"{plain['text/plain']}\n{what}", "text/html": f"{plain['text/html']}<p>{what}</p>"}
-        return {**self.widget.mimebundle(), **plain}
-
     # ---- what a browser asks ----------------------------------------------------------------------------------
 
-    def answer(self, data: Any) -> dict[str, Any]:
-        """The answer to a message of the widget's: what it asks by name, or ``refused``."""
+    @property
+    def requests(self) -> Known:
+        return {"trace": self._trace, "page": self._page, "count": self._count, "move": self._move, "crumb": self._crumb}
+
+    def answer(self, data: Any, buffers: Sequence[Any] = ()) -> dict[str, Any]:
         with self._alone:
-            return replied(data, self._requests)
+            return super().answer(data, buffers)
 
     def _trace(self, request: Request) -> dict[str, Any]:
         return tracing.standing(self.run, self._crumbs, self._at, self._change)

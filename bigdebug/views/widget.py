@@ -10,25 +10,33 @@ from typing import Any
 import traitlets
 from anywidget import AnyWidget
 
+from bigdebug.views.buffers import taken_out
+
 
 class Widget(AnyWidget):
     """Hands each message of the browser's to ``answer``, in a thread of its own: a question takes a Spark job, and cells go on meanwhile."""
 
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
+    kind = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, answer: Callable[[Any], dict[str, Any]], module: str, styles: str) -> None:
-        super().__init__(_esm=module, _css=styles)
+    def __init__(self, kind: str, answer: Callable[..., dict[str, Any]], module: str, styles: str) -> None:
+        """``kind`` says what of the module's it draws."""
+        super().__init__(kind=kind, _esm=module, _css=styles)
         self._answer = answer
         self.on_msg(self._asked)
 
     def _asked(self, _: Any, data: Any, buffers: Any) -> None:
         # Within the message's context: what a job prints, and its bar, belong to the view and not to the cell that ran last.
         context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._reply, data), name="bigdebug view", daemon=True).start()
+        threading.Thread(target=context.run, args=(self._reply, data, buffers or ()), name="bigdebug view", daemon=True).start()
 
-    def _reply(self, data: Any) -> None:
-        self.send(self._answer(data))
+    def _reply(self, data: Any, buffers: Any) -> None:
+        self.say(self._answer(data, buffers))
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Send a message, and the arrays in it beside."""
+        self.send(*taken_out(message))
 
     def mimebundle(self) -> dict[str, Any]:
         """What a front end finds the widget by."""

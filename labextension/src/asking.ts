@@ -1,36 +1,48 @@
-/** A widget's questions to its view in the kernel, over the messages of its model. */
-import { answered, refusal, Refused } from './payload';
-import { moved, readAnswer, writeRequest, type Ask, type Standing } from './tracing';
+/** Questions to a view in the kernel, over the messages of a widget's model, or over a comm of JupyterLab's panel. */
+import type * as v from 'valibot';
+import { putIn, takenOut } from './buffers';
+import { answered, readAs, refusal, Refused, writeRequest } from './payload';
 
-/** What a widget's model does for us; anywidget's is one. */
+/** What brings messages to a view in the kernel and back; anywidget's model is one. */
 export interface Model {
-  send(content: unknown): void;
-  on(event: 'msg:custom', heard: (content: unknown) => void): void;
-  off(event: 'msg:custom', heard: (content: unknown) => void): void;
+  send(content: unknown, callbacks?: undefined, buffers?: ArrayBuffer[]): void;
+  on(event: 'msg:custom', heard: (content: unknown, buffers?: readonly DataView[]) => void): void;
+  off(event: 'msg:custom', heard: (content: unknown, buffers?: readonly DataView[]) => void): void;
 }
 
-export class Asking {
+/** The shapes of answers, by the name of the request. */
+export type Shapes<Requests> = { readonly [Name in keyof Requests]: v.GenericSchema };
+
+/** Asks by a named request; what is said along, and what is answered, are of that name. Rejects with Refused. */
+export type AskOf<Requests, Answers extends Shapes<Requests>> = <Name extends keyof Requests & string>(
+  name: Name,
+  content: Requests[Name]
+) => Promise<v.InferOutput<Answers[Name]>>;
+
+export class Asking<Requests, Answers extends Shapes<Requests>> {
   constructor(
     private readonly model: Model,
-    /** The view has moved: by this widget, or by another that shows it. */
-    private readonly onMove: (standing: Standing) => void
+    private readonly answers: Answers,
+    /** Hears all that the view says: answers, also to others that show it, and events. */
+    private readonly onSaid: (data: unknown) => void = () => undefined
   ) {
     model.on('msg:custom', this.hear);
   }
 
   /** Ask by a named request. Rejects with Refused if the kernel says why it will not answer. */
-  readonly ask: Ask = (name, content) =>
+  readonly ask: AskOf<Requests, Answers> = (name, content) =>
     new Promise((resolve, reject) => {
       this.asked += 1;
       this.waiting.set(this.asked, data => {
         try {
-          resolve(readAnswer(name, data));
+          resolve(readAs(name, this.answers[name], data));
         } catch (problem) {
           reject(refusal(problem));
         }
       });
+      const [message, buffers] = takenOut(writeRequest(this.asked, name, content));
       try {
-        this.model.send(writeRequest(this.asked, name, content));
+        this.model.send(message, undefined, buffers);
       } catch {
         this.waiting.delete(this.asked);
         reject(new Refused('The kernel of this view is gone.', 'Run the cell that shows it again.'));
@@ -42,11 +54,9 @@ export class Asking {
     this.waiting.clear();
   }
 
-  private readonly hear = (data: unknown): void => {
-    const standing = moved(data);
-    if (standing !== null) {
-      this.onMove(standing);
-    }
+  private readonly hear = (content: unknown, buffers: readonly DataView[] = []): void => {
+    const data = putIn(content, buffers);
+    this.onSaid(data);
     const id = answered(data);
     const waiting = id === null ? undefined : this.waiting.get(id);
     if (id !== null && waiting !== undefined) {

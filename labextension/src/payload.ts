@@ -90,13 +90,6 @@ export interface Requests {
 export type Asked = keyof Requests;
 export type Answer<Name extends Asked> = v.InferOutput<(typeof ANSWERS)[Name]>;
 
-export interface Request<Name extends Asked> {
-  version: number;
-  id: number;
-  request: Name;
-  content: Requests[Name];
-}
-
 /** What is wrong, and what to do about it: from the kernel, or about what it said. */
 export class Refused extends Error {
   constructor(
@@ -112,7 +105,7 @@ export function refusal(problem: unknown): Refused {
   return problem instanceof Refused ? problem : new Refused(`This went wrong: ${String(problem)}.`, 'Reload the page.');
 }
 
-export function writeRequest<Name extends Asked>(id: number, request: Name, content: Requests[Name]): Request<Name> {
+export function writeRequest<Content>(id: number, request: string, content: Content) {
   return { version: VERSION, id, request, content };
 }
 

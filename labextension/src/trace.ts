@@ -1,14 +1,14 @@
-/** The widget of the trace view, as anywidget loads it. */
+/** The trace view in an element: asks, and is drawn anew when the view has moved. */
 import { h, render } from 'preact';
 import { Asking, type Model } from './asking';
-import type { Standing } from './tracing';
+import { ANSWERS, moved, type Requests, type Standing } from './tracing';
 import { TraceView } from './view/traceview';
-import '../style/trace.css';
 
-function show({ model, el }: { model: Model; el: HTMLElement }): () => void {
+export function trace(model: Model, el: HTMLElement): () => void {
   let standing: Standing | null = null;
-  const asking = new Asking(model, now => {
-    if (standing === null || now.change >= standing.change) {
+  const asking = new Asking<Requests, typeof ANSWERS>(model, ANSWERS, data => {
+    const now = moved(data);
+    if (now !== null && (standing === null || now.change >= standing.change)) {
       standing = now;
       draw();
     }
@@ -22,5 +22,3 @@ function show({ model, el }: { model: Model; el: HTMLElement }): () => void {
     render(null, el);
   };
 }
-
-export default { render: show };

@@ -5,7 +5,8 @@
  * user's: they are shown, and never become markup.
  */
 import * as v from 'valibot';
-import { Cause, Operator, readAs, VERSION, whole } from './payload';
+import type { AskOf } from './asking';
+import { Cause, Operator, whole } from './payload';
 
 const Stage = v.object({ operators: v.array(whole), bytes: v.number(), seconds: v.nullable(v.number()) });
 
@@ -53,7 +54,8 @@ const Page = v.object({
 
 const Counted = v.object({ at: whole, operator: whole, count: whole });
 
-const ANSWERS = { trace: Standing, page: Page, count: Counted, move: Standing, crumb: Standing } as const;
+/** The shapes of answers, by the name of the request. */
+export const ANSWERS = { trace: Standing, page: Page, count: Counted, move: Standing, crumb: Standing } as const;
 
 export type Standing = v.InferOutput<typeof Standing>;
 export type TracedOperator = Standing['operators'][number];
@@ -71,18 +73,7 @@ export interface Requests {
   crumb: { at: number };
 }
 
-export type Asked = keyof Requests;
-export type Answer<Name extends Asked> = v.InferOutput<(typeof ANSWERS)[Name]>;
-export type Ask = <Name extends Asked>(name: Name, content: Requests[Name]) => Promise<Answer<Name>>;
-
-export function writeRequest<Name extends Asked>(id: number, request: Name, content: Requests[Name]) {
-  return { version: VERSION, id, request, content };
-}
-
-/** The answer to a request of that name. Throws Refused for what cannot be read, and if the kernel refused. */
-export function readAnswer<Name extends Asked>(name: Name, data: unknown): Answer<Name> {
-  return readAs(name, ANSWERS[name], data) as Answer<Name>;
-}
+export type Ask = AskOf<Requests, typeof ANSWERS>;
 
 /** Where the view stands after a move, whoever asked for it; null for other messages. */
 export function moved(data: unknown): Standing | null {

@@ -1,14 +1,16 @@
 import { h, render } from 'preact';
 import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Refused } from '../src/payload';
-import { readAnswer, type Ask, type Asked, type Page, type Standing } from '../src/tracing';
+import type * as v from 'valibot';
+import { readAs, Refused } from '../src/payload';
+import { ANSWERS, type Ask, type Page, type Requests, type Standing } from '../src/tracing';
 import { TraceView } from '../src/view/traceview';
 import { goldenIn } from './golden';
 
 const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \\x1b[2J \\u202egnp.exe \\ud800 שלום & $x$';
 
-const answer = <Name extends Asked>(name: Name) => readAnswer(name, goldenIn('view', `answer-${name}`));
+const answer = <Name extends keyof Requests>(name: Name) =>
+  readAs(name, ANSWERS[name], goldenIn('view', `answer-${name}`)) as v.InferOutput<(typeof ANSWERS)[Name]>;
 
 let host: HTMLElement;
 let asked: [string, unknown][];

@@ -1,7 +1,7 @@
 import { expect, it, test, vi } from 'vitest';
 import { Asking, type Model } from '../src/asking';
-import { Refused } from '../src/payload';
-import { moved, readAnswer, writeRequest, type Asked } from '../src/tracing';
+import { readAs, Refused, writeRequest } from '../src/payload';
+import { ANSWERS, moved, type Requests } from '../src/tracing';
 import { lanes } from '../src/view/lanes';
 import { goldenIn, names } from './golden';
 
@@ -22,10 +22,10 @@ test('the widget writes the requests that the kernel reads', () => {
   expect(writeRequest(6, 'crumb', { at: 7 })).toEqual(message('request-gone'));
 });
 
-const READ: Asked[] = ['trace', 'page', 'count', 'move', 'crumb'];
+const READ: (keyof Requests)[] = ['trace', 'page', 'count', 'move', 'crumb'];
 
 it.each(READ)('the widget reads all of the answer to %s, and loses nothing of it', name => {
-  expect(readAnswer(name, message(`answer-${name}`))).toEqual(message(`answer-${name}`).content);
+  expect(readAs(name, ANSWERS[name], message(`answer-${name}`))).toEqual(message(`answer-${name}`).content);
 });
 
 test('there is no golden file that is not read here', () => {
@@ -69,7 +69,7 @@ class Line implements Model {
 
 test('each question gets its own answer, in whatever order they come', async () => {
   const line = new Line();
-  const asking = new Asking(line, vi.fn());
+  const asking = new Asking<Requests, typeof ANSWERS>(line, ANSWERS);
   const page = asking.ask('page', { at: 0, operator: 4, start: 0 });
   const count = asking.ask('count', { at: 0, operator: 4 });
   line.say('answer-count', line.sent[1]?.id);
@@ -81,8 +81,8 @@ test('each question gets its own answer, in whatever order they come', async () 
 test('two widgets of one view do not take the answers of each other, and both hear of a move', async () => {
   const line = new Line();
   const [mine, other] = [vi.fn(), vi.fn()];
-  const asking = new Asking(line, mine);
-  const second = new Asking(line, other);
+  const asking = new Asking<Requests, typeof ANSWERS>(line, ANSWERS, mine);
+  const second = new Asking<Requests, typeof ANSWERS>(line, ANSWERS, other);
   const answer = asking.ask('move', { at: 0, operator: 4, numbers: [1], move: 'back' });
   line.say('answer-move', line.sent[0]?.id);
   expect((await answer).at).toBe(1);
@@ -94,7 +94,7 @@ test('two widgets of one view do not take the answers of each other, and both he
 
 test('a refusal, and a model that is gone, are told', async () => {
   const line = new Line();
-  const asking = new Asking(line, vi.fn());
+  const asking = new Asking<Requests, typeof ANSWERS>(line, ANSWERS);
   const asked = asking.ask('crumb', { at: 7 });
   line.say('answer-refused', line.sent[0]?.id);
   await expect(asked).rejects.toThrow(/has changed meanwhile/);

@@ -22,7 +22,7 @@ class Browser:
         self._came = threading.Event()
         monkeypatch.setattr(view.widget, "send", self._hear)
 
-    def _hear(self, message: Any) -> None:
+    def _hear(self, message: Any, buffers: Any) -> None:
         self._heard.append(message)
         self._came.set()
 
@@ -38,7 +38,7 @@ class Browser:
 @pytest.fixture
 def built(monkeypatch, tmp_path):
     """A bundle, whether or not the real one has been built: what it does is tested in the browser."""
-    for name in ("trace.js", "trace.css"):
+    for name in ("views.js", "views.css"):
         (tmp_path / name).write_text("")
     monkeypatch.setattr("bigdebug.views.bundle._STATIC", tmp_path)
 

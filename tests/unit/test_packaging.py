@@ -66,7 +66,7 @@ def test_the_wheel_brings_the_panel_as_jupyterlab_loads_it(wheel):
     built = {path.name for path in PANEL.rglob("*.js")}
     assert {Path(name).name for name in names_ending(wheel, ".js") if place in name} == built
     # The widgets of the views are built along; their licenses go with what they bundle.
-    shown = {f"bigdebug/views/static/{name}" for name in ("trace.js", "trace.css", "licenses.md")}
+    shown = {f"bigdebug/views/static/{name}" for name in ("views.js", "views.css", "licenses.md")}
     assert {name for name in wheel.namelist() if name.startswith("bigdebug/views/static/")} == shown
 
 

@@ -168,8 +168,8 @@ def test_numbers_count_records_through_the_partitions(given_places: dict[int, li
 
 def test_a_table_stands_beside_the_widget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bundle, "_STATIC", tmp_path)
-    (tmp_path / "trace.js").write_text("export default {}")
-    (tmp_path / "trace.css").write_text("")
+    (tmp_path / "views.js").write_text("export default {}")
+    (tmp_path / "views.css").write_text("")
     view = view_of(RECORDS)
     shown = view._repr_mimebundle_()
     assert set(shown) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}

@@ -1,10 +1,9 @@
 /** The trace view: the operators of a run, the way of a trace over them, and the records where it stands. */
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { refusal, type Refused } from '../payload';
 import type { Ask, Move, Standing } from '../tracing';
 import { Crumbs } from './crumbs';
-import { Notice } from './notice';
+import { Frame, Wrong, WrongView } from './frame';
 import { OperatorGraph } from './operatorgraph';
 import { Records, type Choice } from './records';
 import { useAnswer } from './useanswer';
@@ -20,28 +19,17 @@ export function TraceView({ ask, moved }: TraceViewProps) {
   const [tries, setTries] = useState(0);
   const first = useAnswer(() => ask('trace', {}), [tries]);
   if (first.is === 'refused' && moved === null) {
-    return (
-      <div class="bd-trace" data-lm-suppress-shortcuts="true">
-        <Wrong why={first.why}>
-          <button
-            type="button"
-            onClick={() => {
-              setTries(tries + 1);
-            }}
-          >
-            Look again
-          </button>
-        </Wrong>
-      </div>
-    );
+    const again = (): void => {
+      setTries(tries + 1);
+    };
+    return <WrongView kind="trace" why={first.why} again={again} />;
   }
   const known = first.is === 'answered' ? first.answer : null;
   const standing = moved !== null && moved.change >= (known?.change ?? 0) ? moved : known;
   return (
-    // JupyterLab's shortcuts are letters: here they are ours.
-    <div class="bd-trace" data-lm-suppress-shortcuts="true">
+    <Frame kind="trace">
       {standing === null ? <Waiting what="Asking the kernel…" /> : <Standpoint ask={ask} standing={standing} />}
-    </div>
+    </Frame>
   );
 }
 
@@ -119,14 +107,5 @@ function Place({ standing, busy, ask, during }: PlaceProps) {
       />
       <Records standing={standing} busy={busy} ask={ask} choice={choice} choose={choose} move={move} />
     </div>
-  );
-}
-
-function Wrong({ why, children }: { why: Refused; children?: ComponentChildren }) {
-  return (
-    <Notice what={why.what} wrong>
-      <p>{why.remedy}</p>
-      {children}
-    </Notice>
   );
 }

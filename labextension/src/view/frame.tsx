@@ -1,0 +1,36 @@
+/** The frame of every view: its styles, its own keys, and what is wrong with it as a whole. */
+import type { ComponentChildren } from 'preact';
+import type { Refused } from '../payload';
+import { Notice } from './notice';
+
+export function Frame({ kind, children }: { kind: string; children: ComponentChildren }) {
+  return (
+    // JupyterLab's shortcuts are letters: here they are ours.
+    <div class={`bd-view bd-${kind}`} data-lm-suppress-shortcuts="true">
+      {children}
+    </div>
+  );
+}
+
+/** Why something was not answered, and what to do. */
+export function Wrong({ why, children }: { why: Refused; children?: ComponentChildren }) {
+  return (
+    <Notice what={why.what} wrong>
+      <p>{why.remedy}</p>
+      {children}
+    </Notice>
+  );
+}
+
+/** What is wrong with all of a view, with a way to look again. */
+export function WrongView({ kind, why, again }: { kind: string; why: Refused; again: () => void }) {
+  return (
+    <Frame kind={kind}>
+      <Wrong why={why}>
+        <button type="button" onClick={again}>
+          Look again
+        </button>
+      </Wrong>
+    </Frame>
+  );
+}
