@@ -58,6 +58,7 @@ setup(
     # notes/dependencies.md says why each of these is here; a test compares the two.
     install_requires=[
         "anywidget>=0.9.13,<1",
+        "comm>=0.1.1,<1",
         "ipykernel>=7.3,<8",
         "ipywidgets>=8.1,<9",
         "jupyterlab>=4.6,<5",

@@ -25,8 +25,17 @@ export class Lab {
     const quiet = { disabledExtensions: { '@jupyterlab/apputils-extension:announcements': true } };
     writeFileSync(join(home, 'config', 'labconfig', 'page_config.json'), JSON.stringify(quiet));
     this.server = spawn(
-      'jupyter',
-      ['lab', '--no-browser', '--allow-root', '--ip=127.0.0.1', '--port=0', '--ServerApp.port_retries=0'],
+      'python', // which ends the server when these tests do, also if they are killed
+      [
+        join(import.meta.dirname, 'leash.py'),
+        'jupyter',
+        'lab',
+        '--no-browser',
+        '--allow-root',
+        '--ip=127.0.0.1',
+        '--port=0',
+        '--ServerApp.port_retries=0'
+      ],
       {
         cwd: join(home, 'work'),
         detached: true,
@@ -42,7 +51,7 @@ export class Lab {
           PYTHONPATH: [join(import.meta.dirname, '../..'), process.env['PYTHONPATH']].filter(Boolean).join(delimiter),
           SPARK_LOCAL_IP: '127.0.0.1'
         },
-        stdio: ['ignore', 'pipe', 'pipe']
+        stdio: ['pipe', 'pipe', 'pipe']
       }
     );
     for (const stream of [this.server.stdout, this.server.stderr]) {
