@@ -19,6 +19,8 @@ class OpenCapture:
     strategy: str = "auto"
     told: tuple[Callable[[Run], None], ...] = ()
     alone: bool = False
+    own: bool = False
+    """Whether it captures what its own thread does, and nothing of others."""
     policy: str | None = None
     """What becomes of records that crash (``agents/guards/policy.py``); without one, the action fails."""
     fitted: Callable[[Iterable[Operator]], str] | None = None
@@ -47,7 +49,7 @@ class Captures:
         here = threading.get_ident()
         every = self._open
         mine = [capture for capture in every if capture.thread == here]
-        known = [capture for capture in every if not capture.alone]
+        known = [capture for capture in every if not (capture.alone or capture.own)]
         if mine or known:
             return (mine or known)[-1]
         return self._plain if self.always else None
@@ -59,17 +61,20 @@ class Captures:
             self._open = ()
 
     @contextmanager
-    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None) -> Iterator[None]:
-        """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread."""
-        with self._during(OpenCapture(name, strategy, (*self.around(), tell), policy=policy)):
+    def opened(self, name: str | None, strategy: str, tell: Callable[[Run], None], policy: str | None = None, own: bool = False) -> Iterator[None]:
+        """Within: actions are captured, and ``tell`` is called with each run; so are blocks around it in this thread. If ``own``, those of this thread alone."""
+        with self._during(OpenCapture(name, strategy, (*self.around(), tell), own=own, policy=policy)):
             yield
 
     @contextmanager
     def resuming(
         self, name: str, strategy: str, tell: Callable[[Run], None], policy: str, fitted: Callable[[Iterable[Operator]], str],
     ) -> Iterator[None]:
-        """Within: actions are captured, which may be called once more: nobody else hears of their runs."""
-        with self._during(OpenCapture(name, strategy, (tell,), policy=policy, fitted=fitted)):
+        """Within: actions of this thread are captured, which may be called once more: nobody else hears of their runs.
+
+        What another thread does meanwhile, a cell that runs while a view resumes, is not under the policy.
+        """
+        with self._during(OpenCapture(name, strategy, (tell,), own=True, policy=policy, fitted=fitted)):
             yield
 
     def around(self) -> tuple[Callable[[Run], None], ...]:

@@ -38,3 +38,26 @@ def test_captures_that_open_while_others_close(hasty: None) -> None:
         thread.join()
     assert not lost
     assert captures.current() is None
+
+
+def test_what_is_resumed_in_a_thread_of_its_own_is_nobody_elses() -> None:
+    captures = Captures()
+    inside, over, seen = threading.Event(), threading.Event(), []
+
+    def resume() -> None:
+        with captures.resuming("crash, resumed", "auto", lambda run: None, "skip", lambda now: "skip"):
+            seen.append(captures.current())
+            inside.set()
+            over.wait(10)
+
+    thread = threading.Thread(target=resume)
+    thread.start()
+    inside.wait(10)
+    assert captures.current() is None
+    with captures.opened("mine", "auto", lambda run: None):
+        mine = captures.current()
+        assert mine is not None
+        assert (mine.name, mine.policy) == ("mine", None)
+    over.set()
+    thread.join()
+    assert [capture is not None and capture.policy for capture in seen] == ["skip"]

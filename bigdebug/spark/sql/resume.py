@@ -62,7 +62,7 @@ class FrameResume:
             raise ReplayError("bigdebug is detached, and would not record what is resumed", remedy="Call bigdebug.attach(spark), and resume then.")
         frame, left, unknown = self._without(skip, repair)
         runs: list[Run] = []
-        with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append):
+        with self._recorder.captures.opened(f"{self._run.name}, resumed", "auto", runs.append, own=True):
             try:
                 result = again(frame)
                 if self._action.lazy:  # it ends with the last of its rows
