@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from bigdebug.spark.attachment import (
 )
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.inquiry import Inquiry
+from bigdebug.spark.jobs import Jobs, followed
 from bigdebug.spark.masks import mask
 from bigdebug.spark.policies import policy_of
 from bigdebug.spark.rdd.captured import Captured
@@ -201,6 +202,10 @@ class DebugSession(Inquiry):
             yield
         finally:
             self._recorder.skipping = before
+
+    def following(self) -> AbstractContextManager[Jobs]:
+        """Within: the jobs of this thread, which others may count (``tasks``) and end (``cancel()``)."""
+        return followed(self.context)
 
     def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None) -> Path:
         """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""

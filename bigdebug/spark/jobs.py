@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tqdm import tqdm
 
@@ -223,6 +223,29 @@ def show_bars_with(bars: Bars | None) -> None:
 def shows_bars() -> bool:
     """Whether a bar can be seen and leaves nothing behind: not in a file or a pipe."""
     return _bars is not _terminal_bar or (sys.stderr is not None and sys.stderr.isatty())
+
+
+class Jobs(NamedTuple):
+    """The jobs of a thread, for who looks at them from another one."""
+
+    sc: SparkContext
+    tag: str
+
+    @property
+    def tasks(self) -> int:
+        """How many of their tasks have ended well."""
+        return _tasks(self.sc, self.tag)[0]
+
+    def cancel(self) -> None:
+        """End those that run now."""
+        self.sc.cancelJobsWithTag(self.tag)
+
+
+@contextmanager
+def followed(sc: SparkContext) -> Iterator[Jobs]:
+    """Within: the jobs of this thread, to be counted and cancelled."""
+    with tagged(sc) as tag:
+        yield Jobs(sc, tag)
 
 
 def _tasks(sc: SparkContext, tag: str) -> tuple[int, int]:
