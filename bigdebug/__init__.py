@@ -22,6 +22,7 @@ _HOMES = {
     "read_letters": "bigdebug.trace.letters",
     "checks": "bigdebug.agents.checks",
     "view": "bigdebug.views.viewing",
+    "Search": "bigdebug.localize.search",
 }
 # Names that are something else at home: ``open`` there would hide Python's own.
 _RENAMED = {"open": "open_session"}

@@ -13,6 +13,7 @@ from pyroaring import BitMap
 
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
+from bigdebug.localize.progress import Step
 from bigdebug.localize.rivals import DOZENS, RIVALS, alike, having, instead, rivals, swapped, tied
 from bigdebug.localize.suspicion import Suspicion
 
@@ -112,6 +113,7 @@ class _Searching:
 
     def state(self) -> State:
         """Search to the end, and say how that ended. Spent passes."""
+        self._oracle.course.step = Step.REPAIRING
         whole, nothing = self._oracle.answers([self._every, BitMap()])
         if not whole.fails or nothing.fails:
             return State.ALWAYS_WRONG if whole.fails else State.NOT_WRONG
@@ -124,7 +126,9 @@ class _Searching:
         if repair is None:
             return State.TOO_MANY
         self._oracle.narrow(len(repair))
+        self._oracle.course.step = Step.COMPARING
         self._compare(repair)
+        self._oracle.course.step = Step.CONFIRMING
         return State.FOUND if self._stands(repair) else State.NOT_REPRODUCIBLE
 
     def _repair(self, sets: Sequence[BitMap]) -> list[bool]:

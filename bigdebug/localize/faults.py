@@ -11,6 +11,7 @@ from pyroaring import BitMap
 
 from bigdebug.localize.causes import CONFIRMED, Cause, State, cause
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
+from bigdebug.localize.progress import Step
 from bigdebug.localize.rivals import instead
 from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
 
@@ -33,10 +34,11 @@ FEW = 2
 
 @dataclass(frozen=True)
 class Subject:
-    """A wrong output: the numbers of its candidates, ascending, and what is asked about sets of them, which are named by their places in that."""
+    """A wrong output: the numbers of its candidates, ascending, and what is asked about sets of them, which are named by their places in that; ``name`` is what it is, as text."""
 
     candidates: npt.NDArray[np.int64]
     oracle: Oracle
+    name: str = ""
 
     def ids(self, places: Iterable[int]) -> Ids:
         return frozenset(self.candidates[list(places)].tolist())
@@ -133,9 +135,11 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
             subject = subjects[number]
             known.strange.pop(number, None)
             subject.oracle.there = there and len(subject.candidates) > 1
+            budget.course.look(subject.name, len(subject.candidates))
             try:
                 if not _explained(known, number, subject, at_once, each_of):
                     _searched(known, number, subject, at_once, each_of)
+                budget.course.explained += any(number in fault.explains for fault in known.found)
             except ENDS as end:
                 known.ended = why(end)
             if known.ended is not None:
@@ -154,6 +158,7 @@ def unordered(known: Faults, subjects: Sequence[Subject], backwards: Callable[[i
     for fault in known.found if known.ended is None else ():
         for number in [each for each in fault.explains if among is None or each in among][:ORDERED]:
             every = BitMap(range(len(subjects[number].candidates)))
+            subjects[number].oracle.course.step = Step.ORDERING
             whole, repaired = backwards(number, [every, every - subjects[number].places(fault.repair)])
             if not whole.fails or not repaired.passes:
                 strange.add(number)
@@ -225,6 +230,7 @@ def _searched(known: Faults, number: int, subject: Subject, at_once: int, each_o
     elif cause_of.state is not State.FOUND:
         known.strange[number] = cause_of.state
     if cause_of.repair is not None and cause_of.state in (State.FOUND, State.ENDED):
+        subject.oracle.course.faults += 1
         repair, alone, others = subject.ids(cause_of.repair), subject.ids(cause_of.alone or ()), [subject.ids(each) for each in cause_of.instead]
         known.found.append(Fault(repair, [number], cause_of, alone, others, vital=subject.ids(cause_of.vital), tied=subject.ids(cause_of.tied), settled=_is_only(cause_of)))
 
@@ -234,6 +240,7 @@ def _cause(known: Faults, number: int, subject: Subject, at_once: int, each_of: 
     known.suspected[number] = unsuspected(size)
     whole, nothing = subject.oracle.answers([BitMap(range(size)), BitMap()])
     subject.oracle.compare(whole)
+    subject.oracle.course.step = Step.SUSPECTING
     if whole.fails and not nothing.fails:  # else there is nothing to be suspected of
         known.suspected[number] = suspicion(subject.oracle, size, each_of)
     return cause(subject.oracle, known.suspected[number], at_once)

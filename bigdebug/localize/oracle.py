@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyroaring import BitMap
 
+from bigdebug.localize.progress import Course, Progress
 from bigdebug.model import Outcome
 
 
@@ -49,21 +49,30 @@ def why(end: BaseException) -> str:
 
 
 class Budget:
-    """What a search may take: ``most`` tests, so many ``seconds``, until ``stop`` is set. None is without end. Counts the tests of all its oracles.
+    """What a search may take: ``most`` tests, so many ``seconds``, until one of ``stops`` is set. None is without end. Counts the tests of all its oracles.
 
-    ``left`` is how many candidates may still be of the cause that is looked for.
+    ``course`` is the way of the search; ``shown`` says that somebody is shown it, so that no bar need tell of it.
     """
 
-    def __init__(self, most: int | None = None, seconds: float | None = None, stop: threading.Event | None = None) -> None:
-        self.tests = self.left = 0
-        self._most, self._began = most, time.monotonic()
-        self._until = None if seconds is None else self._began + seconds
-        self._seconds, self._stop = seconds, stop or threading.Event()
+    def __init__(self, most: int | None = None, seconds: float | None = None, stops: Sequence[threading.Event] = ()) -> None:
+        self.tests, self.course, self.shown = 0, Course(), False
+        self._most, self._seconds, self._stop = most, seconds, threading.Event()
+        self._stops = (self._stop, *stops)
 
     @property
     def took(self) -> float:
         """Seconds since it was made."""
-        return time.monotonic() - self._began
+        return self.course.took
+
+    @property
+    def left(self) -> int:
+        """How many candidates may still be of the cause that is looked for."""
+        return self.course.left
+
+    @property
+    def progress(self) -> Progress:
+        """How far the search is."""
+        return self.course.progress(self.tests)
 
     def stop(self) -> None:
         """Let the search end at its next test; from any thread."""
@@ -71,9 +80,9 @@ class Budget:
 
     def check(self, more: int = 0) -> None:
         """Raise Spent if it was stopped, its time is over, or it has not so many ``more`` tests."""
-        if self._stop.is_set():
+        if any(stop.is_set() for stop in self._stops):
             raise Spent("it was stopped")
-        if self._until is not None and time.monotonic() >= self._until:
+        if self._seconds is not None and self.took >= self._seconds:
             raise Spent("its second was over" if self._seconds == 1 else f"its {self._seconds:g} seconds were over")
         if self._most is not None and self.tests + more > self._most:
             raise Spent(self._spent(self._most))
@@ -108,7 +117,12 @@ class Oracle:
 
     def narrow(self, left: int) -> None:
         """Say how many candidates are left."""
-        self._budget.left = left
+        self._budget.course.narrow(left)
+
+    @property
+    def course(self) -> Course:
+        """The way of the search that it answers."""
+        return self._budget.course
 
     @property
     def pushed(self) -> bool:

@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from bigdebug.errors import UnknownColumnError
+from bigdebug.localize.comparison import Change, Comparison, Key, difference, paired, unmatched
 from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
-from bigdebug.spark.comparison import Change, Comparison, Key, difference, paired, unmatched
 from bigdebug.spark.predicate import unchanging
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.replay import Replay

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Any
 
+from bigdebug.localize.comparison import Comparison
 from bigdebug.localize.diagnosis import Diagnosis
+from bigdebug.localize.search import Search
 from bigdebug.mining.cleaned import Cleaned
 from bigdebug.mining.mined import Explanation, Mined
 from bigdebug.spark.cleaning import clean
 from bigdebug.spark.comparing import compare
-from bigdebug.spark.comparison import Comparison
 from bigdebug.spark.explaining import explain
 from bigdebug.spark.localizing import Asked, localize
 from bigdebug.spark.mining import mine
@@ -24,6 +25,11 @@ from bigdebug.trace.given import number
 class Inquiry(ABC):
     """Questions about wrong results, for a session that has the lineage of what it is asked about."""
 
+    @property
+    @abstractmethod
+    def progress(self) -> bool:
+        """Whether questions that take longer than a second show how far they are."""
+
     @abstractmethod
     def lineage(self, what: Any) -> Any:
         """The trace over all records of an RDD or rows of a DataFrame, or over what a run's action was called on."""
@@ -31,6 +37,7 @@ class Inquiry(ABC):
     def localize(
         self, target: Any, test: Any = None, *, key: Any = None, whole: Callable[[list[Any]], Any] | None = None,
         expected: Any = None, raises: bool = False, tests: int | None = None, seconds: float | None = None, stop: Event | None = None,
+        search: Search | None = None,
     ) -> Diagnosis:
         """Which source records make outputs wrong, by running the program on some of those that they were made of (BigSift; DESIGN 4.4).
 
@@ -42,11 +49,17 @@ class Inquiry(ABC):
         An output is known again by its key at the last operator that groups or joins.
 
         At most so many ``tests`` and ``seconds``, until the event ``stop`` is set (from another thread), or an interruption: then what is known by then is told, and why it is not
-        all. Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds one core meanwhile. Raises LocalizeError where
+        all. ``search``, a ``bigdebug.Search()``, says meanwhile how far it is, and ``bigdebug.view(search)`` shows that; in a notebook with %load_ext, a localization of
+        more than a second is shown so by itself.
+        Takes a test for each of up to 2,000 records that an output was made of, some hundreds for more, and holds one core meanwhile. Raises LocalizeError where
         nothing is wrong, everything is, or the program cannot be tried; PredicateError for a test that raises, or changes outputs; TooLargeError for more than a million
         outputs beside those ``expected``. Of more than 20 wrong outputs those made of the fewest records are looked at, and the answer says of how many.
         """
-        return localize(self.lineage(target), Asked(test, key, whole, expected, raises), tests, seconds, stop)
+        return localize(self.lineage(target), Asked(test, key, whole, expected, raises), tests, seconds, stop, search, self.progress)
+
+    def _localize(self, target: Any, test: Any) -> Diagnosis:
+        """A localization that is a step of something else, which is not shown by itself."""
+        return localize(self.lineage(target), Asked(test), None, None, None, live=False)
 
     def mine(
         self, run: Any, bad: Any = None, good: Any = None, *, names: Sequence[str] | str | None = None, alpha: float = 0.05, most: int = 20,
@@ -106,4 +119,4 @@ class Inquiry(ABC):
         outputs to the driver, and for each round the time of a localization and of a run. Of a query in which rows are left out ``at`` an operator inside of it, the
         first round alone can localize: later ones go by lineage, and say so. Raises ReplayError for a program that cannot run on fewer records.
         """
-        return clean(self.lineage(target), quality, enough, rounds, suspects, at, edit, self.localize)
+        return clean(self.lineage(target), quality, enough, rounds, suspects, at, edit, self._localize)

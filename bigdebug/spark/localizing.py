@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -15,6 +15,7 @@ from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.oracle import Budget
+from bigdebug.localize.search import Search
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.crashing import crashed, crashing
 from bigdebug.spark.rdd.expecting import Expecting
@@ -54,10 +55,33 @@ class Asked:
             raise TypeError("key= is for a test of your own, which is called with an output and its key; what of an output a check looks at, its field says: checks.at_most(60, field=1)")
 
 
-def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None, stop: Event | None) -> Diagnosis:
-    """The diagnosis of a trace over outputs."""
-    budget = _budget(tests, seconds, stop)
+Shows = Callable[[Search], bool]
+"""Shows a search that begins, if it takes long; says whether it does, so that no bar need."""
+
+_shows: Shows | None = None
+
+
+def show_searches_with(shows: Shows | None) -> None:
+    """Show searches with ``shows``; with a bar, if None."""
+    global _shows  # noqa: PLW0603 (what shows output is one thing for a process, as stderr is)
+    _shows = shows
+
+
+def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None, stop: Event | None, search: Search | None = None, live: bool = True) -> Diagnosis:
+    """The diagnosis of a trace over outputs; if it is ``live``, it is shown how far the search is if that takes long."""
+    if not isinstance(search, Search | None):
+        raise TypeError(f"search is what bigdebug.Search() gives, not {shown(search)}")
+    search = Search() if search is None else search
+    check_budget(tests, seconds, stop)
     asked.check()
+    budget = Budget(tests, seconds, [search.event, *([] if stop is None else [stop])])
+    with search.running(budget):
+        budget.shown = search.shown or (live and _shows is not None and _shows(search))
+        search.diagnosis = _localized(trace, asked, budget)
+    return search.diagnosis
+
+
+def _localized(trace: Any, asked: Asked, budget: Budget) -> Diagnosis:
     if isinstance(trace, LineageFrame) and asked.expected is not None:
         raise LocalizeError(
             "Differences to what was expected are localized in RDD programs only", value=trace,
@@ -98,11 +122,11 @@ def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool
     return localized(trace, test, key, whole, raises, budget)
 
 
-def _budget(tests: int | None, seconds: float | None, stop: Event | None) -> Budget:
+def check_budget(tests: int | None, seconds: float | None, stop: Event | None) -> None:
+    """Raise ValueError or TypeError for what is none."""
     for name, number in (("tests", tests), ("seconds", seconds)):
         kind = int if name == "tests" else int | float
         if number is not None and (isinstance(number, bool) or not isinstance(number, kind) or not number >= 0):  # NaN is not
             raise ValueError(f"{name} is a {'whole ' if kind is int else ''}number from 0 on, not {shown(number)}")
     if stop is not None and not isinstance(stop, Event):
         raise TypeError(f"stop is a threading.Event that is set to end the search, not {shown(stop)}")
-    return Budget(tests, seconds, stop)

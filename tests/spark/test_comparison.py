@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import Row
 
 from bigdebug.errors import PredicateError, ReplayError, UnknownColumnError
-from bigdebug.spark.comparison import compared
+from bigdebug.localize.comparison import compared
 
 
 class Held:

@@ -24,8 +24,10 @@ from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import OUTPUTS, Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
+from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
 from bigdebug.model import Outcome, SourceRecord
+from bigdebug.shown import shown
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable
 from bigdebug.spark.rdd.faulty import Faulty, Found, by_rid
 from bigdebug.spark.rdd.positional import by_absence, entries
@@ -67,6 +69,8 @@ class Localizing:
         self._candidates = Candidates(together([*entered, *(cut for ways in others for _, cut in ways)]))
         self._numbers = [self._candidates.numbers(each) for each in entered]
         self._otherwise = [[(way, self._candidates.numbers(cut)) for way, cut in ways] for ways in others]
+        self._names = [each.said or shown(each.output) for each in self._faulty]
+        budget.course.outputs = len(self._faulty)
         self._asks: dict[int, Ask] = {}
         self._oracles: list[Oracle] = []
         self._runs: Callable[[int], bool] = lambda number: False
@@ -80,6 +84,7 @@ class Localizing:
                 self._faulty[i], self._numbers[i] = self._otherwise[i].pop(0)
                 del known.strange[i]
             subjects = self._searched(known, unordered, again)
+        self._budget.course.step = Step.READING
         graph = self._run.graph
         upstream = {operator for each in self._faulty for operator in graph.upstream(each.target)}
         seen = Seen(
@@ -91,7 +96,7 @@ class Localizing:
     def _searched(self, known: Faults, unordered: set[int], numbers: Sequence[int]) -> list[Subject]:
         """Look for what makes some of the outputs wrong. Gives all of these as what is asked about."""
         self._oracles = [Oracle(partial(self._asked, i), self._budget, partial(self._asked, i, folded=True)) for i in range(len(self._numbers))]
-        subjects = [Subject(numbers, oracle) for numbers, oracle in zip(self._numbers, self._oracles)]
+        subjects = [Subject(numbers, oracle, name) for numbers, oracle, name in zip(self._numbers, self._oracles, self._names)]
         for program in dict.fromkeys(self._program(i) for i in numbers):
             here = [i for i in numbers if self._program(i) == program]
             try:

@@ -14,8 +14,8 @@ from bigdebug.agents.recompute import Without
 from bigdebug.agents.segments import Partitionwise, Step
 from bigdebug.agents.within import Within
 from bigdebug.errors import ReplayError
+from bigdebug.localize.comparison import Comparison, compared
 from bigdebug.spark.asking import asking
-from bigdebug.spark.comparison import Comparison, compared
 from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.rdd.evaluate import Evaluator, evaluable, needed
 from bigdebug.spark.rdd.positional import entries, partitionwise

@@ -140,7 +140,7 @@ def trying(recorder: Recorder, evaluator: Evaluator, evaluation: Evaluation, sub
         task = beside(partial(evaluator.in_one_task, trials, "localizing", shown=False))
         conversation.begin(task, listener.address)
         try:
-            with telling("localizing", "tests", lambda: (budget.tests, f"{budget.left:,} candidates left"), recorder.progress):
+            with telling("localizing", "tests", lambda: (budget.tests, f"{budget.left:,} candidates left"), recorder.progress and not budget.shown):
                 yield conversation
         finally:
             listener.close()

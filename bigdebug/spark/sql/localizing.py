@@ -17,7 +17,9 @@ from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
 from bigdebug.localize.faults import Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import Budget, Oracle
+from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
+from bigdebug.shown import shown
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.candidates import CandidateRows
 from bigdebug.spark.sql.faulty import faulty
@@ -66,11 +68,13 @@ class FrameLocalizing:
         found = faulty(self._trace, self._test)
         candidates, settled = CandidateRows(self._questions, found.standings), self._settled()
         subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
-        trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises, self._budget.check)
+        trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises, self._budget.check, not self._budget.shown)
         batches = in_batches(self._questions.catalyst, self._questions.root)
-        asked = [Subject(each.numbers, self._oracle(trials, i, bool(batches))) for i, each in enumerate(subjects)]
+        asked = [Subject(each.numbers, self._oracle(trials, i, bool(batches)), "" if each.row is None else shown(each.row)) for i, each in enumerate(subjects)]
+        self._budget.course.outputs = len(asked)
         known = faults(asked, self._budget, AT_ONCE, APART if batches else EACH)
         strange = unordered(known, asked, partial(trials.ask, backwards=True, apart=bool(batches)))
+        self._budget.course.step = Step.READING
         left = "; ".join(filter(None, [found.left, _told(batches, known)])) or None
         seen = Seen(found.rows, frozenset(strange), left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING), wrong=found.wrong)
         return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import StructType
 
 from bigdebug.errors import ReplayError
-from bigdebug.spark.comparison import Comparison, compared
+from bigdebug.localize.comparison import Comparison, compared
 from bigdebug.spark.predicate import EDIT, answering, told
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded

@@ -100,14 +100,14 @@ class Tried:
 
 class Trials:
     """Tries the query of ``root`` for each wrong row. ``held`` are the candidates at each source, with their numbers as the last column; ``check`` is called
-    before each query and while it runs, and raises where there is to be none any more.
+    before each query and while it runs, and raises where there is to be none any more; with ``bars``, queries that take long have one.
     """
 
     def __init__(
-        self, catalyst: Catalyst, root: PlanOperator, told: Told, held: Mapping[int, Node], subjects: Sequence[Tried], test: Test, raises: bool, check: Callable[[], None],
+        self, catalyst: Catalyst, root: PlanOperator, told: Told, held: Mapping[int, Node], subjects: Sequence[Tried], test: Test, raises: bool, check: Callable[[], None], bars: bool = True,
     ) -> None:
         self._catalyst, self._root, self._told, self._held = catalyst, root, told, held
-        self._subjects, self._test, self._raises, self._check = subjects, test, raises, check
+        self._subjects, self._test, self._raises, self._check, self._bars = subjects, test, raises, check, bars
         self._sets, self._moving = self._plan_of([]), moving(root)
         self._plans: dict[tuple[int, bool], Subsets] = {}
 
@@ -196,7 +196,7 @@ class Trials:
     def _collected(self, frame: DataFrame) -> list[Row]:
         """The rows of a query, which is cancelled when there is to be none any more."""
         sc = self._catalyst.spark.sparkContext
-        with tagged(sc) as tag, counted(sc, "localizing"):
+        with tagged(sc) as tag, counted(sc, "localizing", self._bars):
             query = beside(partial(unheard, frame, "collect"))
             try:
                 while not wait([query], _LOOK).done:
