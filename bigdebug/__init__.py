@@ -22,6 +22,8 @@ _HOMES = {
     "read_letters": "bigdebug.trace.letters",
     "checks": "bigdebug.agents.checks",
     "view": "bigdebug.views.viewing",
+    "brush": "bigdebug.views.linking",
+    "chart": "bigdebug.views.charting",
     "Search": "bigdebug.localize.search",
 }
 # Names that are something else at home: ``open`` there would hide Python's own.
