@@ -28,6 +28,9 @@ EVENTS = "bigdebug.events"
 CONTROL = "bigdebug.control"
 """The comm target by which the panel asks: each request has one answer."""
 
+VIEW = "bigdebug.view"
+"""The comm target by which a view is shown in JupyterLab's main area: opened with the request ``view``, on it go the view's own messages."""
+
 LONGEST = 400
 """Characters of a text that a message has."""
 
@@ -104,7 +107,7 @@ def run_line(run: Run, noted: float, cell: str | None) -> dict[str, Any]:
     """A run as a line of a list; ``noted`` is when the kernel first knew it, in seconds since 1970, ``cell`` the one that ran then. Costs no job."""
     known = run.statistics
     return {
-        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "noted": noted, "cell": _maybe(cell),
+        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "began": run.began, "noted": noted, "cell": _maybe(cell),
         "seconds": number_of(known.seconds), "read": _count(known.records_in), "outputs": _count(known.records_out), "bytes": _count(known.bytes),
         "culprits": {"known": len(run.culprits.known), "complete": run.culprits.complete},
         "incomplete": [text(why) for why in run.incomplete],

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import traitlets
 from anywidget import AnyWidget
 
+from bigdebug.views.aside import aside
 from bigdebug.views.buffers import taken_out
 
 
@@ -27,9 +26,7 @@ class Widget(AnyWidget):
         self.on_msg(self._asked)
 
     def _asked(self, _: Any, data: Any, buffers: Any) -> None:
-        # Within the message's context: what a job prints, and its bar, belong to the view and not to the cell that ran last.
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._reply, data, buffers or ()), name="bigdebug view", daemon=True).start()
+        aside(self._reply, data, buffers or ())
 
     def _reply(self, data: Any, buffers: Any) -> None:
         self.say(self._answer(data, buffers))

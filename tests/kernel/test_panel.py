@@ -32,8 +32,11 @@ class Front:
         self._kernel.shell_channel.send(message)
 
     def open(self, target: str, version: int = VERSION, **more: str) -> str:
+        return self.open_with(target, {"version": version, **more})
+
+    def open_with(self, target: str, data: Any) -> str:
         comm = uuid4().hex
-        self.say("comm_open", comm, {"version": version, **more}, target_name=target)
+        self.say("comm_open", comm, data, target_name=target)
         return comm
 
     def heard(self, comm: str) -> Any:
