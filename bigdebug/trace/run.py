@@ -26,7 +26,8 @@ class Run:
 
     ``subject`` is the operator that the action was called on. ``earlier`` are runs whose blocks it may share, because
     Spark did not compute a shuffle or a cache again, latest first. ``computed`` are the partitions of each stage that it
-    or they computed, with a digest of what each emitted.
+    or they computed, with a digest of what each emitted. ``began`` is when the action did, in seconds since 1970: None for what was
+    no action, and for runs that were saved before this was known.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Run:
     earlier: tuple[str, ...] = field(default=(), repr=False)
     sources: Mapping[int, SourceFacts] = field(default_factory=dict, repr=False)
     computed: Mapping[str, Mapping[int, int]] = field(default_factory=dict, repr=False)
+    began: float | None = field(default=None, compare=False)
     resuming: list[Callable[[Any, Any, Any], Resumed]] = field(default_factory=list, repr=False, compare=False)
     """What resumes it, if anything does."""
 

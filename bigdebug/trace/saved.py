@@ -201,7 +201,7 @@ def _dump(run: Run) -> dict[str, Any]:
         "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
         "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
         "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in run.sources.items()},
-        "culprits": culprits,
+        "culprits": culprits, "began": run.began,
     }
 
 
@@ -217,6 +217,7 @@ def _load(data: dict[str, Any], store: LineageStore) -> Run:
         incomplete=tuple(data["incomplete"]), store=store, earlier=tuple(data["earlier"]),
         computed={stage: {int(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources={int(o): SourceFacts.load(facts) for o, facts in data["sources"].items()},
+        began=data.get("began"),  # sessions that were saved before it was known have none
     )
     run.culprits.known, run.culprits.unknown = load_culprits(saved, run.graph, partial(_standing, run))
     return run

@@ -23,7 +23,9 @@ const RunLine = v.object({
   name: v.string(),
   action: v.string(),
   status: v.picklist(['succeeded', 'failed', 'partial']),
-  /** When the kernel first knew the run, in seconds since 1970. */
+  /** When its action began, in seconds since 1970; null for what was none. */
+  began: v.nullable(v.number()),
+  /** When the kernel first knew it. */
   noted: v.number(),
   /** The cell of the notebook that ran then, by JupyterLab's id for it. */
   cell: v.nullable(v.string()),

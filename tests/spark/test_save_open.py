@@ -54,9 +54,9 @@ def test_a_fresh_process_answers_as_the_live_session_does(live: Any) -> None:
 
 
 def test_a_fresh_process_knows_every_run_by_name_and_id(live: Any, dbg: Any) -> None:
-    script = "answer = {'runs': [[r.id, r.name, r.action] for r in session.runs], 'latest': session.run('report').id}"
+    script = "answer = {'runs': [[r.id, r.name, r.action, r.began] for r in session.runs], 'latest': session.run('report').id}"
     answer = fresh(live.saved, script)
-    assert answer["runs"] == [[run.id, run.name, run.action] for run in dbg.runs[: len(answer["runs"])]]
+    assert answer["runs"] == [[run.id, run.name, run.action, run.began] for run in dbg.runs[: len(answer["runs"])]]
     assert answer["latest"] == live.run.id
     unknown = fresh(live.saved, "session.run('nothing')")
     assert unknown["error"] == "NotCapturedError"

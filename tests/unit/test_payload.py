@@ -47,7 +47,7 @@ def culprit(message: str, record: str, operator: int = 2) -> CrashCulprit:
 
 def run(number: str, name: str = "errors", **known: Any) -> Run:
     statistics = Statistics(1_000, 5, 12_345, 1.25, {1: 1_000, 4: 5})
-    return Run(number, name, "collect", "succeeded", 4, OperatorGraph(OPERATORS, [4]), **{"statistics": statistics, **known})
+    return Run(number, name, "collect", "succeeded", 4, OperatorGraph(OPERATORS, [4]), **{"statistics": statistics, "began": NOON - 2, **known})
 
 
 def crashed(number: str) -> Run:
@@ -56,7 +56,7 @@ def crashed(number: str) -> Run:
     found.known += [culprit("no digits in 'x'", "'again x'")]
     found.unknown.append("Partition 3 was not looked at.")
     unknown = Statistics(-1, -1, -1, float("nan"))
-    return replace(run(number, HOSTILE, statistics=unknown, incomplete=("partition 3 is lost",), culprits=found), status="failed")
+    return replace(run(number, HOSTILE, began=None, statistics=unknown, incomplete=("partition 3 is lost",), culprits=found), status="failed")
 
 
 def golden(name: str) -> Any:

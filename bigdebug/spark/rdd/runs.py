@@ -196,6 +196,7 @@ class Runs:
             incomplete=tuple(trouble), store=self._store,
             earlier=tuple(run for run in reversed(self._kept) if run in earlier), sources=self._settled(graph, action),
             computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
+            began=action.began / 1e9,
         )
 
     def _settled(self, graph: OperatorGraph, action: Action) -> dict[int, SourceFacts]:

@@ -255,7 +255,7 @@ class FrameRecorder:
         run = FrameRun(
             self._program.next_run_id(), capture.name or action.name, action.name, action.status, action.frame,
             self._questions(action.frame, _in_time(conditions), action.executed),
-            Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows,
+            Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows, began=action.began / 1e9,
         )
         self._add(run)
         capture.note(run)

@@ -23,11 +23,12 @@ class FrameRun(Run):
     def __init__(
         self, number: str, name: str, action: str, status: str, frame: Any, questions: Questions,
         statistics: Statistics, crossing: Any, incomplete: Sequence[str] = (), rows: tuple[Any, ...] | None = None,
+        began: float | None = None,
     ) -> None:
         # A frozen dataclass takes no assignment, and graph and subject wait.
         vars(self).update(
             id=number, name=name, action=action, status=status, statistics=statistics, incomplete=tuple(incomplete),
-            culprits=Culprits(), resuming=[], store=None, earlier=(), sources={}, computed={}, frame=frame, questions=questions, rows=rows, crossing=crossing,
+            culprits=Culprits(), resuming=[], store=None, earlier=(), sources={}, computed={}, began=began, frame=frame, questions=questions, rows=rows, crossing=crossing,
         )
 
     frame: Any

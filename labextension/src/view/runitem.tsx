@@ -30,9 +30,7 @@ export function RunItem({ run, ask, reveal, open, toggle }: RunItemProps) {
         <span class="bd-name">
           <bdi>{run.name}</bdi>
         </span>
-        <time dateTime={new Date(run.noted * 1000).toISOString()} title={day(run.noted)}>
-          {time(run.noted)}
-        </time>
+        <Began run={run} />
         <span class="bd-facts">{facts(run).join(' · ')}</span>
         <CulpritCount run={run} />
       </button>
@@ -40,6 +38,19 @@ export function RunItem({ run, ask, reveal, open, toggle }: RunItemProps) {
         {open && <Body run={run} ask={ask} reveal={reveal} />}
       </div>
     </li>
+  );
+}
+
+/** When its action began; of a DataFrame that was only asked about, when that was noticed. */
+function Began({ run }: { run: RunLine }) {
+  const moment = run.began ?? run.noted;
+  return (
+    <time
+      dateTime={new Date(moment * 1000).toISOString()}
+      title={`${run.began === null ? 'noticed' : 'began'} ${day(moment)}`}
+    >
+      {time(moment)}
+    </time>
   );
 }
 

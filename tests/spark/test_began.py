@@ -1,0 +1,40 @@
+"""A run knows when its action began."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+
+import bigdebug
+
+
+def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
+    frame, before = spark.range(5).selectExpr("id % 2 AS parity"), time.time()
+    with dbg.capture() as runs:
+        dbg.context.parallelize(range(5), 2).map(str).collect()
+        frame.collect()
+        with pytest.raises(Py4JJavaError):
+            dbg.context.parallelize(["1", "x"], 2).map(int).collect()
+    began = [run.began for run in runs.runs]
+    assert len(began) == 3
+    assert before <= began[0] <= began[1] <= began[2] <= time.time()
+
+
+def test_what_was_no_action_began_at_no_time(dbg: Any, spark: Any) -> None:
+    assert dbg.lineage(spark.range(5).selectExpr("id + 1 AS next")).run.began is None
+
+
+def test_a_session_that_was_saved_before_this_was_known_says_so(dbg: Any, tmp_path: Path) -> None:
+    with dbg.capture("kept") as run:
+        dbg.context.parallelize(range(5), 2).map(str).collect()
+    saved = dbg.save(tmp_path / "saved", run)
+    assert bigdebug.open(saved).run("kept").began == run.latest.began
+    catalog = json.loads((saved / "session.json").read_text())
+    del catalog["runs"][0]["began"]
+    (saved / "session.json").write_text(json.dumps(catalog))
+    assert bigdebug.open(saved).run("kept").began is None
