@@ -14,8 +14,9 @@ from pyroaring import BitMap
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
 from bigdebug.localize.progress import Step
-from bigdebug.localize.rivals import DOZENS, RIVALS, alike, having, instead, rivals, swapped, tied
+from bigdebug.localize.rivals import DOZENS, RIVALS, alike, having, instead, rivals, swapped
 from bigdebug.localize.suspicion import Suspicion
+from bigdebug.localize.ties import tied
 
 CONFIRMED = 200_000
 """Where tests are pushed down, others that might be the cause are tried by the program itself as well, with so many candidates in all at most."""
@@ -61,7 +62,7 @@ class Cause:
     ``instead`` are sets no larger that repair it as well, the likeliest first, some of them if ``more`` were not tried; ``alike`` others that fail alone, with another one
     beside what is of the repair.
     ``why`` says why a search ended. ``gone`` says that the output is not there without the repair; without any one of ``vital`` alone it is not
-    there either, so it may be their values that are wrong; ``tied`` are of ``alone``, and give no output without the repair: it may be these that are wrong, and the repair what they
+    there either, so it may be their values that are wrong; ``tied`` fail with a member of the repair, and give no output without it: it may be these that are wrong, and that one what they
     are joined with. ``sure`` says that each of its members was seen to be needed
     by the program itself, and that the output is there without any part of it; there are ``size`` candidates.
     A repair is a cause, and a set that fails alone is evidence: of an average, innocent records fail alone (the drift of what is averaged).
@@ -149,7 +150,8 @@ class _Searching:
         found.alike = [] if found.alone is None else alike(oracle, suspicion, repair, found.alone)
         found.gone = oracle.answers([self._every - repair])[0].gone
         found.vital = BitMap(suspicion.vital) - BitMap(suspicion.singles) - (repair if len(repair) == 1 else BitMap())  # of several, all but the corrupt one may only let it be there
-        found.tied = BitMap() if found.alone is None else tied(oracle, self._every, repair, [found.alone, *found.alike]) - found.vital
+        if len(found.instead) < DOZENS:
+            found.tied = tied(oracle, suspicion, repair, found.alone, self._at_once) - found.vital
 
     def _stands(self, repair: BitMap) -> bool:
         """Whether the test repeats itself, and, where tests are pushed down, the program itself says so of all that is named."""

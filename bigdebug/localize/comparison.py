@@ -79,6 +79,19 @@ class Comparison:
         """
         return tuple((self.removed[old], self.added[new]) for old, new in paired(self.removed, self.added))
 
+    @property
+    def every(self) -> tuple[Change, ...]:
+        """The changes; where nobody asked what is behind them, those that the records added and removed are, each key's that became another first."""
+        if self.changes:
+            return self.changes
+        pairs = paired(self.removed, self.added)
+        old, new = {i for i, _ in pairs}, {j for _, j in pairs}
+        return (
+            *(Change((self.removed[i],), (self.added[j],)) for i, j in pairs),
+            *(Change((record,), ()) for i, record in enumerate(self.removed) if i not in old),
+            *(Change((), (record,)) for j, record in enumerate(self.added) if j not in new),
+        )
+
     def table(self) -> Table:
         summary = f"{len(self.added)} added, {len(self.removed)} removed, {self.kept} the same"
         if not self.changes:
@@ -91,9 +104,10 @@ class Comparison:
         kinds = Counter(each.kind for each in self.changes)
         caption = f"{kinds['changed']:,} changed, {kinds['added']:,} added, {kinds['removed']:,} removed, {self.kept:,} the same"
         header = ("", "before", "after", "inputs gone", "inputs new", "inputs of both")
-        return Table(header, found, (*more, *self._reasons(), *self.notes), caption)
+        return Table(header, found, (*more, *self.reasons(), *self.notes), caption)
 
-    def _reasons(self) -> list[str]:
+    def reasons(self) -> list[str]:
+        """What may be the reason of changes that inputs do not explain."""
         alike = sum(1 for each in self.changes if each.kind == "changed" and each.inputs is not None and not each.inputs.differ)
         return [f"{counted(alike)} changed though made of the same inputs: the program differs, or does not repeat itself."] if alike else []
 

@@ -90,8 +90,13 @@ class Diagnosis:
         left = len(self.ranking) - len(rows)
         return Table(("moves", "origin", "record"), rows, [f"and {counted(left)} more"] if left > 0 else [])
 
+    def moves(self, record: SourceRecord) -> float | None:
+        """How far the outputs move without a record, as the ranking has it; None for one that is not in it."""
+        return next((score for known, score in self.ranking if (known.source, known.rid, known.origin) == (record.source, record.rid, record.origin)), None)
+
     def _score(self, record: SourceRecord) -> str:
-        return next((f"{score:.2f}" for known, score in self.ranking if (known.source, known.rid, known.origin) == (record.source, record.rid, record.origin)), "")
+        score = self.moves(record)
+        return "" if score is None else f"{score:.2f}"
 
     def __repr__(self) -> str:
         return self.table().text()

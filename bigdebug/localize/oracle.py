@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -54,8 +55,8 @@ class Budget:
     ``course`` is the way of the search; ``shown`` says that somebody is shown it, so that no bar need tell of it.
     """
 
-    def __init__(self, most: int | None = None, seconds: float | None = None, stops: Sequence[threading.Event] = ()) -> None:
-        self.tests, self.course, self.shown = 0, Course(), False
+    def __init__(self, most: int | None = None, seconds: float | None = None, stops: Sequence[threading.Event] = (), clock: Callable[[], float] = time.monotonic) -> None:
+        self.tests, self.course, self.shown = 0, Course(clock), False
         self._most, self._seconds, self._stop = most, seconds, threading.Event()
         self._stops = (self._stop, *stops)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -55,8 +56,8 @@ class Point:
 class Course:
     """The way of a search, which it notes itself: a few assignments a round of tests, whether or not anybody reads them. To be read in any thread."""
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._began = clock, clock()
         self._ended: float | None = None
         self.step = Step.TRACING
         self.outputs = self.looked_at = self.candidates = self.left = self.faults = self.explained = 0
@@ -66,11 +67,11 @@ class Course:
     @property
     def took(self) -> float:
         """Seconds since it began, until it ended."""
-        return (time.monotonic() if self._ended is None else self._ended) - self._began
+        return (self._clock() if self._ended is None else self._ended) - self._began
 
     def end(self) -> None:
         """Count no more seconds."""
-        self._ended = time.monotonic()
+        self._ended = self._clock()
 
     @property
     def points(self) -> tuple[Point, ...]:

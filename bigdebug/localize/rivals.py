@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
@@ -10,7 +9,7 @@ from math import comb
 from pyroaring import BitMap
 
 from bigdebug.localize.fewest import Wanted
-from bigdebug.localize.oracle import Answer, Oracle
+from bigdebug.localize.oracle import Oracle
 from bigdebug.localize.suspicion import AT_ONCE, Suspicion
 
 LIKELY = 64
@@ -68,29 +67,6 @@ def having(wanted: Wanted, sets: Sequence[BitMap]) -> Iterator[list[BitMap]]:
     for at in range(0, len(sets), AT_ONCE):
         here = sets[at: at + AT_ONCE]
         yield [each for each, has in zip(here, wanted(here)) if has]
-
-
-def tied(oracle: Oracle, every: BitMap, repair: BitMap, failing: Sequence[BitMap]) -> BitMap:
-    """What fails alone with a member of the repair, and is nothing without it: two corrupt facts are gone with the one row that both are joined with.
-
-    What makes something of what is left, too, is not: it is there where the output is right. That is asked of a repair of one record alone, for it says nothing
-    of what the other members of several are joined with.
-    """
-    found = BitMap()
-    for alone in failing:
-        if alone <= repair or not any(answer.gone for answer in oracle.answers([alone - BitMap([member]) for member in alone & repair])):
-            break
-        found |= alone - repair
-    if len(repair) > 1 or not found:
-        return found
-    rest = every - repair - found
-    without, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)])
-    return BitMap([each for each, answer in zip(found, added) if _is_same(answer, without)])
-
-
-def _is_same(answer: Answer, other: Answer) -> bool:
-    same = answer.value == other.value or (math.isnan(answer.value) and math.isnan(other.value))
-    return same and (answer.outcome, answer.gone) == (other.outcome, other.gone)
 
 
 def alike(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap) -> list[BitMap]:

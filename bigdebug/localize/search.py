@@ -33,6 +33,14 @@ class Search:
         self._budget: Budget | None = None
         self._ears: list[Callable[[], None]] = []
 
+    @classmethod
+    def over(cls, diagnosis: Diagnosis) -> Search:
+        """One that has ended with a diagnosis, of which nothing else is known."""
+        search = cls()
+        search.diagnosis = diagnosis
+        search._over.set()
+        return search
+
     # ---- for whoever looks at it ------------------------------------------------------------------------------
 
     @property
@@ -105,3 +113,20 @@ class Search:
     def __repr__(self) -> str:
         now = self.progress
         return f"<search: {self.state}{'' if now is None else f', {now.tests:,} tests, {now.seconds:.1f} s'}>"
+
+
+Shows = Callable[[Search], bool]
+"""Shows a search that has begun, if it takes long; says whether it does, so that no bar need."""
+
+_shows: Shows | None = None
+
+
+def show_searches_with(shows: Shows | None) -> None:
+    """Show searches with ``shows``; with a bar, if None."""
+    global _shows  # noqa: PLW0603 (what shows output is one thing for a process, as stderr is)
+    _shows = shows
+
+
+def is_shown(search: Search) -> bool:
+    """Have a search shown where something can; says whether it is."""
+    return _shows is not None and _shows(search)

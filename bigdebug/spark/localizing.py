@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -15,7 +15,7 @@ from bigdebug.agents.judges import Judge
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.oracle import Budget
-from bigdebug.localize.search import Search
+from bigdebug.localize.search import Search, is_shown
 from bigdebug.shown import shown
 from bigdebug.spark.rdd.crashing import crashed, crashing
 from bigdebug.spark.rdd.expecting import Expecting
@@ -55,18 +55,6 @@ class Asked:
             raise TypeError("key= is for a test of your own, which is called with an output and its key; what of an output a check looks at, its field says: checks.at_most(60, field=1)")
 
 
-Shows = Callable[[Search], bool]
-"""Shows a search that begins, if it takes long; says whether it does, so that no bar need."""
-
-_shows: Shows | None = None
-
-
-def show_searches_with(shows: Shows | None) -> None:
-    """Show searches with ``shows``; with a bar, if None."""
-    global _shows  # noqa: PLW0603 (what shows output is one thing for a process, as stderr is)
-    _shows = shows
-
-
 def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None, stop: Event | None, search: Search | None = None, live: bool = True) -> Diagnosis:
     """The diagnosis of a trace over outputs; if it is ``live``, it is shown how far the search is if that takes long."""
     if not isinstance(search, Search | None):
@@ -76,7 +64,7 @@ def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None,
     asked.check()
     budget = Budget(tests, seconds, [search.event, *([] if stop is None else [stop])])
     with search.running(budget):
-        budget.shown = search.shown or (live and _shows is not None and _shows(search))
+        budget.shown = search.shown or (live and is_shown(search))
         search.diagnosis = _localized(trace, asked, budget)
     return search.diagnosis
 
