@@ -158,9 +158,13 @@ class CrashCulprit(Sourced):
         """As a traceback that ends with the record."""
         lines = [f"{self.exception_type}: {self.message}", f"  in {self.operator}" + ("" if self.partition is None else f", partition {self.partition}")]
         lines.append(f"  on {shown(self.record)}" + (", which came in the place of one that crashed" if self.again else "") + ("" if self.met is None else f", which met {self.met}"))
-        lines += [*self._whence(), "", *(_FRAME.sub(_placed, line) for line in self.traceback.splitlines())]
+        lines += [*self._whence(), "", *self.frames()]
         lines += [f"      {name} = {value}" for name, value in self.locals.items()]
         return "\n".join(map(plain, lines))
+
+    def frames(self) -> list[str]:
+        """The lines of the traceback, with cells by the names that a notebook shows."""
+        return [_FRAME.sub(_placed, line) for line in self.traceback.splitlines()]
 
     def told_line(self) -> list[str]:
         """The line of the user's that was running, with its variables, if it is known."""

@@ -24,7 +24,7 @@ from bigdebug.views import bundle
 from bigdebug.views.payload import LONGEST, VERSION
 from bigdebug.views.traceview import MOVES, TraceView
 from bigdebug.views.tracing import COLUMNS, ROWS
-from tests.unit.test_payload import HOSTILE, crashed
+from tests.unit.test_payload import HOSTILE, crashed, run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "view"
 
@@ -188,7 +188,7 @@ def test_without_the_bundle_it_is_the_table_and_what_to_run(monkeypatch: pytest.
 def test_a_trace_needs_no_session_and_anything_else_does() -> None:
     assert bigdebug.view(held(RECORDS)).trace.count() == len(RECORDS)
     with pytest.raises(NotCapturedError, match=r"attached to no Spark session.*saved\.lineage"):
-        bigdebug.view(crashed("r3"))
+        bigdebug.view(run("r3"))
 
 
 if __name__ == "__main__":
