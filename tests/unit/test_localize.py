@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
@@ -206,6 +206,46 @@ def test_what_is_joined_with_others_that_are_right_is_not_tied_to_what_is_wrong(
     asked.there = True
     found = cause(asked, suspicion(asked, 5))
     assert (found.repair, set(found.tied)) == (BitMap([0]), tied)
+
+
+HUGE = 1_000_000
+
+Facts = list[tuple[frozenset[int], int]]
+"""Of each, what it is joined with, and its value; that of one which is joined with nothing is there by itself."""
+
+
+def stars(facts: Facts, dimensions: list[int]) -> Oracle:
+    """A sum of the products of facts and what each is joined with. Candidates are the dimensions, then the facts."""
+    def answer(places: BitMap) -> Answer:
+        there = [(joined, value) for number, (joined, value) in enumerate(facts, len(dimensions)) if number in places]
+        known = [value * weight for joined, value in there for weight in ([dimensions[each] for each in joined if each in places] if joined else [1])]
+        if not known:
+            return Answer(Outcome.PASS, gone=True)
+        return Answer(Outcome.FAIL if sum(known) >= HUGE else Outcome.PASS, sum(known))
+
+    asked = Oracle(lambda sets: [answer(each) for each in sets], Budget())
+    asked.there = True
+    return asked
+
+
+@st.composite
+def corrupt_stars(draw: st.DrawFn) -> tuple[Facts, list[int]]:
+    dimensions = draw(st.lists(st.sampled_from([1, 1, 2, HUGE]), min_size=1, max_size=3))
+    joined = st.frozensets(st.integers(0, len(dimensions) - 1), max_size=2)
+    return draw(st.lists(st.tuples(joined, st.sampled_from([1, 2, 3, HUGE])), min_size=1, max_size=6)), dimensions
+
+
+@given(corrupt_stars())
+@example(([(frozenset(), HUGE), (frozenset([0]), HUGE), (frozenset([0]), HUGE), (frozenset(), 1)], [1]))
+def test_7_of_several_no_innocent_one_is_named_for_what_is_joined_with_it(drawn: tuple[Facts, list[int]]) -> None:
+    """A corrupt record, and the one that two corrupt ones are joined with, are fewer than these three."""
+    facts, dimensions = drawn
+    asked = stars(facts, dimensions)
+    found = cause(asked, suspicion(asked, len(dimensions) + len(facts)))
+    if found.repair is None or not found.sure or found.gone or found.instead or found.vital or found.tied:
+        return
+    corrupt = [*(weight == HUGE for weight in dimensions), *(value == HUGE for _, value in facts)]
+    assert all(corrupt[each] for each in found.repair)
 
 
 def test_two_pairs_that_would_do_are_both_named() -> None:
