@@ -1,12 +1,15 @@
 /** The kinds of views: each is drawn into an element, and asks over a model, until what it gives is called. */
 import { render } from 'preact';
 import type { Model } from './asking';
+import { comparison } from './comparison';
+import { culprits } from './culprits';
+import { diagnosis } from './diagnosis';
 import { trace } from './trace';
 import { Notice } from './view/notice';
 
 type Draw = (model: Model, el: HTMLElement) => () => void;
 
-const KINDS: Readonly<Record<string, Draw>> = { trace };
+const KINDS: Readonly<Record<string, Draw>> = { comparison, culprits, diagnosis, trace };
 
 /** Draws a view of a kind; of one that is not known, what to do. */
 export function draw(kind: string, model: Model, el: HTMLElement): () => void {
