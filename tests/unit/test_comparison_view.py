@@ -34,7 +34,7 @@ CHANGED = Change(
 )
 REWRITTEN = Change((("text", HOSTILE, b"\x00"),), (("text", HOSTILE.replace("1", "7"), b"\x00"),))
 REMOVED = Change(((HOSTILE, float("nan"), {"nested": [1, (2,)]}),), (), Inputs(tuple(source(number, number) for number in range(20)), (), 31, 0, 0))
-ADDED = Change((), (("x" * 1_000_000, 5, "שלום"),), Inputs((), (), 0, 0, 2))
+ADDED = Change((), (("x" * 1_000_000, 5, "שלום"),), Inputs((), (source(1, 1), source(2, 2)), 0, 2, 0))
 FOUND = Comparison(
     (CHANGED.after[0], ADDED.after[0]), (CHANGED.before[0], REMOVED.before[0]), 3, (CHANGED, REWRITTEN, REMOVED, ADDED), (f"Behind 1 more change nobody has looked {HOSTILE}",),
 )
