@@ -68,6 +68,12 @@ def page(decisions: Decisions, cause: int, start: int) -> dict[str, Any]:
     return {"cause": cause, "start": start, "total": len(members), "rows": rows}
 
 
+def place(decisions: Decisions, number: int) -> dict[str, int]:
+    """Where a culprit stands: its cause, and its place among those of that."""
+    cause = decisions.cause_of(number)
+    return {"number": number, "cause": cause, "at": decisions.members(cause).index(number)}
+
+
 def _record(decisions: Decisions, number: int) -> Any:
     made = decisions.repair_of(number)
     return decisions.culprit(number).record if made is None else made.record
@@ -79,9 +85,8 @@ def _record(decisions: Decisions, number: int) -> Any:
 def culprit(decisions: Decisions, number: int, run: Run | None) -> dict[str, Any]:
     """What is known of a culprit without a job."""
     one, made = decisions.culprit(number), decisions.repair_of(number)
-    cause = decisions.cause_of(number)
     return {
-        "number": number, "cause": cause, "at": decisions.members(cause).index(number), "operator": text(str(one.operator)), "partition": one.partition,
+        **place(decisions, number), "operator": text(str(one.operator)), "partition": one.partition,
         "again": one.again, "met": None if one.met is None else text(one.met), "exception": text(one.exception_type), "message": lines(one.message),
         **_record_of(one, None if made is None else made.record, {} if made is None else made.edits),
         "line": _line(one), "locals": [[text(name), text(value)] for name, value in one.locals.items()], "traceback": lines("\n".join(one.frames())),

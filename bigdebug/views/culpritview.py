@@ -158,8 +158,8 @@ class CulpritView(View):
         first = next((number for number, one in enumerate(known.known) if one is self._first), None)
         return {
             "run": None if run is None else run.id, "name": None if run is None else text(run.name), "change": self._change,
-            "known": len(known.known), "complete": known.complete, "first": first, "notes": [text(why) for why in known.unknown],
-            **crashing.causes(self._decisions), "all": self._decisions.skips_all, "decided": crashing.counts(self._decisions.counts()),
+            "known": len(known.known), "complete": known.complete, "first": None if first is None else crashing.place(self._decisions, first), "notes": [text(why) for why in known.unknown],
+            **crashing.causes(self._decisions), "said": self._decisions.said, "all": self._decisions.skips_all, "decided": crashing.counts(self._decisions.counts()),
             "resumable": run is not None and bool(run.resuming), "forecast": crashing.forecast(run),
             "doing": None if doing is None else {"what": doing, "seconds": round(work.seconds, 1), "tasks": work.tasks},
             "problem": None if problem is None else crashing.problem(problem),

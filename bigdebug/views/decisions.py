@@ -48,6 +48,8 @@ class Decisions:
         self._by_cause: dict[int, bool] = {}
         self._by_one: dict[int, bool] = {}
         self._repaired: dict[int, Repaired] = {}
+        self.said = 0
+        """How often something was decided."""
 
     # ---- causes -----------------------------------------------------------------------------------------------
 
@@ -96,6 +98,7 @@ class Decisions:
             self.culprit(number)
             self._repaired.pop(number, None)
             self._by_one[number] = on
+            self.said += 1
 
     def skip_cause(self, cause: int, on: bool) -> None:
         """Leave out those of a cause that are not repaired, or do not."""
@@ -103,6 +106,7 @@ class Decisions:
             for number in self.members(cause):
                 self._by_one.pop(number, None)
             self._by_cause[cause] = on
+            self.said += 1
 
     def skip_all(self, on: bool) -> None:
         """Leave out all that are not repaired, or do not."""
@@ -110,18 +114,21 @@ class Decisions:
             self._by_one.clear()
             self._by_cause.clear()
             self._all = on
+            self.said += 1
 
     def repair(self, number: int, edits: Mapping[int, str | None]) -> None:
         """Put the record, with these texts in its fields, in its place. Raises ReplayError for what cannot be read as its field."""
         made = Repaired(repaired(_single(self.culprit(number)).record, edits), dict(edits))
         with self._alone:
             self._repaired[number] = made
+            self.said += 1
 
     def restore(self, number: int) -> None:
         """Forget a repair."""
         with self._alone:
             self.culprit(number)
             self._repaired.pop(number, None)
+            self.said += 1
 
     # ---- what was said ----------------------------------------------------------------------------------------
 

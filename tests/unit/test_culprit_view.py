@@ -134,7 +134,7 @@ def test_a_run_that_failed_its_culprits_and_one_of_them_need_no_session() -> Non
     assert isinstance(found, CulpritView)
     assert found.culprits is known.culprits
     one = bigdebug.view(known.culprits[2])
-    assert asked(one, "culprits")["first"] == 0
+    assert asked(one, "culprits")["first"] == {"number": 0, "cause": 0, "at": 0}
     assert asked(one, "culprit", number=0)["type"] == "dict"
 
 

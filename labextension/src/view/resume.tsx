@@ -1,0 +1,126 @@
+/** What was decided, the run resumed with it, and what came of that. */
+import type { Ask, Ended, Standing } from '../crashing';
+import type { During } from './culpritview';
+import { Notice } from './notice';
+import { ResultPage } from './resultpage';
+import { counted, number, seconds } from './words';
+
+export interface ResumeProps {
+  readonly ask: Ask;
+  readonly standing: Standing;
+  readonly busy: boolean;
+  readonly during: During;
+}
+
+export function Resume({ ask, standing, busy, during }: ResumeProps) {
+  const { doing, problem, resumed } = standing;
+  return (
+    <section class="bd-resume" aria-label="Resume">
+      <Decided ask={ask} standing={standing} busy={busy} during={during} />
+      {doing !== null && (
+        <div class="bd-doing" role="status">
+          <progress aria-label={doing.what} />
+          <span>
+            {`${doing.what === 'resuming' ? 'Resuming' : 'Looking for culprits'}: ${seconds(doing.seconds)}`}
+            {doing.tasks !== null && `, ${counted(doing.tasks, 'task')} ended`}
+          </span>
+          <button
+            type="button"
+            disabled={busy}
+            onClick={() => {
+              void during(ask('stop', {}));
+            }}
+          >
+            Stop
+          </button>
+        </div>
+      )}
+      {problem !== null && (
+        <Notice what={problem.what.join('\n')} wrong>
+          <p>{problem.remedy}</p>
+        </Notice>
+      )}
+      {resumed !== null && doing === null && <Outcome ask={ask} resumed={resumed} />}
+    </section>
+  );
+}
+
+function Decided({ ask, standing, busy, during }: ResumeProps) {
+  const { decided, all, complete, resumable, doing, forecast } = standing;
+  const ready = resumable && doing === null && decided.open === 0 && (complete || all);
+  const why = !resumable
+    ? 'This run did not crash in this session: it is looked at, not resumed.'
+    : decided.open > 0
+      ? 'The job would crash on what is open as before: skip or repair it.'
+      : forecast;
+  return (
+    <>
+      <div class="bd-moves">
+        <button
+          type="button"
+          aria-pressed={all && decided.open === 0}
+          disabled={busy || doing !== null}
+          onClick={() => {
+            void during(ask('skip', { of: 'all', at: 0, on: !(all && decided.open === 0) }));
+          }}
+        >
+          {decided.repaired > 0 ? 'Skip all others' : 'Skip all'}
+        </button>
+        <button
+          type="button"
+          class="bd-first"
+          disabled={busy || !ready}
+          onClick={() => {
+            void during(ask('resume', {}));
+          }}
+        >
+          Resume
+        </button>
+        <span>
+          {`${number(decided.repaired)} repaired · ${number(decided.skipped)} skipped · ${number(decided.open)} open`}
+        </span>
+      </div>
+      {why !== null && doing === null && <p class="bd-busy">{why}</p>}
+    </>
+  );
+}
+
+function Outcome({ ask, resumed }: { ask: Ask; resumed: Ended }) {
+  const again = resumed.again.length + resumed.more;
+  return (
+    <>
+      {again > 0 && (
+        <Notice
+          what={`${counted(again, 'record')} put in the place of one that had crashed crashed again, and ${again === 1 ? 'is' : 'are'} not in the result.`}
+          wrong
+        >
+          <ul>
+            {resumed.again.map((line, at) => (
+              <li key={at}>
+                <bdi>{line}</bdi>
+              </li>
+            ))}
+          </ul>
+          {resumed.more > 0 && <p>{`and ${counted(resumed.more, 'more record')}`}</p>}
+          <p>Repair it otherwise, and resume once more.</p>
+        </Notice>
+      )}
+      <p class="bd-outcome" role="status">
+        <strong>{`Resumed in ${seconds(resumed.seconds)}.`}</strong> {recomputed(resumed)}
+      </p>
+      <ResultPage key={resumed.run} run={resumed.run} ask={ask} />
+      {resumed.notes.map((note, at) => (
+        <p key={at} class="bd-busy">
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** What was computed and what was there already, as far as Spark tells. */
+function recomputed({ ran, reused, crashed }: Ended): string {
+  const parts =
+    ran === null || reused === null ? '' : `${counted(ran, 'partition')} computed, ${number(reused)} reused; `;
+  return `${parts}${counted(crashed, 'record')} crashed as before, and ${crashed === 1 ? 'was' : 'were'} skipped or repaired.`;
+}

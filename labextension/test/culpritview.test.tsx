@@ -1,0 +1,205 @@
+import { h, render } from 'preact';
+import { act } from 'preact/test-utils';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type * as v from 'valibot';
+import { ANSWERS, told, type Ask, type Culprit, type Requests, type Standing } from '../src/crashing';
+import { readAs, Refused } from '../src/payload';
+import { CulpritView } from '../src/view/culpritview';
+import { goldenIn } from './golden';
+
+const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \\x1b[2J \\u202egnp.exe \\ud800 שלום & $x$';
+
+const answer = <Name extends keyof Requests>(name: Name, file: string = name) =>
+  readAs(name, ANSWERS[name], goldenIn('culprits', `answer-${file}`)) as v.InferOutput<(typeof ANSWERS)[Name]>;
+
+let host: HTMLElement;
+let asked: [string, unknown][];
+let problem: Refused | null;
+let standing: Standing;
+let culprit: Culprit;
+
+beforeEach(() => {
+  host = document.body.appendChild(document.createElement('div'));
+  asked = [];
+  problem = null;
+  standing = answer('culprits');
+  culprit = answer('culprit');
+});
+
+afterEach(() => {
+  render(null, host);
+  host.remove();
+});
+
+const ask: Ask = (name, content) => {
+  asked.push([name, content]);
+  const known: Partial<Record<keyof Requests, unknown>> = {
+    page: answer('page'),
+    culprit,
+    sources: answer('sources'),
+    result: answer('result')
+  };
+  return problem === null ? Promise.resolve((known[name] ?? standing) as never) : Promise.reject(problem);
+};
+
+/** Do something, and let answers come and be shown: those to what is asked once an answer is shown, too. */
+async function then(action: () => void): Promise<void> {
+  await act(action);
+  for (let round = 0; round < 4; round += 1) {
+    await act(() => new Promise(resolve => setTimeout(resolve)));
+  }
+}
+
+async function show(now: Standing | null = null): Promise<void> {
+  await then(() => {
+    render(h(CulpritView, { ask, told: now }), host);
+  });
+}
+
+const button = (label: string | RegExp): HTMLButtonElement =>
+  [...host.querySelectorAll('button')].find(each => each.textContent.match(label))!;
+
+async function press(label: string | RegExp): Promise<void> {
+  await then(() => {
+    button(label).click();
+  });
+}
+
+async function type(at: number, text: string): Promise<void> {
+  await then(() => {
+    const area = host.querySelectorAll('textarea')[at]!;
+    area.value = text;
+    area.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+}
+
+const shown = (selector: string): string[] => [...host.querySelectorAll(selector)].map(each => each.textContent);
+const lastAsked = (): [string, unknown] => asked.findLast(([name]) => !['page', 'culprit', 'sources'].includes(name))!;
+
+test('causes, the first culprit, its fields, its line and its sources are shown, with all that the user wrote as text', async () => {
+  await show();
+  expect(shown('.bd-causes button')).toHaveLength(2);
+  expect(shown('.bd-causes [aria-current] .bd-number')).toEqual(['5']);
+  expect(shown('.bd-fields th')).toEqual(['id', 'dep', 'note']);
+  expect(shown('.bd-fields td')).toContain(`'${HOSTILE}'`);
+  expect(shown('.bd-code')[0]).toBe('int(line.split()[1])');
+  expect(shown('.bd-locals th')).toEqual(['line', 'n']);
+  expect(shown('.bd-sources .bd-origin')).toEqual(['/data/log.txt:5']);
+  expect(host.querySelectorAll('script, img, b')).toHaveLength(0);
+});
+
+test('one is skipped, all of a cause are, or all', async () => {
+  await show();
+  await press('Skip this one');
+  expect(lastAsked()).toEqual(['skip', { of: 'culprit', at: 0, on: true }]);
+  await press('of this cause');
+  expect(lastAsked()).toEqual(['skip', { of: 'cause', at: 0, on: true }]);
+  await press(/^Skip all$/);
+  expect(lastAsked()).toEqual(['skip', { of: 'all', at: 0, on: true }]);
+});
+
+test('what is edited is sent as text, and what is not edited is not', async () => {
+  await show();
+  await press('Repair it');
+  expect(shown('.bd-hint')[0]).toContain('read as a Python literal');
+  await type(1, '__import__("os")\n17');
+  await type(0, '2');
+  await press('Put it in its place');
+  expect(lastAsked()).toEqual(['repair', { number: 0, edits: [{ field: 1, text: '__import__("os")\n17' }] }]);
+  expect(host.querySelectorAll('textarea')).toHaveLength(0);
+});
+
+test('a repair that cannot be read stays to be mended, and says why', async () => {
+  await show();
+  await press('Repair it');
+  await type(0, 'x');
+  problem = new Refused('id cannot be read as a Python literal.', 'Repair it in Python.');
+  await press('Put it in its place');
+  expect(shown('[role=alert]')).toEqual(['id cannot be read as a Python literal.Repair it in Python.']);
+  expect(host.querySelector('textarea')!.value).toBe('x');
+});
+
+test('a repaired record shows what it was, is edited on from there, and can be taken back', async () => {
+  culprit = answer('culprit', 'repaired');
+  await show();
+  expect(shown('ins')).toEqual(["'17'", 'None']);
+  expect(shown('del')[0]).toBe("'NA'");
+  await press('Repair it otherwise');
+  expect([...host.querySelectorAll('textarea')].map(area => area.value)).toEqual(['2', '17', '']);
+  await type(1, 'NA');
+  await type(2, culprit.fields[2]!.text!);
+  await press('Put it in its place');
+  expect(lastAsked()).toEqual(['restore', { number: 0 }]);
+  await press('Take the repair back');
+  expect(lastAsked()).toEqual(['restore', { number: 0 }]);
+});
+
+test('what is not edited as text says why', async () => {
+  const [first, ...others] = culprit.fields;
+  culprit = { ...culprit, fields: [{ ...first!, text: null, why: 'It is longer.' }, ...others] };
+  await show();
+  await press('Repair it');
+  expect(host.querySelectorAll('textarea')).toHaveLength(2);
+  expect(shown('.bd-hint')[0]).toBe('It is longer.');
+});
+
+test('nothing is resumed while something is open', async () => {
+  await show();
+  expect(button(/^Resume$/).disabled).toBe(true);
+  expect(shown('.bd-resume')[0]).toContain('The job would crash on what is open as before');
+  await show({ ...standing, change: 9, all: true, decided: { skipped: 5, repaired: 1, open: 0 } });
+  await press(/^Resume$/);
+  expect(lastAsked()).toEqual(['resume', {}]);
+});
+
+test('how far a resume is, is told, and it can be stopped', async () => {
+  await show({ ...standing, change: 9, doing: { what: 'resuming', seconds: 3.5, tasks: 12 } });
+  expect(shown('.bd-doing span')).toEqual(['Resuming: 3.5 s, 12 tasks ended']);
+  expect(button(/^Resume$/).disabled).toBe(true);
+  await press('Stop');
+  expect(lastAsked()).toEqual(['stop', {}]);
+});
+
+test('the result, what was computed and what crashed again are shown', async () => {
+  await show(told(goldenIn('culprits', 'event-culprits')));
+  expect(shown('.bd-outcome')[0]).toContain('2 partitions computed, 3 reused; 1 record crashed as before');
+  expect(shown('[role=alert]')[0]).toContain('1 record put in the place of one that had crashed crashed again');
+  expect(shown('.bd-records td')).toContain("'repair'");
+  expect(shown('.bd-records td')).toContain("Flight(id=2, dep='17', note=None)");
+});
+
+test('why a resume failed is told, and what was decided is still there', async () => {
+  const failed = { what: ['The job crashed: 1 record crashed.', '  in map'], remedy: 'Change it.' };
+  await show({ ...standing, change: 9, problem: failed, decided: { skipped: 5, repaired: 1, open: 0 } });
+  expect(shown('[role=alert] .bd-what')).toEqual(['The job crashed: 1 record crashed.\n  in map']);
+  expect(shown('.bd-resume')[0]).toContain('1 repaired · 5 skipped · 0 open');
+});
+
+test('others are looked for when that is asked', async () => {
+  standing = { ...standing, complete: false };
+  await show();
+  expect(shown('.bd-summary')[0]).toContain('6 culprits so far');
+  await press('Find all');
+  expect(lastAsked()).toEqual(['find', {}]);
+});
+
+test('a long list of culprits is turned page by page, and gone through by the keyboard', async () => {
+  await show();
+  const rows = [...host.querySelectorAll<HTMLButtonElement>('.bd-culprits button')];
+  rows[0]!.focus();
+  await then(() => {
+    rows[0]!.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true }));
+  });
+  expect(asked.findLast(([name]) => name === 'culprit')).toEqual(['culprit', { number: 2 }]);
+  await press(new RegExp(HOSTILE.slice(0, 8)));
+  expect(asked.findLast(([name]) => name === 'page')).toEqual(['page', { cause: 1, start: 0 }]);
+});
+
+test('a view that the kernel refuses can be looked at again', async () => {
+  problem = new Refused('The kernel is not well.', 'Look again.');
+  await show();
+  expect(shown('[role=alert]')[0]).toContain('not well');
+  problem = null;
+  await press('Look again');
+  expect(shown('.bd-causes button')).toHaveLength(2);
+});
