@@ -1,5 +1,5 @@
 /** A place in a page for what is drawn, and what a person does there. */
-import { render, type VNode } from 'preact';
+import { render, type ComponentChild } from 'preact';
 import { act } from 'preact/test-utils';
 
 export class Host {
@@ -13,7 +13,7 @@ export class Host {
     }
   }
 
-  async show(what: VNode): Promise<void> {
+  async show(what: ComponentChild): Promise<void> {
     await this.then(() => {
       render(what, this.el);
     });
