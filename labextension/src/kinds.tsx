@@ -3,14 +3,13 @@ import { render } from 'preact';
 import type { Model } from './asking';
 import { comparison } from './comparison';
 import { culprits } from './culprits';
-import { culprits } from './culprits';
 import { diagnosis } from './diagnosis';
 import { trace } from './trace';
 import { Notice } from './view/notice';
 
 type Draw = (model: Model, el: HTMLElement) => () => void;
 
-const KINDS: Readonly<Record<string, Draw>> = { comparison, culprits, culprits, diagnosis, trace };
+const KINDS: Readonly<Record<string, Draw>> = { comparison, culprits, diagnosis, trace };
 
 /** Draws a view of a kind; of one that is not known, what to do. */
 export function draw(kind: string, model: Model, el: HTMLElement): () => void {
