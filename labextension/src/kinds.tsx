@@ -1,6 +1,7 @@
 /** The kinds of views: each is drawn into an element, and asks over a model, until what it gives is called. */
 import { render } from 'preact';
 import type { Model } from './asking';
+import { brush } from './brush';
 import { comparison } from './comparison';
 import { culprits } from './culprits';
 import { diagnosis } from './diagnosis';
@@ -9,7 +10,7 @@ import { Notice } from './view/notice';
 
 type Draw = (model: Model, el: HTMLElement) => () => void;
 
-const KINDS: Readonly<Record<string, Draw>> = { comparison, culprits, diagnosis, trace };
+const KINDS: Readonly<Record<string, Draw>> = { brush, comparison, culprits, diagnosis, trace };
 
 /** Draws a view of a kind; of one that is not known, what to do. */
 export function draw(kind: string, model: Model, el: HTMLElement): () => void {

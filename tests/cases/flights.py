@@ -27,7 +27,7 @@ COUNT: Made = {"flights": lambda rows: Count()}
 def flights(count: int, seed: int = 7) -> pd.DataFrame:
     """Flights of a year: more on some days than on others, late ones in the evening."""
     draws = np.random.default_rng(seed)
-    days = np.minimum(364, np.abs(draws.normal(190, 90, count)).astype(int))
+    days = np.abs(draws.normal(190, 90, count)).astype(int) % 365
     hours = np.clip(draws.normal(13, 4.5, count), 0, 23).astype(int)
     carriers = draws.choice(len(CARRIERS), count, p=np.arange(10, 0, -1) / 55)
     delays = np.round(draws.exponential(6 + hours * 1.4 + carriers * 1.5) - 12)
