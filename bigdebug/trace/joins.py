@@ -133,7 +133,8 @@ class Product:
     right_start: Positions
     right_count: Positions
 
-    def _sides(self, outputs: Positions) -> tuple[Positions, Positions]:
+    def sides(self, outputs: Positions) -> tuple[Positions, Positions]:
+        """The left and the right record of each output."""
         counts = self.left_count * self.right_count
         ends = np.cumsum(counts)
         pair = np.searchsorted(ends, outputs, side="right")
@@ -142,8 +143,8 @@ class Product:
         return self.left_start[pair] + within // width, self.right_start[pair] + within % width
 
     def back(self, outputs: Positions, right: bool) -> Positions:
-        return distinct(self._sides(outputs)[right])
+        return distinct(self.sides(outputs)[right])
 
     def ahead(self, inputs: Positions, right: bool) -> Positions:
         outputs = np.arange(self.outputs, dtype=np.int64)
-        return outputs[np.isin(self._sides(outputs)[right], inputs)]
+        return outputs[np.isin(self.sides(outputs)[right], inputs)]

@@ -19,6 +19,7 @@ from bigdebug.graph import FINE, Form, OperatorGraph, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace import counts, structure
+from bigdebug.trace.pairs import pairs_of
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions, first
 from bigdebug.trace.shuffle import Arrivals, Departures
@@ -123,6 +124,26 @@ class Lineage:
             arrivals = self._arrivals(operator, hop.stage, places)
             return self._departures(operator, hop.branch).back(arrivals)
         return structure.back(self, subject, hop, places)
+
+    def pairs(self, operator: int, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
+        """As ``back``, each record with those that it was made of: (partition, the one there, which of ``places``, positions there)."""
+        subject = self.graph[operator]
+        if not subject.form.narrow and not subject.form.wide:
+            yield from structure.pairs(self, subject, hop, places)
+            return
+        assert hop.stage is not None
+        number = hop.segment if subject.form.narrow else 0
+        self.need(hop.stage, places, number)
+        for partition, at in places.items():
+            made = subject.form.narrow or subject.form.merges
+            which, there = pairs_of(self._table(hop.stage, number, partition), at) if made else (np.arange(len(at), dtype=np.int64), at)
+            if subject.form.narrow:
+                yield partition, partition, which, there
+                continue
+            departures = self._departures(operator, hop.branch)
+            for sender, arrived, numbers in self._runs(hop.stage, partition).each(there, hop.branch):
+                sent, records = departures.pairs(sender, partition, numbers)
+                yield partition, sender, which[arrived[sent]], records
 
     def ahead(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
         """From records of ``operator`` to those of ``hop.operator``."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bigdebug.graph import Emission, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.trace.places import Places
-from bigdebug.trace.positions import Positions, distinct, grouped, members
+from bigdebug.trace.positions import Positions, distinct, grouped, members, spread
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,21 @@ class Arrivals:
 
     def senders(self, arrivals: Positions, branch: int) -> Iterator[tuple[int, Positions]]:
         """Map partitions of ``branch`` and the numbers of ``arrivals`` in what each of them sent."""
-        run = np.searchsorted(self._firsts, arrivals, side="right") - 1
-        numbers = self.start[run] + arrivals - self._firsts[run]
-        mine = self.branch[run] == branch
-        for partition, sent in grouped(self.partition[run][mine], numbers[mine]):
+        mine, partitions, numbers = self._origins(arrivals, branch)
+        for partition, sent in grouped(partitions, numbers[mine]):
             yield partition, distinct(sent)
+
+    def each(self, arrivals: Positions, branch: int) -> Iterator[tuple[int, Positions, Positions]]:
+        """(map partition of ``branch``, which of ``arrivals``, numbers in what that sent), in their order."""
+        mine, partitions, numbers = self._origins(arrivals, branch)
+        for partition, which in grouped(partitions, np.flatnonzero(mine).astype(np.int64)):
+            yield partition, which, numbers[which]
+
+    def _origins(self, arrivals: Positions, branch: int) -> tuple[npt.NDArray[np.bool_], Positions, Positions]:
+        """Which arrivals came on ``branch``, the map partition of each of these, and for every arrival its number in what was sent."""
+        run = np.searchsorted(self._firsts, arrivals, side="right") - 1
+        mine = self.branch[run] == branch
+        return mine, self.partition[run][mine], self.start[run] + arrivals - self._firsts[run]
 
     def received(self, branch: int, partition: int, numbers: Positions) -> Positions:
         """The arrivals that are ``numbers`` of what ``partition`` of ``branch`` sent here."""
@@ -130,6 +140,32 @@ class Departures:
             codes = np.delete(block.column("out.codes"), _nowhere(block))
             block.made["together"] = np.bincount(codes, minlength=len(block.column("out.targets")))
         found: Positions = block.made["together"][leaving.order[leaving.starts[target] + numbers]]
+        return found
+
+    def pairs(self, partition: int, target: int, numbers: Positions) -> tuple[Positions, Positions]:
+        """The records of a map partition that are in what it sent to a target under some numbers: which of the numbers, and the record."""
+        each = np.arange(len(numbers), dtype=np.int64)
+        if self.stage.emission is Emission.RECORDS:
+            return each, numbers
+        leaving = self._leaving(partition)
+        left = leaving.order[leaving.starts[target] + numbers].astype(np.int64)
+        if self.stage.emission is Emission.SHUFFLED:
+            return each, left
+        records, starts = self._combined(partition)
+        counts = starts[left + 1] - starts[left]
+        return np.repeat(each, counts), records[spread(starts[left], counts)]
+
+    def _combined(self, partition: int) -> tuple[Positions, Positions]:
+        """The records of a map partition, those of each combiner together, and where these start."""
+        block = self.block(partition)
+        if "combined" not in block.made:
+            codes = block.column("out.codes")
+            order = np.argsort(codes, kind="stable").astype(np.int64)
+            if len(nowhere := _nowhere(block)):
+                order = order[~np.isin(order, nowhere)]
+            sizes = np.bincount(codes[order], minlength=len(block.column("out.targets")))
+            block.made["combined"] = order, np.concatenate(([0], np.cumsum(sizes)))
+        found: tuple[Positions, Positions] = block.made["combined"]
         return found
 
     def _left(self, partition: int, by_target: Mapping[int, Positions]) -> Positions:

@@ -52,6 +52,18 @@ def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict
     return union(*({part: there} for _, part, _, there in moved(lineage, operator, hop, places)))
 
 
+def pairs(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
+    """(partition, the parent's, which of ``places`` there, the position there) of records that came from the parent on ``hop.branch``."""
+    if operator.form is not Form.CARTESIAN:
+        for partition, part, inside, there in moved(lineage, operator, hop, places):
+            yield partition, part, np.searchsorted(places[partition], inside), there
+        return
+    width = _widths(lineage, operator)
+    for partition, at in places.items():
+        part = partition % width if hop.branch else partition // width
+        yield partition, part, np.arange(len(at), dtype=np.int64), _product(lineage, hop, partition).sides(at)[hop.branch]
+
+
 def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
     if operator.form is Form.CARTESIAN:
         return _product_ahead(lineage, operator, hop, places)

@@ -15,6 +15,7 @@ from bigdebug.agents.notes import smallest
 from bigdebug.errors import UntraceableError
 from bigdebug.trace.joins import Product
 from bigdebug.trace.multiplicities import inputs_of, outputs_of
+from bigdebug.trace.pairs import pairs_of
 from bigdebug.trace.positions import distinct, members, spread
 from bigdebug.trace.tables import Table, table
 
@@ -208,6 +209,18 @@ def test_multiplicities_count_the_pairs_of_each_input_and_output(form: Any, data
     sizes_ = np.array(data.draw(st.lists(st.integers(1, 9), min_size=case.inputs, max_size=case.inputs)), dtype=np.int64)
     assert outputs_of(case.table, case.inputs, case.outputs).tolist() == [sum(i == a for a, _ in case.pairs) for i in range(case.inputs)]
     assert inputs_of(case.table, sizes_, case.outputs).tolist() == [sum(int(sizes_[a]) for a, b in case.pairs if b == o) for o in range(case.outputs)]
+
+
+@every_form
+@given(data=st.data())
+def test_pairs_are_all_of_some_outputs(form: Any, data: st.DataObject) -> None:
+    case = data.draw(form())
+    if form is product:
+        return
+    outputs = positions(data.draw(some_of(case.outputs)))
+    which, inputs = pairs_of(case.table, outputs)
+    found = list(zip(inputs.tolist(), outputs[which].tolist()))
+    assert sorted(found) == sorted((i, o) for i, o in case.pairs if o in set(outputs.tolist()))
 
 
 @st.composite
