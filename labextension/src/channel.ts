@@ -12,7 +12,7 @@ import type { IDisposable } from '@lumino/disposable';
 
 export interface Ears {
   /** The kernel says something. */
-  hear(data: unknown): void;
+  hear(data: unknown, buffers: readonly DataView[]): void;
   /** The kernel closes the comm, or knows nothing of its target. */
   closed(): void;
 }
@@ -35,8 +35,9 @@ export class Channel implements IDisposable {
     return this.done;
   }
 
-  send(data: JSONObject): void {
-    this.post('comm_msg', { data });
+  /** Send a message, and buffers beside it. */
+  send(data: JSONObject, buffers: ArrayBuffer[] = []): void {
+    this.post('comm_msg', { data }, this.subshell, buffers);
   }
 
   /** Close the comm, also in the kernel if there is one. */
@@ -57,21 +58,22 @@ export class Channel implements IDisposable {
     this.kernel.iopubMessage.disconnect(this.onMessage, this);
   }
 
-  private post(msgType: Kind, content: JSONObject, subshell = this.subshell): void {
+  private post(msgType: Kind, content: JSONObject, subshell = this.subshell, buffers: ArrayBuffer[] = []): void {
     const message = KernelMessage.createMessage({
       msgType,
       channel: 'shell',
       username: this.kernel.username,
       session: this.kernel.clientId,
       ...(subshell === null ? {} : { subshellId: subshell }),
-      content: { comm_id: this.id, ...content }
+      content: { comm_id: this.id, ...content },
+      buffers
     } as KernelMessage.IOptions<KernelMessage.ICommMsgMsg<'shell'>>);
     this.kernel.sendShellMessage(message, false, true);
   }
 
   private onMessage(_: unknown, message: KernelMessage.IIOPubMessage): void {
     if (KernelMessage.isCommMsgMsg(message) && message.content.comm_id === this.id) {
-      this.ears.hear(message.content.data);
+      this.ears.hear(message.content.data, (message.buffers ?? []).map(viewOf));
     } else if (KernelMessage.isCommCloseMsg(message) && message.content.comm_id === this.id) {
       this.end();
       this.ears.closed();
@@ -80,4 +82,11 @@ export class Channel implements IDisposable {
 
   private readonly id = UUID.uuid4();
   private done = false;
+}
+
+/** A buffer as it came, whatever of it is the message's. */
+function viewOf(buffer: ArrayBuffer | ArrayBufferView): DataView {
+  return ArrayBuffer.isView(buffer)
+    ? new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+    : new DataView(buffer);
 }

@@ -4,7 +4,9 @@ import { UUID } from '@lumino/coreutils';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { Channel } from './channel';
+import { Fate } from './fate';
 import { add, NOTHING, type Heard } from './heard';
+import { leaveLane, takeLane } from './lane';
 import { answered, CONTROL, EVENTS, readAnswer, readEvent, refusal, Refused, VERSION, writeRequest } from './payload';
 import type { Answer, Asked, Requests } from './payload';
 
@@ -31,10 +33,24 @@ export class Connection implements IDisposable {
   readonly changed = new Signal<this, undefined>(this);
 
   constructor(private readonly kernel: Kernel.IKernelConnection) {
-    kernel.statusChanged.connect(this.onStatus, this);
     kernel.iopubMessage.connect(this.onMessage, this);
-    kernel.disposed.connect(this.onDead, this);
+    this.fate = new Fate(kernel, {
+      restarts: () => {
+        this.onRestart();
+      },
+      rests: () => {
+        this.onRest();
+      },
+      goes: () => {
+        this.onDead();
+      }
+    });
     void this.connect();
+  }
+
+  /** The id of its kernel. */
+  get kernelId(): string {
+    return this.kernel.id;
   }
 
   get phase(): Phase {
@@ -73,9 +89,9 @@ export class Connection implements IDisposable {
     this.attempt += 1;
     const attempt = this.attempt;
     this.enter({ is: 'asking' });
-    const subshell = await this.subshell();
+    const subshell = await takeLane(this.kernel);
     if (attempt !== this.attempt || this.done) {
-      await this.leave(subshell); // the kernel was started again meanwhile, or nobody looks any more
+      await leaveLane(this.kernel, subshell); // the kernel was started again meanwhile, or nobody looks any more
       return;
     }
     this.lane = subshell;
@@ -105,9 +121,8 @@ export class Connection implements IDisposable {
       return;
     }
     this.done = true;
-    this.kernel.statusChanged.disconnect(this.onStatus, this);
     this.kernel.iopubMessage.disconnect(this.onMessage, this);
-    this.kernel.disposed.disconnect(this.onDead, this);
+    this.fate.dispose();
     this.hangUp();
     Signal.clearData(this);
   }
@@ -142,15 +157,15 @@ export class Connection implements IDisposable {
 
   // ---- what becomes of the kernel ----------------------------------------------------------------------------------
 
-  private onStatus(_: unknown, status: KernelMessage.Status): void {
-    if (status === 'restarting' || status === 'autorestarting') {
-      this.forget();
-      this.attempt += 1;
-      this.anew = true;
-      this.enter({ is: 'asking' });
-    } else if (status === 'dead') {
-      this.onDead();
-    } else if (status === 'idle' && this.anew) {
+  private onRestart(): void {
+    this.forget();
+    this.attempt += 1;
+    this.anew = true;
+    this.enter({ is: 'asking' });
+  }
+
+  private onRest(): void {
+    if (this.anew) {
       this.anew = false;
       void this.connect();
     }
@@ -172,25 +187,11 @@ export class Connection implements IDisposable {
 
   // ---- channels ----------------------------------------------------------------------------------------------------
 
-  /** A subshell of our own, so that a cell that runs does not keep the panel waiting; null where kernels have none. */
-  private async subshell(): Promise<string | null> {
-    try {
-      await this.kernel.info;
-      if (!this.kernel.supportsSubshells) {
-        return null;
-      }
-      const reply = await this.kernel.requestCreateSubshell({}).done;
-      return reply.content.subshell_id;
-    } catch {
-      return null; // the kernel was started again, or has died: whoever waits for this sees that by itself
-    }
-  }
-
   /** Close what is open. */
   private hangUp(): void {
     this.control?.dispose();
     this.events?.dispose();
-    void this.leave(this.lane);
+    void leaveLane(this.kernel, this.lane);
     this.forget();
   }
 
@@ -205,16 +206,6 @@ export class Connection implements IDisposable {
     this.waiting.clear();
   }
 
-  private async leave(subshell: string | null): Promise<void> {
-    if (subshell !== null && !this.kernel.isDisposed && this.kernel.status !== 'dead') {
-      try {
-        await this.kernel.requestDeleteSubshell({ subshell_id: subshell }).done;
-      } catch {
-        // a kernel that was started again has no such subshell
-      }
-    }
-  }
-
   private enter(phase: Phase): void {
     if (!this.done) {
       this.current = phase;
@@ -222,6 +213,7 @@ export class Connection implements IDisposable {
     }
   }
 
+  private readonly fate: Fate;
   private current: Phase = { is: 'asking' };
   private control: Channel | null = null;
   private events: Channel | null = null;

@@ -4,6 +4,7 @@ import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { LabIcon } from '@jupyterlab/ui-components';
 import picture from '../style/icon.svg';
+import { addMainArea, OPEN } from './mainarea';
 import { Panel } from './panel';
 
 const ID = 'bigdebug-panel';
@@ -21,9 +22,13 @@ const plugin: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null
   ): void {
-    const panel = new Panel(tracker);
+    const icon = new LabIcon({ name: 'bigdebug:icon', svgstr: picture });
+    addMainArea(app, icon, restorer);
+    const panel = new Panel(tracker, shown => {
+      void app.commands.execute(OPEN, { ...shown });
+    });
     panel.id = ID;
-    panel.title.icon = new LabIcon({ name: 'bigdebug:icon', svgstr: picture });
+    panel.title.icon = icon;
     panel.title.caption = 'bigdebug: runs of this notebook';
     app.shell.add(panel, 'right', { rank: 400 });
     restorer?.add(panel, ID);

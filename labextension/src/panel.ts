@@ -6,10 +6,15 @@ import { h, render } from 'preact';
 import type { Ask } from './connection';
 import { Following } from './following';
 import { Refused } from './payload';
+import type { Shown } from './viewwidget';
 import { PanelView, type PanelViewProps } from './view/panelview';
 
 export class Panel extends Widget {
-  constructor(private readonly tracker: INotebookTracker) {
+  constructor(
+    private readonly tracker: INotebookTracker,
+    /** Opens a view in the main area. */
+    private readonly view: (shown: Shown) => void
+  ) {
     super();
     this.addClass('bd-root');
     this.node.tabIndex = -1;
@@ -61,16 +66,22 @@ export class Panel extends Widget {
       (() => Promise.reject(new Refused('The notebook has no kernel.', 'Choose one and run it again.')));
     const again = (): void => void connection?.connect();
     const reveal = this.following?.reveal ?? (() => false);
-    const view: PanelViewProps = {
+    const view: PanelViewProps['view'] = ({ id, began, name }, kind) => {
+      if (connection !== null) {
+        this.view({ kernel: connection.kernelId, run: id, began, kind, name });
+      }
+    };
+    const props: PanelViewProps = {
       notebook: this.following?.notebook ?? null,
       phase: connection?.phase ?? null,
       ask,
       reveal,
+      view,
       opened: this.opened,
       toggle: this.toggle,
       again
     };
-    render(h(PanelView, view), this.node);
+    render(h(PanelView, props), this.node);
   }
 
   private readonly toggle = (key: string): void => {

@@ -16,6 +16,9 @@ export const EVENTS = 'bigdebug.events';
 /** The comm target by which the panel asks: each request has one answer. */
 export const CONTROL = 'bigdebug.control';
 
+/** The comm target by which a view of a run is shown: opened with the request `view`, on it go the view's own messages. */
+export const VIEW = 'bigdebug.view';
+
 export const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const RunLine = v.object({

@@ -145,6 +145,15 @@ describe('a kernel that is started again', () => {
     expect(runs()).toEqual(['asking']);
   });
 
+  it('by another window, too', async () => {
+    says('event-changes');
+    kernel.restartsElsewhere();
+    expect(runs()).toEqual(['asking']);
+    kernel.becomes('idle');
+    await settled();
+    expect(kernel.sent.filter(each => each.type === 'comm_open')).toHaveLength(4);
+  });
+
   it('while it was still asked, is asked once', async () => {
     const again = connection.connect();
     kernel.becomes('restarting');

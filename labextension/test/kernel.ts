@@ -6,6 +6,7 @@ interface Sent {
   readonly type: string;
   readonly subshell: string | null | undefined;
   readonly content: { comm_id: string; target_name?: string; data: Record<string, unknown> };
+  readonly buffers: readonly ArrayBuffer[];
 }
 
 export class HandKernel {
@@ -43,7 +44,8 @@ export class HandKernel {
     this.sent.push({
       type: header.msg_type,
       subshell: header.subshell_id,
-      content: message.content as Sent['content']
+      content: message.content as Sent['content'],
+      buffers: (message.buffers ?? []) as ArrayBuffer[]
     });
   }
 
@@ -59,8 +61,8 @@ export class HandKernel {
       .map(each => each.content.data);
   }
 
-  says(comm: string, data: unknown): void {
-    this.publish('comm_msg', { comm_id: comm, data });
+  says(comm: string, data: unknown, buffers: DataView[] = []): void {
+    this.publish('comm_msg', { comm_id: comm, data }, buffers);
   }
 
   closes(comm: string): void {
@@ -79,11 +81,22 @@ export class HandKernel {
     this.statusChanged.emit(status);
   }
 
-  private publish(msg_type: string, content: unknown): void {
+  /** Another window starts it again. */
+  restartsElsewhere(): void {
+    this.publish('shutdown_reply', { status: 'ok', restart: true });
+  }
+
+  dispose(): void {
+    this.isDisposed = true;
+    this.disposed.emit(undefined);
+  }
+
+  private publish(msg_type: string, content: unknown, buffers: DataView[] = []): void {
     this.iopubMessage.emit({
       channel: 'iopub',
       header: { msg_type },
-      content
+      content,
+      buffers
     } as unknown as KernelMessage.IIOPubMessage);
   }
 

@@ -37,7 +37,14 @@ async function show(view: Partial<PanelViewProps>): Promise<void> {
     draw();
   };
   const draw = (): void => {
-    const props = { notebook: 'work.ipynb', phase: open, ask: answers, reveal: () => true, again: vi.fn() };
+    const props = {
+      notebook: 'work.ipynb',
+      phase: open,
+      ask: answers,
+      reveal: () => true,
+      view: vi.fn(),
+      again: vi.fn()
+    };
     render(h(PanelView, { ...props, opened, toggle, ...view }), host);
   };
   await act(draw);
@@ -150,4 +157,26 @@ test('an open run leads to its cell, or says that it is gone', async () => {
   await press(host.querySelector('.bd-cell'));
   expect(reveal).toHaveBeenCalledWith('cell-3');
   expect(shown('.bd-note')[0]).toBe('Its cell is not in this notebook any more.');
+});
+
+test('an open run leads to its records, and to its culprits where it has any', async () => {
+  const view = vi.fn();
+  await show({ view });
+  const [latest, , first] = host.querySelectorAll('.bd-head');
+  await press(latest);
+  await press(first);
+  const ways = [...host.querySelectorAll<HTMLElement>('.bd-ways button')];
+  expect(ways.map(each => each.textContent)).toEqual([
+    'Records',
+    'Culprits',
+    'Show its cell',
+    'Records',
+    'Show its cell'
+  ]);
+  await press(ways[1]);
+  await press(ways[3]);
+  expect(view.mock.calls.map(([run, kind]) => [(run as { id: string }).id, kind as string])).toEqual([
+    ['r3', 'culprits'],
+    ['r1', 'trace']
+  ]);
 });

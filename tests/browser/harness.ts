@@ -51,10 +51,20 @@ export class Desk {
 
   /** Closes a notebook by its tab, and what was not saved of it is lost. */
   async close(name: string): Promise<void> {
-    const tab = this.page.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: name });
-    await tab.locator('.lm-TabBar-tabCloseIcon').click();
+    await this.tab(name).locator('.lm-TabBar-tabCloseIcon').click();
     await this.page.getByRole('button', { name: 'Discard' }).click();
-    await expect(tab).toHaveCount(0);
+    await expect(this.tab(name)).toHaveCount(0);
+  }
+
+  /** Shows what is in a tab of the main area. */
+  async goTo(name: string): Promise<void> {
+    await this.tab(name).click();
+    await expect(this.tab(name)).toHaveClass(/lm-mod-current/);
+  }
+
+  /** A tab of the main area. */
+  tab(name: string): Locator {
+    return this.page.locator('.lm-DockPanel-tabBar .lm-TabBar-tab', { hasText: name });
   }
 
   /** Opens the panel by its tab at the right. */

@@ -16,15 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "showing"
 
 KNOWN = f"""import sys; sys.path.insert(0, {str(ROOT)!r})
-from dataclasses import replace
-from types import SimpleNamespace
-from tests.unit.test_trace_view import RECORDS, held
-trace = held(RECORDS)
-object.__setattr__(trace.run, "began", 1790000000.25)
-session = SimpleNamespace(
-    runs=(trace.run,), lineage=lambda run: trace, context=SimpleNamespace(appName="held", _jsc=object()), plain_context=object(), watches=(),
-)
-get_ipython()._bigdebug._sessions.append(session)"""
+from tests.kernel.held import hold
+session = hold(get_ipython())"""
 
 
 def golden(name: str) -> Any:

@@ -13,6 +13,7 @@ export interface PanelViewProps {
   readonly phase: Phase | null;
   readonly ask: Ask;
   readonly reveal: RunItemProps['reveal'];
+  readonly view: RunItemProps['view'];
   /** The runs that are open, by `keyOf`: they stay so while the panel is out of sight. */
   readonly opened: ReadonlySet<string>;
   readonly toggle: (key: string) => void;
@@ -79,9 +80,9 @@ function Again({ again }: { again: () => void }) {
   );
 }
 
-type RunsProps = { readonly heard: Heard } & Pick<PanelViewProps, 'ask' | 'reveal' | 'opened' | 'toggle'>;
+type RunsProps = { readonly heard: Heard } & Pick<PanelViewProps, 'ask' | 'reveal' | 'view' | 'opened' | 'toggle'>;
 
-function Runs({ heard, ask, reveal, opened, toggle }: RunsProps) {
+function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
   const runs = [...heard.runs.values()].reverse();
   return (
     <>
@@ -105,6 +106,7 @@ function Runs({ heard, ask, reveal, opened, toggle }: RunsProps) {
                 run={run}
                 ask={ask}
                 reveal={reveal}
+                view={view}
                 open={opened.has(key)}
                 toggle={() => {
                   toggle(key);

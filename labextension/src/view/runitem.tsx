@@ -12,6 +12,8 @@ export interface RunItemProps {
   readonly ask: Ask;
   /** Shows a cell of the notebook; false if it has none of that id. */
   readonly reveal: (cell: string) => boolean;
+  /** Opens a view of the run in the main area. */
+  readonly view: (run: RunLine, kind: 'trace' | 'culprits') => void;
   /** Whether its operators and causes are to be seen. */
   readonly open: boolean;
   readonly toggle: () => void;
@@ -19,7 +21,7 @@ export interface RunItemProps {
 
 const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as const;
 
-export function RunItem({ run, ask, reveal, open, toggle }: RunItemProps) {
+export function RunItem({ run, ask, reveal, view, open, toggle }: RunItemProps) {
   const body = useId();
   return (
     <li class={`bd-run bd-${run.status}`}>
@@ -35,7 +37,7 @@ export function RunItem({ run, ask, reveal, open, toggle }: RunItemProps) {
         <CulpritCount run={run} />
       </button>
       <div id={body} class="bd-body" hidden={!open}>
-        {open && <Body run={run} ask={ask} reveal={reveal} />}
+        {open && <Body run={run} ask={ask} reveal={reveal} view={view} />}
       </div>
     </li>
   );
@@ -73,6 +75,26 @@ function CulpritCount({ run }: { run: RunLine }) {
   return <span class="bd-culprits">{`${counted(known, 'culprit')}${complete ? '' : ' so far'}`}</span>;
 }
 
+/** Where one can go on from a run. */
+function Ways({ run, reveal, view }: Pick<RunItemProps, 'run' | 'reveal' | 'view'>) {
+  const open = (kind: 'trace' | 'culprits') => () => {
+    view(run, kind);
+  };
+  return (
+    <div class="bd-ways">
+      <button type="button" onClick={open('trace')}>
+        Records
+      </button>
+      {run.culprits.known > 0 && (
+        <button type="button" onClick={open('culprits')}>
+          Culprits
+        </button>
+      )}
+      {run.cell !== null && <CellLink cell={run.cell} reveal={reveal} />}
+    </div>
+  );
+}
+
 function CellLink({ cell, reveal }: { cell: string; reveal: RunItemProps['reveal'] }) {
   const [gone, setGone] = useState(false);
   if (gone) {
@@ -91,7 +113,7 @@ function CellLink({ cell, reveal }: { cell: string; reveal: RunItemProps['reveal
   );
 }
 
-function Body({ run, ask, reveal }: Pick<RunItemProps, 'run' | 'ask' | 'reveal'>) {
+function Body({ run, ask, reveal, view }: Pick<RunItemProps, 'run' | 'ask' | 'reveal' | 'view'>) {
   // Asked again when more culprits are known; what is shown stays until the answer comes.
   const details = useAnswer<RunDetails>(() => ask('run', { run: run.id }), [run.id, run.noted, run.culprits.known]);
   if (details.is === 'waiting') {
@@ -107,7 +129,7 @@ function Body({ run, ask, reveal }: Pick<RunItemProps, 'run' | 'ask' | 'reveal'>
   const { operators, causes, notes } = details.answer;
   return (
     <>
-      {run.cell !== null && <CellLink cell={run.cell} reveal={reveal} />}
+      <Ways run={run} reveal={reveal} view={view} />
       <Causes causes={causes} />
       <Operators operators={operators} />
       {[...run.incomplete, ...notes].map((note, at) => (

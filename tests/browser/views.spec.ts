@@ -1,0 +1,74 @@
+import { expect, test, type Desk } from './harness';
+
+/** A run whose records are in the kernel itself: no Spark is needed to look at it. */
+const HELD = `from tests.kernel.held import hold
+session = hold(get_ipython())`;
+
+const FORGET = 'session.runs = ()';
+
+const BUSY = `import time
+while True: time.sleep(0.05)`;
+
+/** Opens a notebook with the run, and its records in the main area. */
+async function records(desk: Desk, name: string, cells: string[]): Promise<void> {
+  await desk.open(name, 'bigdebug', [HELD, ...cells]);
+  await desk.openPanel();
+  await expect(desk.panel).toContainText('No run has been captured yet.');
+  await desk.run(0);
+  await desk.panel.locator('.bd-head').click();
+  await desk.panel.getByRole('button', { name: 'Records' }).click();
+  await expect(desk.page.locator('.bd-main .bd-records tbody tr')).toHaveCount(4);
+}
+
+test('records of a run have a tab of their own, once, while a cell runs, and when the page is loaded again', async ({
+  desk
+}) => {
+  await records(desk, 'views.ipynb', [BUSY]);
+  const view = desk.page.locator('.bd-main');
+  const tabs = desk.tab('Records:');
+  const rows = view.locator('.bd-records tbody tr');
+  await expect(view).toContainText('<script>alert(1)</script>');
+  await desk.picture('views');
+  await desk.goTo('views.ipynb');
+  await desk.start(1);
+  await desk.panel.getByRole('button', { name: 'Records' }).click();
+  await expect(tabs).toHaveCount(1);
+  await expect(tabs).toHaveClass(/lm-mod-current/);
+  await rows.nth(1).getByRole('checkbox').check();
+  await view.getByRole('button', { name: 'Keep chosen' }).click();
+  await expect(rows).toHaveCount(1);
+  await desk.goTo('views.ipynb');
+  await expect(desk.prompt(1)).toHaveText('[*]:');
+  await desk.interrupt();
+  await expect(desk.prompt(1)).toHaveText(/\[\d+\]:/);
+  await desk.page.reload();
+  await desk.goTo('Records:');
+  await expect(rows).toHaveCount(1); // it stands where it stood
+});
+
+test('a view whose run, kernel or bigdebug is gone says so, and what to do', async ({ desk }) => {
+  await records(desk, 'gone.ipynb', ['%unload_ext bigdebug', '%load_ext bigdebug', HELD, FORGET]);
+  const view = desk.page.locator('.bd-main');
+  const again = view.getByRole('button', { name: 'Look again' });
+  await desk.goTo('gone.ipynb');
+  await desk.run(1);
+  await desk.goTo('Records:');
+  await expect(view.getByRole('alert')).toContainText('bigdebug is not loaded in this kernel.');
+  await desk.picture('views-absent');
+  await desk.goTo('gone.ipynb');
+  for (const cell of [2, 3]) {
+    await desk.run(cell);
+  }
+  await desk.goTo('Records:');
+  await again.click();
+  await expect(view.locator('.bd-records tbody tr')).toHaveCount(4);
+  await desk.goTo('gone.ipynb');
+  await desk.restart();
+  await desk.goTo('Records:');
+  await expect(view.getByRole('alert')).toContainText('The kernel was started again');
+  await desk.picture('views-restarted');
+  await again.click();
+  await expect(view.getByRole('alert')).toContainText('This run is not there any more');
+  await desk.tab('Records:').locator('.lm-TabBar-tabCloseIcon').click();
+  await expect(view).toHaveCount(0);
+});
