@@ -315,6 +315,17 @@ def test_what_repair_makes_crash_again_is_skipped_if_that_is_asked(dbg: Any, spa
     assert [culprit.record.v for culprit in resumed.run.culprits][-1] == "x"
 
 
+def test_a_row_that_is_given_and_crashes_again_is_told_apart_from_those_that_crashed_first(dbg: Any, flights: Any) -> None:
+    run = failed(dbg, flights.select("id", plain("dep").alias("d")))
+    first, second = run.culprits
+    resumed = run.resume(repair={first: Row(id="2", dep="x")}, skip=True)
+    assert sorted(map(tuple, resumed.result)) == [("1", 10), ("3", 7), ("5", 0)]
+    assert [(culprit.record.id, culprit.record.dep) for culprit in resumed.run.culprits if culprit.again] == [("2", "x")]
+    assert "1 record put in the place of one crashed again" in repr(resumed)
+    with pytest.raises(ReplayError, match=r"crashes, too: Row\(id='2', dep='x'\): ValueError"):
+        run.resume(repair={first: Row(id="2", dep="x")}, skip=second)
+
+
 def test_names_of_rows_in_a_repaired_row_count(dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([("NA", (1, 2))], "v string, s struct<a: int, b: int>").coalesce(1)
     run = failed(dbg, rows.select(plain("v").alias("n"), "s"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -98,6 +99,11 @@ class FrameResume:
             if not new or (skip is True and not callable(repair)):
                 break
             if not callable(repair):
+                if worse := self._in_the_place(culprits):
+                    raise ReplayError(
+                        f"A row that is given in the place of one that crashed crashes, too: {shown(worse[0].record)}: {worse[0].exception_type}: {worse[0].message}",
+                        remedy="Give another one, or skip=True.",
+                    )
                 raise self._failure.problem
             if diagnosis.truncated:
                 raise ReplayError(
@@ -115,7 +121,13 @@ class FrameResume:
             raise ReplayError(
                 f"Not all of the query can be run without its culprits: {' '.join(found.unknown)}", remedy="Filter them out of the input.",
             )
-        return diagnosis.frame, culprits, found.unknown
+        again = {id(culprit) for culprit in self._in_the_place(culprits)}
+        return diagnosis.frame, [replace(culprit, again=True) if id(culprit) in again else culprit for culprit in culprits], found.unknown
+
+    def _in_the_place(self, culprits: Iterable[CrashCulprit]) -> list[CrashCulprit]:
+        """Those that the run did not have: they came in the place of others. None, if not all that it had are known."""
+        known = self._run.culprits
+        return _others(culprits, Counter(map(key_of, known.known))) if known.complete else []
 
 
 def _all(culprits: Culprits) -> list[CrashCulprit]:
