@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from dataclasses import replace
 from typing import Any
@@ -96,8 +97,7 @@ class DiagnosisView(View):
             return diagnosing.standing(self.search, self._said)
 
     def _begun(self) -> None:
-        # Never in the thread of the search: a comm on which a cell has sent is not heard on a subshell, and Stop would wait for the cell.
-        threading.Thread(target=self._follow, name="bigdebug search", daemon=True).start()
+        threading.Thread(target=contextvars.copy_context().run, args=(self._follow,), name="bigdebug search", daemon=True).start()
 
     def _follow(self) -> None:
         """Tell of a search until it is over."""

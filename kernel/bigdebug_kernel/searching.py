@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from functools import partial
 from typing import Any
 
 from IPython.display import display
@@ -16,22 +17,25 @@ from bigdebug.views.diagnosisview import DiagnosisView
 
 def searches_of(shell: Any) -> Shows | None:
     """What shows searches in ``shell``; None in a terminal, where a bar tells of them."""
-    return _show if getattr(shell, "kernel", None) is not None else None
+    kernel = getattr(shell, "kernel", None)
+    return None if kernel is None else partial(_show, kernel)
 
 
-def _show(search: Search) -> bool:
+def _show(kernel: Any, search: Search) -> bool:
     """Show a search if it takes longer than a bar would wait. Not where widgets have not been built: then it has its bar."""
     if missing() is not None:
         return False
-    # Within the cell's context, so that it is this cell's output; and not in the cell's thread: a comm on which that has sent is not heard while the cell runs.
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(_live, search), name="bigdebug search", daemon=True).start()
+    context = contextvars.copy_context()  # of the cell: it is this one's output
+    threading.Thread(target=context.run, args=(_live, kernel, search), name="bigdebug search", daemon=True).start()
     return True
 
 
-def _live(search: Search) -> None:
+def _live(kernel: Any, search: Search) -> None:
     if search.wait(jobs.PATIENCE):
         return
+    if (parent := getattr(kernel, "_shell_parent", None)) is not None:
+        # ipykernel 7.4 hears a comm where that was opened for: one of a cell, when the cell has ended. This one is for nobody, in this context alone.
+        parent.set({})
     view = DiagnosisView(search)
     handle: Any = display(view._repr_mimebundle_(), raw=True, display_id=True)
     search.wait()

@@ -40,7 +40,7 @@ const show = (told: Standing | null = null): Promise<void> => host.show(h(Diagno
 test('a search that runs says what it does, how far it is, and draws its course', async () => {
   await show();
   expect(host.texts('.bd-summary')[0]).toBe(`Localizing: output 2 of 3('${HOSTILE}', None)`);
-  expect(host.texts('.bd-figures dd')).toEqual(['321', '2.8 s', '50,000', '700 records', '1 of 3 outputs']);
+  expect(host.texts('.bd-figure')).toEqual(['321', '2.8 s', '50,000', '700 records', '1 of 3 outputs']);
   expect(host.el.querySelectorAll('.bd-way')).toHaveLength(2);
   expect(host.el.querySelector('svg')?.getAttribute('aria-label')).toContain('700 after 2.8 s');
   expect(host.el.querySelectorAll('script, img')).toHaveLength(0);
@@ -49,7 +49,7 @@ test('a search that runs says what it does, how far it is, and draws its course'
 test('as long as nothing smaller is known, nothing is said to be the best', async () => {
   now = { ...RUNNING, progress: { ...RUNNING.progress!, left: 50_000 } };
   await show();
-  expect(host.texts('.bd-figures dd')[3]).toBe('–');
+  expect(host.texts('.bd-figure')[3]).toBe('–');
 });
 
 test('Stop is said once, and what is not heard yet is said to be so', async () => {
@@ -74,7 +74,7 @@ test('a Stop that the kernel refuses can be said again', async () => {
 
 test('what is told later is shown, and what was said earlier is not', async () => {
   await show({ ...RUNNING, at: 5, progress: { ...RUNNING.progress!, tests: 999 } });
-  expect(host.texts('.bd-figures dd')[0]).toBe('999');
+  expect(host.texts('.bd-figure')[0]).toBe('999');
   await show(ENDED);
   expect(host.texts('.bd-figures')).toEqual([]);
   expect(host.texts('.bd-verdict')[0]).toBe('ambiguous');
@@ -136,5 +136,5 @@ test('a view that the kernel refuses can be looked at again', async () => {
   expect(host.texts('[role=alert]')[0]).toContain('This is wrong.');
   problem = null;
   await host.press('Look again');
-  expect(host.texts('.bd-figures dd')).toHaveLength(5);
+  expect(host.texts('.bd-figure')).toHaveLength(5);
 });

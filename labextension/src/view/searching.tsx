@@ -1,11 +1,14 @@
 /** A search that runs, or has not begun: how far it is, and a button that ends it. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Ask, Progress, Standing } from '../diagnosing';
 import { refusal, type Refused } from '../payload';
 import { CourseChart } from './coursechart';
 import { Wrong } from './frame';
 import { Notice } from './notice';
 import { counted, number, seconds } from './words';
+
+/** Milliseconds. */
+const QUIET = 5_000;
 
 export interface SearchingProps {
   readonly ask: Ask;
@@ -14,6 +17,7 @@ export interface SearchingProps {
 
 export function Searching({ ask, standing }: SearchingProps) {
   const { progress } = standing;
+  const quiet = useQuiet(standing.at);
   if (progress === null) {
     return (
       <Notice what="The localization has not begun.">
@@ -35,10 +39,8 @@ export function Searching({ ask, standing }: SearchingProps) {
         <Stop ask={ask} stopping={standing.stopping} />
       </header>
       <p class="bd-note bd-step">
-        {sentence(progress.step)}{' '}
-        <span key={standing.at} class="bd-late">
-          Nothing has been heard of it for some seconds: the kernel may be gone.
-        </span>
+        {sentence(progress.step)}
+        {quiet && ' Nothing has been heard of it for some seconds: the kernel may be gone.'}
       </p>
       <Figures progress={progress} />
       <CourseChart course={standing.course} until={progress.seconds} />
@@ -46,12 +48,26 @@ export function Searching({ ask, standing }: SearchingProps) {
   );
 }
 
+/** Whether nothing has been told for some seconds, though a search that runs tells of its time. */
+function useQuiet(at: number): boolean {
+  const [since, setSince] = useState(-1);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setSince(at);
+    }, QUIET);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [at]);
+  return since === at;
+}
+
 /** What has been done, and what is known by now. */
 function Figures({ progress }: { progress: Progress }) {
   const { tests, candidates, left, faults, explained, outputs } = progress;
   const better = left > 0 && left < candidates;
   return (
-    <dl class="bd-figures">
+    <ul class="bd-figures">
       <Figure name="tests" value={number(tests)} />
       <Figure name="time" value={seconds(progress.seconds)} />
       <Figure name="candidates" value={number(candidates)} />
@@ -69,16 +85,16 @@ function Figures({ progress }: { progress: Progress }) {
         value={`${number(explained)} of ${counted(outputs, 'output')}`}
         title={`${counted(faults, 'fault')} found`}
       />
-    </dl>
+    </ul>
   );
 }
 
 function Figure({ name, value, title }: { name: string; value: string; title?: string }) {
   return (
-    <div title={title}>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
+    <li title={title}>
+      <span class="bd-facts">{name}</span>
+      <span class="bd-figure">{value}</span>
+    </li>
   );
 }
 
