@@ -103,11 +103,12 @@ def refused(data: Any, why: BigdebugError) -> dict[str, Any]:
 # ---- contents ----------------------------------------------------------------------------------------------------
 
 
-def run_line(run: Run, noted: float, cell: str | None) -> dict[str, Any]:
-    """A run as a line of a list; ``noted`` is when the kernel first knew it, in seconds since 1970, ``cell`` the one that ran then. Costs no job."""
+def run_line(run: Run, noted: float, cell: str | None, execution: int | None) -> dict[str, Any]:
+    """A run as a line of a list; ``noted`` is when the kernel first knew it, in seconds since 1970, ``cell`` the one that ran then, and
+    ``execution`` the number that the cell had. Costs no job."""
     known = run.statistics
     return {
-        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "began": run.began, "noted": noted, "cell": _maybe(cell),
+        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "began": run.began, "noted": noted, "cell": _maybe(cell), "execution": execution,
         "seconds": number_of(known.seconds), "read": _count(known.records_in), "outputs": _count(known.records_out), "bytes": _count(known.bytes),
         "culprits": {"known": len(run.culprits.known), "complete": run.culprits.complete},
         "incomplete": [text(why) for why in run.incomplete],

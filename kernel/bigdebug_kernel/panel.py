@@ -17,6 +17,7 @@ from bigdebug.errors import MessageError
 from bigdebug.views.answers import Answers
 from bigdebug.views.journal import Journal, session_line
 from bigdebug.views.payload import CONTROL, EVENTS, check_version, event, refused
+from bigdebug.views.watching import watch_line
 
 if TYPE_CHECKING:
     from bigdebug_kernel.extension import Extension
@@ -44,6 +45,8 @@ class Panel:
         self._teller: Teller | None = None
         self._cell: str | None = None
         """The cell of the notebook that runs, by the front end's id for it."""
+        self._execution: int | None = None
+        """The number that it has meanwhile."""
 
     def load(self) -> None:
         """Be there for panels, where there is a front end."""
@@ -72,18 +75,18 @@ class Panel:
 
     def note(self) -> None:
         """Write down what there is after a cell, and tell it soon."""
-        self._journal.note(self._runs(), self._session(), self._cell)
+        self._noted()
         with self._alone:
             if self._teller is not None:
                 self._teller.wake.set()
 
     def _started(self, info: Any) -> None:
         if info.store_history:  # not one that a cell runs in its turn
-            self._cell = info.cell_id
+            self._cell, self._execution = info.cell_id, self._shell.execution_count
 
     def _ended(self, result: Any) -> None:
         if result.info.store_history:  # the extension has noted what it left
-            self._cell = None
+            self._cell = self._execution = None
 
     # ---- what the panel does ----------------------------------------------------------------------------------
 
@@ -139,7 +142,7 @@ class Panel:
 
     def tell(self) -> None:
         """Tell each panel what it has not been told of; one that has just opened is told everything."""
-        self._journal.note(self._runs(), self._session(), self._cell)
+        self._noted()
         with self._alone:
             behind = [(each, told) for each, told in self._told.items() if told != self._journal.change]
         for each, told in behind:
@@ -149,6 +152,11 @@ class Panel:
                     continue
                 self._told[each] = changes["upto"]
             each.send(event("changes", changes))
+
+    def _noted(self) -> None:
+        session = self._extension.latest
+        watches = [] if session is None else [watch_line(watch) for watch in session.watches]
+        self._journal.note(self._runs(), self._session(), self._cell, self._execution, watches)
 
     def _runs(self) -> Sequence[Any]:
         session = self._extension.latest

@@ -7,10 +7,11 @@ import { culprits } from './culprits';
 import { diagnosis } from './diagnosis';
 import { trace } from './trace';
 import { Notice } from './view/notice';
+import { watch } from './watch';
 
 type Draw = (model: Model, el: HTMLElement) => () => void;
 
-const KINDS: Readonly<Record<string, Draw>> = { brush, comparison, culprits, diagnosis, trace };
+const KINDS: Readonly<Record<string, Draw>> = { brush, comparison, culprits, diagnosis, trace, watch };
 
 /** Draws a view of a kind; of one that is not known, what to do. */
 export function draw(kind: string, model: Model, el: HTMLElement): () => void {

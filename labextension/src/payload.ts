@@ -6,6 +6,7 @@
  * shown, and never become markup.
  */
 import * as v from 'valibot';
+import { WatchLine } from './watching';
 
 /** Of all messages but a refusal, which every version reads. */
 export const VERSION = 1;
@@ -32,6 +33,8 @@ const RunLine = v.object({
   noted: v.number(),
   /** The cell of the notebook that ran then, by JupyterLab's id for it. */
   cell: v.nullable(v.string()),
+  /** The number that the cell had meanwhile. */
+  execution: v.nullable(whole),
   /** In tasks; null, as below, for what nobody measured or counted. */
   seconds: v.nullable(v.number()),
   read: v.nullable(whole),
@@ -47,7 +50,9 @@ const Changes = v.object({
   upto: whole,
   session: v.nullable(v.object({ application: v.string(), running: v.boolean() })),
   runs: v.array(RunLine),
-  forgotten: v.array(v.string())
+  forgotten: v.array(v.string()),
+  /** All that are on; null if nothing about them has changed. */
+  watches: v.nullable(v.array(WatchLine))
 });
 
 export const Operator = v.object({

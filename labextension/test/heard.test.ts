@@ -19,6 +19,14 @@ test('changes add up: runs come, change in their place, and go', () => {
   expect([...(add(heard, changed)?.runs.values() ?? [])].map(run => run.name)[0]).toBe('changed');
 });
 
+test('watches stay as they were last told of', () => {
+  const heard = heardOf(all);
+  expect(heard.watches.map(watch => watch.id)).toEqual(['w1']);
+  const same = { ...later, after: 2, upto: 3, watches: null };
+  expect(add(heardOf(all, later), same)?.watches).toEqual(heard.watches);
+  expect(add(heard, { ...same, after: 1, watches: [] })?.watches).toEqual([]);
+});
+
 test('what was heard before changes nothing', () => {
   const heard = heardOf(all, later);
   expect(add(heard, later)).toBe(heard);

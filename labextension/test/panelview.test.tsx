@@ -91,7 +91,7 @@ test('runs are listed, the latest first, with what is known of them', async () =
   await show({});
   expect(shown('.bd-session')).toEqual(['3 runs of the Spark session my <b>app</b>']);
   expect(shown('.bd-name')).toEqual([HOSTILE, 'gone', 'errors']);
-  expect(shown('.bd-facts')).toEqual(['collect', ...Array<string>(2).fill(FACTS)]);
+  expect(shown('.bd-run .bd-facts')).toEqual(['collect', ...Array<string>(2).fill(FACTS)]);
   expect(shown('.bd-head .bd-culprits')).toEqual(['4 culprits so far']);
 });
 
@@ -107,7 +107,7 @@ test('a run opens to its operators and the causes of its crashes, and closes', a
     "3 culprits: ValueError: no digits in 'x'in map#2 at report.py:7the first on 'ERROR x'"
   );
   expect(shown('.bd-operators li')[0]).toBe('textFile source · log.txtreport.py:3');
-  expect(shown('.bd-note')).toEqual(['partition 3 is lost', 'Partition 3 was not looked at.']);
+  expect(shown('.bd-body .bd-note')).toEqual(['partition 3 is lost', 'Partition 3 was not looked at.']);
   await press(latest);
   expect(shown('.bd-body section')).toEqual([]);
 });
@@ -156,7 +156,7 @@ test('an open run leads to its cell, or says that it is gone', async () => {
   await press(host.querySelector('.bd-head'));
   await press(host.querySelector('.bd-cell'));
   expect(reveal).toHaveBeenCalledWith('cell-3');
-  expect(shown('.bd-note')[0]).toBe('Its cell is not in this notebook any more.');
+  expect(shown('.bd-body .bd-note')[0]).toBe('Its cell is not in this notebook any more.');
 });
 
 test('an open run leads to its records, and to its culprits where it has any', async () => {
@@ -179,4 +179,26 @@ test('an open run leads to its records, and to its culprits where it has any', a
     ['r3', 'culprits'],
     ['r1', 'trace']
   ]);
+});
+
+test('watches that are on are shown with the latest that they know, and go when they are off', async () => {
+  await show({});
+  expect(shown('.bd-watches h3')).toEqual([' Watch on map#2 at report.py:7']);
+  expect(shown('.bd-watches .bd-facts')).toEqual([
+    '12,345 matched · 7 kept · 12,338 not sent · 1 call longer than 10 s · 1 slow record'
+  ]);
+  expect(shown('.bd-watches h4')).toEqual([
+    'the latest 5',
+    'calls that hang',
+    'slow records',
+    'the guard raised 2 times'
+  ]);
+  expect(shown('.bd-watches .bd-bad')).toEqual([
+    "runs for 12.3 s('hangs', 1)report.py:7",
+    'TypeError: not a <b>text</b>on Nonereport.py:7'
+  ]);
+  expect(shown('.bd-watches .bd-record')).toContain(HOSTILE);
+  expect(shown('.bd-watches .bd-note')).toEqual(['the driver could not be reached (1 task)']);
+  await show({ phase: { is: 'open', heard: { ...heard, watches: [] } } });
+  expect(shown('.bd-watches')).toEqual([]);
 });

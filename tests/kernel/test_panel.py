@@ -80,7 +80,7 @@ def front(kernel: Any) -> Front:
 
 def test_a_panel_that_opens_is_told_what_there_is(front: Front) -> None:
     told = front.heard(front.open(EVENTS))
-    assert told == {"version": VERSION, "event": "changes", "content": {"after": 0, "upto": 0, "session": None, "runs": [], "forgotten": []}}
+    assert told == {"version": VERSION, "event": "changes", "content": {"after": 0, "upto": 0, "session": None, "runs": [], "forgotten": [], "watches": []}}
 
 
 def test_a_request_is_answered_while_a_cell_runs(front: Front, tmp_path: Path) -> None:

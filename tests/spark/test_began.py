@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from py4j.protocol import Py4JJavaError
 
 import bigdebug
+from bigdebug.spark.crashes import RAISED
 
 
 def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
@@ -18,7 +18,7 @@ def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
     with dbg.capture() as runs:
         dbg.context.parallelize(range(5), 2).map(str).collect()
         frame.collect()
-        with pytest.raises(Py4JJavaError):
+        with pytest.raises(RAISED):
             dbg.context.parallelize(["1", "x"], 2).map(int).collect()
     began = [run.began for run in runs.runs]
     assert len(began) == 3

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import bigdebug
 from bigdebug.agents.watches.sealed import Refused, Sealed, Secret
 from bigdebug.errors import NotCapturedError
 from bigdebug.spark.rdd.sent import WATCH_PROPERTY
@@ -636,3 +637,26 @@ def test_detaching_ends_watches(spark: Any, dbg: Any) -> None:
         assert dbg._recorder.watching._listener is None
     finally:
         bigdebug.attach(spark)
+
+
+def test_a_watch_is_viewed_while_its_job_runs_and_after_it(dbg: Any, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    rdd = dbg.context.parallelize(range(1_000), 2).map(lambda n: waits(n, door))
+    with dbg.watch(rdd, lambda n: n % 10 == 0, slow=3.0) as watch:
+        view, job = bigdebug.view(watch), Running(rdd.count)
+
+        def asked() -> Any:
+            return view.answer({"version": 1, "id": 1, "request": "watch", "content": {}})["content"]
+
+        assert until(lambda: asked()["records"])[0]["operator"].startswith("map")
+        door.touch()
+        assert job.wait() == 1_000
+        assert until(lambda: asked()["matched"]) == 100
+        assert (asked()["kept"], len(asked()["records"])) == (100, 50)
+    assert asked()["on"] is False
+
+
+def waits(number: int, door: Path) -> int:
+    while number % 500 == 499 and not door.exists():
+        time.sleep(0.01)
+    return number

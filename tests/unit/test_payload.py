@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,13 @@ from bigdebug.shown import mask
 from bigdebug.trace.culprits import CrashCulprit, Culprits, Described
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved_culprits import Saved
+from bigdebug.trace.watch import Steering, Watch
+from bigdebug.trace.watched import GuardError, HungCall, SlowRecord, WatchedRecord
 from bigdebug.views.answers import Answers
 from bigdebug.views.journal import Journal, session_line
 from bigdebug.views.payload import LONGEST, VERSION, event, read_request, text
+from bigdebug.views.watching import watch_line
+from bigdebug.views.watchview import WatchView
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "payload"
 NOON = 1_790_000_000.5
@@ -59,6 +64,35 @@ def crashed(number: str) -> Run:
     return replace(run(number, HOSTILE, began=None, statistics=unknown, incomplete=("partition 3 is lost",), culprits=found), status="failed")
 
 
+class Latencies:
+    """What took long, as a task told of it."""
+
+    def hangs(self) -> list[HungCall]:
+        return [HungCall(**seen("('hangs', 1)"), seconds=12.34, state="running", user_line=LINE, traceback="")]
+
+    def slow(self) -> list[SlowRecord]:
+        return [SlowRecord(**seen(HOSTILE), seconds=0.51234, deviations=7.25)]
+
+
+def seen(shows: str) -> dict[str, Any]:
+    return {
+        "operator": OPERATORS[1], "partition": 3, "attempt": 0, "run": "r3", "at": None, "came": None, "pickled": None, "text": shows,
+        "finding": lambda: None,
+    }
+
+
+def watch() -> Watch:
+    """A watch that has seen seven records, of which the panel is told the latest five, and whose guard has raised."""
+    steering = Steering(lambda watch, guard: None, lambda watch: None, lambda records, back: None)
+    found = Watch("w1", OPERATORS[1], str.isdigit, 10.0, 3.0, 1_000, 1_000, steering, Latencies())
+    for number in range(7):
+        found.saw(WatchedRecord(**seen(f"'record {number}'" if number else HOSTILE), when=datetime.fromtimestamp(NOON + number)))
+    found.counted("task", (12_345, 7, 1, 2, False))
+    found.raised(GuardError(Described("None"), "TypeError", "not a <b>text</b>", LINE, ""), 100)
+    found.unheard("the driver could not be reached")
+    return found
+
+
 def golden(name: str) -> Any:
     return json.loads((GOLDEN / f"{name}.json").read_text())
 
@@ -68,10 +102,10 @@ def written() -> dict[str, Any]:
     journal = Journal(clock=lambda: NOON)
     runs = [run("r1"), run("r2", "gone"), crashed("r3")]
     answers = Answers(journal, lambda: runs)
-    journal.note(runs, session_line("my <b>app</b>", True), "cell-3")
+    journal.note(runs, session_line("my <b>app</b>", True), "cell-3", 7, [watch_line(watch())])
     said = {"event-changes": event("changes", journal.since(0)), "answer-run": answers.answer(golden("request-run"))}
     del runs[1]
-    journal.note(runs, session_line("my <b>app</b>", False))
+    journal.note(runs, session_line("my <b>app</b>", False), watches=[watch_line(watch())])
     said["answer-changes"] = answers.answer(golden("request-changes"))
     said["answer-refused"] = answers.answer({"version": 1, "id": 9, "request": "run", "content": {"run": "r2"}})
     said["refused-request"] = answers.answer(golden("request-unknown"))
@@ -158,7 +192,7 @@ def test_a_panel_is_told_what_changed_since_it_heard_last() -> None:
     assert (journal.since(2)["runs"], journal.since(2)["forgotten"]) == ([], ["r1"])
     assert journal.note([second], session_line("app", True))
     assert journal.since(3)["session"] == {"application": "app", "running": True}
-    assert journal.since(4) == {"after": 4, "upto": 4, "session": {"application": "app", "running": True}, "runs": [], "forgotten": []}
+    assert journal.since(4) == {"after": 4, "upto": 4, "session": {"application": "app", "running": True}, "runs": [], "forgotten": [], "watches": None}
 
 
 def test_who_has_heard_of_another_journal_is_told_everything() -> None:
@@ -182,6 +216,29 @@ def test_a_run_stays_with_the_cell_in_which_it_was_first_known() -> None:
     found.culprits.known.append(culprit("more", "'z'"))
     journal.note([found], None, "cell-2")
     assert [line["cell"] for line in journal.since(0)["runs"]] == ["cell-1"]
+
+
+def test_watches_are_told_when_something_about_them_has_changed() -> None:
+    journal, found = Journal(), watch()
+    assert journal.note([], None, watches=[watch_line(found)])
+    assert not journal.note([], None, watches=[watch_line(found)])
+    found.saw(WatchedRecord(**seen("'one more'"), when=datetime.fromtimestamp(NOON)))
+    assert journal.note([], None, watches=[watch_line(found)])
+    assert [each["records"][0]["record"] for each in journal.since(1)["watches"]] == ["'one more'"]
+    assert journal.note([], session_line("app", True), watches=[watch_line(found)])
+    assert journal.since(2)["watches"] is None
+    assert journal.note([], session_line("app", True))
+    assert journal.since(3)["watches"] == []
+
+
+def test_a_watch_is_viewed_and_stopped_by_its_view() -> None:
+    found = watch()
+    view = WatchView(found)
+    said = view.answer({"version": VERSION, "id": 1, "request": "watch", "content": {}})
+    assert said["content"] == watch_line(found, 50)
+    assert len(said["content"]["records"]) == 7
+    assert view.table().text() == found.tables()[0].text()
+    assert view.answer({"version": VERSION, "id": 2, "request": "stop", "content": {}})["content"]["on"] is False
 
 
 changes_of_runs = st.lists(st.sampled_from(["run", "crash", "forget", "hear"]), max_size=30)

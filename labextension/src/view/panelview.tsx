@@ -4,6 +4,7 @@ import type { Heard } from '../heard';
 import type { RunLine } from '../payload';
 import { Notice } from './notice';
 import { RunItem, type RunItemProps } from './runitem';
+import { WatchFacts, WatchName } from './watchfacts';
 import { counted } from './words';
 
 export interface PanelViewProps {
@@ -89,6 +90,7 @@ function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
       <p class="bd-session" role="status">
         {session(heard)}
       </p>
+      <Watches heard={heard} />
       {runs.length === 0 ? (
         <Notice what="No run has been captured yet.">
           <p>
@@ -117,6 +119,25 @@ function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
         </ol>
       )}
     </>
+  );
+}
+
+/** The watches that are on. */
+function Watches({ heard: { watches } }: { heard: Heard }) {
+  if (watches.length === 0) {
+    return null;
+  }
+  return (
+    <section class="bd-watches" aria-label="Watches">
+      {watches.map(watch => (
+        <section key={watch.id}>
+          <h3>
+            <span class="bd-eye" aria-hidden="true" /> Watch on <WatchName watch={watch} />
+          </h3>
+          <WatchFacts watch={watch} />
+        </section>
+      ))}
+    </section>
   );
 }
 
