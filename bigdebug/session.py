@@ -21,6 +21,7 @@ from bigdebug.spark.attachment import (
     running_session,
     uninstall,
 )
+from bigdebug.spark.brushing import marks_of
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.inquiry import Inquiry
 from bigdebug.spark.jobs import Jobs, followed
@@ -41,6 +42,7 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore, check_place
 from bigdebug.trace.capture import Capture, each_run
+from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved import save
@@ -334,6 +336,16 @@ class DebugSession(Inquiry):
             "Lineage is known for DataFrames, RDDs of dbg.context and runs of this session", value=what,
             remedy="Make the RDD with dbg.context (or the sc that %load_ext bigdebug put in place).",
         )
+
+    def marks(self, *whats: Any, names: Sequence[str] | None = None, over: str | None = None) -> tuple[Marks, ...]:
+        """The outputs of DataFrames, RDDs or runs that share an input, as marks of linked views: what each shows, and which records of the input made it.
+
+        ``names`` are what the results are called, ``over`` names the input, if they share several; else it is the one of most records. Two jobs for a DataFrame, of
+        which one brings a line for each record to the driver: a second for each million. RDDs take what tables of lineage are not there yet. Columns that follow a
+        brush are counts, sums, means, minima, maxima and distinct counts; ``notes`` say what others do not. Raises ViewError for results that share no input, or in
+        which rows appear because others are not there; TooLargeError for more than a million outputs.
+        """
+        return marks_of([self.lineage(what) for what in whats], names, over)
 
     def __repr__(self) -> str:
         capture = "on" if self.context.isCaptureLineage() else "off"

@@ -164,9 +164,9 @@ class Naming:
             return Extended(plan, (Name(operator.id, name),))
         return self._within(operator, witnesses)
 
-    def within(self, operator: PlanOperator) -> Extended:
-        """An operator inside a segment, or at its top, with its witnesses."""
-        return self._within(operator, witnesses=True)
+    def within(self, operator: PlanOperator, witnesses: bool = True) -> Extended:
+        """An operator inside a segment, or at its top, with its witnesses, or with the identities of what its rows are made of."""
+        return self._within(operator, witnesses)
 
     def _within(self, operator: PlanOperator, witnesses: bool) -> Extended:
         procedure = PROCEDURES.get(operator.name)
