@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ LABEL = 80
 """Characters of a name at an axis. All of it is among the fields of its mark."""
 
 DAY = 86_400_000
+
+_PLAIN = (int, float, Decimal, date, time, timedelta)
 
 
 def channel(column: str, values: pa.Array, named: bool = False, kept: bool = False, recomputed: bool = False) -> dict[str, Any]:
@@ -51,8 +55,8 @@ def unpacked(buffer: Any, marks: int) -> npt.NDArray[np.bool_]:
 
 
 def label(value: Any) -> str:
-    """A value as a name at an axis: texts as they are, without quotes."""
-    found = text(value[: 2 * LABEL] if isinstance(value, str) else shown(value))
+    """A value as a name at an axis: texts, numbers and moments as they are, without quotes."""
+    found = text(value[: 2 * LABEL] if isinstance(value, str) else str(value) if isinstance(value, _PLAIN) else shown(value))
     return found if len(found) <= LABEL else f"{found[: LABEL - 1]}…"
 
 

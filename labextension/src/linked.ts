@@ -1,12 +1,14 @@
 /** Linked charts in the browser: what each shows, and what is brushed, here at once and in the kernel as soon as it comes to it. */
 import { bitsOf, flagsOf, type Ask, type Changed, type Mode, type Opened } from './brushing';
-import { columnsOf } from './charts/column';
+import { columnsOf, type Columns } from './charts/column';
 import type { Drawn } from './charts/picture';
 import { Latest } from './latest';
 import { refusal, type Refused } from './payload';
 
 /** The name of the measure that the browser keeps of the last brush: from a hand's move until all charts show it. */
 export const MEASURE = 'bigdebug.brush';
+
+const NOTHING: Columns = {};
 
 export interface Standing {
   /** Null until the kernel has answered. */
@@ -103,7 +105,7 @@ function drawnOf(opened: Opened): Drawn[] {
   const charts = opened.charts.map(chart => ({
     chart,
     full: columnsOf(chart.channels, chart.marks),
-    now: {},
+    now: NOTHING,
     lit: null,
     brushed: null
   }));
@@ -118,7 +120,9 @@ export function changedBy(charts: readonly Drawn[], changed: Changed, kept: (vie
     if (before !== undefined) {
       const { marks } = before.chart;
       const flags = lit === null ? null : flagsOf(lit, marks);
-      found[view] = { ...before, lit: flags, now: columnsOf(channels, marks) };
+      // What has not changed stays the same object, so that nothing is laid out anew for it.
+      const now = Object.keys(channels).length === 0 ? NOTHING : columnsOf(channels, marks);
+      found[view] = { ...before, lit: flags, now };
     }
   }
   for (const { view, marks } of changed.clauses) {

@@ -8,7 +8,7 @@ export interface Axis {
   /** Where a mark stands, in pixels, by a column like the one that the axis was made of. */
   readonly at: (column: Column, mark: number) => number;
   readonly ticks: readonly Placed[];
-  /** Pixels of a name, or of the least step between two values. */
+  /** Pixels of a name, or of the least step between two values that have a width. */
   readonly step: number;
   /** Where lanes begin; the end of the axis if it has none. */
   readonly end: number;
@@ -65,8 +65,8 @@ function measured(columns: readonly [Column, ...Column[]], from: number, to: num
   const room = Math.min(lanes.length * wish.lane, Math.abs(to - from) * 0.6);
   const end = to - toward * room;
   const all = wish.domain ?? domainOf(columns);
-  const least = leastStep(column);
-  const domain = wish.domain ?? padded(all, wish.wide === true ? least / 2 : 0);
+  const least = wish.wide === true ? leastStep(column) : 0;
+  const domain = wish.domain ?? padded(all, least / 2);
   const put = place(domain, from, end);
   const lane = (what: Special): number => end + toward * ((lanes.indexOf(what) + 0.5) * (room / lanes.length));
   return {

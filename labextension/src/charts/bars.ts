@@ -11,23 +11,27 @@ import {
   type Box,
   type Direction,
   type Drawn,
+  type Flags,
   type Picture,
   type Setting
 } from './picture';
 import { domainOf, numberTicks, withZero } from './scale';
 
 const TALL = 13;
+const FEW_ROWS = 12;
 const MOST_ROWS = 24;
+const LONG = 40;
 const LANE = 40;
 
-/** Whether bars lie on their sides: names are read that way, as long as there are few. */
+/** Whether bars lie on their sides: names are read that way, as long as there are few; numbers go from left to right. */
 export function lies(column: Column | undefined, measure: (text: string) => number, width: number): boolean {
   if (column?.type !== 'name') {
     return false;
   }
-  const names = column.labels.length;
-  const long = column.labels.some(label => measure(label) + GAP > width / Math.max(1, names));
-  return names <= 12 || (names <= MOST_ROWS && long);
+  const { labels } = column;
+  const numbers = labels.every(label => label.trim() !== '' && Number.isFinite(Number(label)));
+  const long = labels.some(label => measure(label) > LONG && measure(label) + GAP > width / labels.length);
+  return !numbers && (labels.length <= FEW_ROWS || (labels.length <= MOST_ROWS && long));
 }
 
 /** How tall a chart has to be for its bars to have room for their names. */
@@ -94,7 +98,7 @@ export function bars(drawn: Drawn, setting: Setting): Picture {
 
   return {
     area,
-    draw: pen => {
+    draw: (pen, flags) => {
       drawGrid(pen, area, setting, sides);
       const paint = (box: Box, color: string): void => {
         pen.fillStyle = color;
@@ -105,12 +109,15 @@ export function bars(drawn: Drawn, setting: Setting): Picture {
       pen.rect(area.left, area.top, area.right - area.left, area.bottom - area.top);
       pen.clip();
       const now = left(drawn, 'y') ?? length;
+      const behind = !(setting.fit && drawn.now.y !== undefined); // what all rows make is beyond these axes
       for (let mark = 0; mark < drawn.chart.marks; mark += 1) {
-        paint(barOf(length, mark), css(setting.colors.ghost));
-        if (on(drawn.lit, mark) && !Number.isNaN(finite(now, mark))) {
+        if (behind) {
+          paint(barOf(length, mark), css(setting.colors.ghost));
+        }
+        if (on(flags.lit, mark) && !Number.isNaN(finite(now, mark))) {
           paint(
             barOf(now, mark),
-            css(color(drawn, setting, mark), drawn.brushed === null || drawn.brushed[mark] === 1 ? 1 : 0.45)
+            css(color(drawn, setting, flags, mark), flags.brushed === null || flags.brushed[mark] === 1 ? 1 : 0.45)
           );
         }
       }
@@ -136,9 +143,9 @@ function placed(axis: Axis, [low, high]: readonly [number, number]): number {
   return high > low ? axis.from + ((0 - low) / (high - low)) * (axis.end - axis.from) : axis.from;
 }
 
-function color(drawn: Drawn, { colors }: Setting, mark: number): Rgb {
+function color(drawn: Drawn, { colors }: Setting, { brushed }: Flags, mark: number): Rgb {
   const names = drawn.full.color;
-  if (drawn.brushed !== null && drawn.brushed[mark] === 1) {
+  if (brushed?.[mark] === 1) {
     return colors.brushed;
   }
   return names?.type === 'name' ? seriesColor(colors, names.values[mark] ?? -1) : colors.mark;

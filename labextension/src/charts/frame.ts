@@ -56,7 +56,7 @@ export function drawSides(pen: CanvasRenderingContext2D, area: Box, setting: Set
   let taken = -Infinity;
   for (const { at, label, special } of [...x.ticks].sort((one, other) => one.at - other.at)) {
     const half = Math.min(pen.measureText(label).width, 90) / 2;
-    const middle = Math.min(at, setting.width - half - 1);
+    const middle = Math.max(half + 1, Math.min(at, setting.width - half - 1));
     if (middle - half > taken) {
       pen.fillStyle = css(special ? colors.faint : colors.ink, 0.85);
       write(pen, label, middle, area.bottom + GAP, 'center', 90);

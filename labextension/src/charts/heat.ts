@@ -38,7 +38,7 @@ export function heat(drawn: Drawn, setting: Setting): Picture {
 
   return {
     area,
-    draw: pen => {
+    draw: (pen, { lit, brushed }) => {
       const { ratio, colors } = setting;
       const [left0, top0] = [Math.round(area.left * ratio), Math.round(area.top * ratio)];
       const raster = new Raster(
@@ -48,7 +48,6 @@ export function heat(drawn: Drawn, setting: Setting): Picture {
       );
       const colorOf = coloring(drawn, setting);
       const value = left(drawn, 'color');
-      const { lit, brushed } = drawn;
       const thin = Math.min(width, height) * ratio < 4;
       for (let mark = 0; mark < marks; mark += 1) {
         const box = boxOf(mark);

@@ -47,7 +47,7 @@ export function line(drawn: Drawn, setting: Setting): Picture {
 
   return {
     area,
-    draw: pen => {
+    draw: (pen, { lit, brushed }) => {
       const { colors } = setting;
       drawGrid(pen, area, setting, sides);
       pen.save();
@@ -55,17 +55,17 @@ export function line(drawn: Drawn, setting: Setting): Picture {
       pen.rect(area.left - 3, area.top - 3, area.right - area.left + 6, area.bottom - area.top + 4);
       pen.clip();
       pen.lineJoin = 'round';
-      const filtered = drawn.lit !== null;
+      const filtered = lit !== null;
       for (const [name, those] of series.entries()) {
         const own = drawn.full.color === undefined ? colors.mark : seriesColor(colors, name);
-        const dim = drawn.brushed === null ? 1 : 0.45;
-        const there = (mark: number): boolean => joined(drawn, now, mark);
-        const chosen = (mark: number): boolean => drawn.brushed?.[mark] === 1 && there(mark);
-        if (filtered) {
+        const dim = brushed === null ? 1 : 0.45;
+        const there = (mark: number): boolean => joined(drawn, now, lit, mark);
+        const chosen = (mark: number): boolean => brushed?.[mark] === 1 && there(mark);
+        if (filtered && !(setting.fit && drawn.now.y !== undefined)) {
           trace(pen, { marks: those, x: placesX, y: behind, alone, dotted }, () => true, css(colors.ghost), 1.5);
         }
         trace(pen, { marks: those, x: placesX, y: front, alone, dotted }, there, css(own, dim), 1.75);
-        if (drawn.brushed !== null) {
+        if (brushed !== null) {
           trace(pen, { marks: those, x: placesX, y: front, alone, dotted: true }, chosen, css(colors.brushed), 2.5);
         }
       }
@@ -98,8 +98,8 @@ export function line(drawn: Drawn, setting: Setting): Picture {
 }
 
 /** Whether a mark is part of the line of what is left: a count of nothing is zero, a mean of nothing is a gap. */
-function joined(drawn: Drawn, now: Column, mark: number): boolean {
-  return !Number.isNaN(finite(now, mark)) && (on(drawn.lit, mark) || drawn.now.y !== undefined);
+function joined(drawn: Drawn, now: Column, lit: Uint8Array | null, mark: number): boolean {
+  return !Number.isNaN(finite(now, mark)) && (on(lit, mark) || drawn.now.y !== undefined);
 }
 
 /** The marks of each series, from left to right. */

@@ -3,17 +3,21 @@ import type { Charted } from '../brushing';
 import type { Column, Columns } from './column';
 import type { Colors } from './colors';
 
+/** Which marks are lit, and which are brushed. */
+export interface Flags {
+  /** Flags of the marks that share rows with what is brushed elsewhere; null for all. */
+  readonly lit: Uint8Array | null;
+  /** Flags of the marks that are brushed here; null if nothing is. */
+  readonly brushed: Uint8Array | null;
+}
+
 /** A chart with what its marks show. */
-export interface Drawn {
+export interface Drawn extends Flags {
   readonly chart: Charted;
   /** What all rows make. */
   readonly full: Columns;
   /** What the rows make that are left. */
   readonly now: Columns;
-  /** Flags of the marks that share rows with what is brushed elsewhere; null for all. */
-  readonly lit: Uint8Array | null;
-  /** Flags of the marks that are brushed here; null if nothing is. */
-  readonly brushed: Uint8Array | null;
 }
 
 /** Where, and in what, a chart is drawn. Sizes are pixels of styles. */
@@ -39,9 +43,10 @@ export interface Box {
 
 export type Direction = 'left' | 'right' | 'up' | 'down';
 
+/** A picture hangs on what its marks show, and not on which of them are lit or brushed: that is drawn. */
 export interface Picture {
   readonly area: Box;
-  draw(pen: CanvasRenderingContext2D): void;
+  draw(pen: CanvasRenderingContext2D, flags: Flags): void;
   /** The mark at a place; -1 if there is none. */
   hit(x: number, y: number): number;
   /** Flags of the marks within a box. */

@@ -33,7 +33,7 @@ export function points(drawn: Drawn, setting: Setting): Picture {
 
   return {
     area,
-    draw: pen => {
+    draw: (pen, { lit, brushed }) => {
       const { ratio, colors } = setting;
       const [left0, top0] = [Math.round(area.left * ratio), Math.round(area.top * ratio)];
       const raster = new Raster(
@@ -48,7 +48,6 @@ export function points(drawn: Drawn, setting: Setting): Picture {
         raster.disc((placesX[mark] ?? 0) * ratio - left0, (placesY[mark] ?? 0) * ratio - top0, how, color);
       };
       const colorOf = coloring(drawn, setting);
-      const { lit, brushed } = drawn;
       // Three layers: what shares no row with a brush elsewhere, what is left, and of that what is brushed here.
       for (let mark = 0; mark < marks && lit !== null; mark += 1) {
         if (seen(mark) && !on(lit, mark)) {
@@ -72,7 +71,7 @@ export function points(drawn: Drawn, setting: Setting): Picture {
       let [found, best] = [-1, NEAR * NEAR];
       for (let mark = 0; mark < marks; mark += 1) {
         const distance = ((placesX[mark] ?? NaN) - atX) ** 2 + ((placesY[mark] ?? NaN) - atY) ** 2;
-        if (distance <= best && (distance < best || on(drawn.lit, mark))) {
+        if (distance <= best) {
           [found, best] = [mark, distance];
         }
       }

@@ -46,7 +46,7 @@ export function ChartCard(props: ChartProps) {
       {chart.marks === 0 ? <p class="bd-none">No marks.</p> : table ? <MarkTable {...props} /> : <Plot {...props} />}
       {chart.marks > 0 && !table && <Legend drawn={drawn} fit={props.fit} />}
       {!chart.follows && props.mode === 'crossfilter' && chart.marks > 0 && (
-        <p class="bd-note">Nothing here is recomputed: marks without rows that are left fade.</p>
+        <p class="bd-note">Keeps its values: marks of which no row is left fade.</p>
       )}
       {chart.notes.map((note, at) => (
         <p key={at} class="bd-note">
@@ -57,10 +57,10 @@ export function ChartCard(props: ChartProps) {
   );
 }
 
-/** `3 of 29 marks brushed`. */
+/** `3 of 29 brushed`. */
 export function brushedIn({ chart, brushed }: Drawn): string {
   const marks = `${number(chart.marks)} mark${chart.marks === 1 ? '' : 's'}`;
-  return brushed === null ? marks : `${number(sum(brushed))} of ${marks} brushed`;
+  return brushed === null ? marks : `${number(sum(brushed))} of ${number(chart.marks)} brushed`;
 }
 
 export function sum(flags: Uint8Array): number {

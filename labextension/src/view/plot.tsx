@@ -4,7 +4,7 @@ import { pictureOf } from '../charts/chart';
 import { heightOf } from '../charts/bars';
 import { colorsAt, penOf } from '../charts/colors';
 import { words } from '../charts/column';
-import { left, type Box, type Drawn, type Picture, type Setting } from '../charts/picture';
+import { left, type Box, type Drawn, type Flags, type Picture, type Setting } from '../charts/picture';
 import type { ChartProps } from './chartcard';
 import { Tooltip } from './tooltip';
 import { useBrushing } from './usebrushing';
@@ -16,20 +16,21 @@ export function Plot(props: ChartProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(plot);
   const setting = useSetting(plot.current, size, theme, fit);
-  const picture = useMemo(() => (setting === null ? null : pictureOf(drawn, setting)), [drawn, setting]);
+  const { chart, full, now, lit, brushed } = drawn;
+  const picture = useMemo(() => (setting === null ? null : pictureOf(drawn, setting)), [chart, full, now, setting]);
   const hands = useBrushing(drawn, picture, brush);
 
   useLayoutEffect(() => {
     const pen = canvas.current?.getContext('2d') ?? null;
     if (pen !== null && picture !== null && setting !== null) {
-      draw(pen, picture, setting);
+      draw(pen, picture, drawn, setting);
     }
-  }, [picture, setting]);
+  }, [picture, lit, brushed, setting]);
 
   const { lasso, pointed } = hands;
   const tall = setting === null ? 0 : heightOf(drawn, setting.measure, setting.width);
   return (
-    <>
+    <div class="bd-stage">
       <div
         ref={plot}
         class="bd-plot"
@@ -48,23 +49,23 @@ export function Plot(props: ChartProps) {
             style={placed(ring(picture.box(pointed.mark)))}
           />
         )}
-        {pointed !== null && picture !== null && lasso === null && (
-          <Tooltip
-            view={view}
-            mark={pointed.mark}
-            drawn={drawn}
-            ask={ask}
-            change={change}
-            at={picture.box(pointed.mark)}
-            width={size.width}
-            height={size.height}
-          />
-        )}
       </div>
+      {pointed !== null && picture !== null && lasso === null && (
+        <Tooltip
+          view={view}
+          mark={pointed.mark}
+          drawn={drawn}
+          ask={ask}
+          change={change}
+          at={picture.box(pointed.mark)}
+          width={size.width}
+          height={size.height}
+        />
+      )}
       <span class="bd-spoken" aria-live="polite">
         {pointed?.by === 'keys' ? spoken(drawn, pointed.mark) : ''}
       </span>
-    </>
+    </div>
   );
 }
 
@@ -88,7 +89,7 @@ function useSetting(
   }, [element, width, height, ratio, theme, fit]);
 }
 
-function draw(pen: CanvasRenderingContext2D, picture: Picture, { width, height, ratio }: Setting): void {
+function draw(pen: CanvasRenderingContext2D, picture: Picture, flags: Flags, { width, height, ratio }: Setting): void {
   const [wide, tall] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (pen.canvas.width !== wide || pen.canvas.height !== tall) {
     pen.canvas.width = wide;
@@ -96,7 +97,7 @@ function draw(pen: CanvasRenderingContext2D, picture: Picture, { width, height, 
   }
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);
-  picture.draw(pen);
+  picture.draw(pen, flags);
 }
 
 const placed = ({ left, top, right, bottom }: Box) => ({

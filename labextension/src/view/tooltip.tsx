@@ -16,6 +16,10 @@ export interface TooltipProps {
   readonly height: number;
 }
 
+/** Pixels between a mark and its fields, and from what height on a mark is tall. */
+const AWAY = 8;
+const TALL = 60;
+
 /** Milliseconds that a hand rests before the kernel is asked. */
 const REST = 120;
 
@@ -23,20 +27,8 @@ export function Tooltip(props: TooltipProps) {
   const { view, mark, drawn, at, width, height } = props;
   const fields = useFields(props);
   const known = fields?.view === view && fields.mark === mark ? fields : null;
-  const right = (at.left + at.right) / 2 > width / 2;
-  const below = at.top < height / 2;
-  const [x, y] = [Math.min(width, Math.max(0, right ? at.left : at.right)), Math.min(height, Math.max(0, at.top))];
   return (
-    <div
-      class="bd-tooltip"
-      role="tooltip"
-      style={{
-        ...(right ? { right: `${width - x + 8}px` } : { left: `${x + 8}px` }),
-        ...(below
-          ? { top: `${Math.max(0, y)}px` }
-          : { bottom: `${Math.max(0, height - Math.min(height, at.bottom))}px` })
-      }}
-    >
+    <div class="bd-tooltip" role="tooltip" style={beside(at, width, height)}>
       <table>
         <tbody>{known === null ? <Local drawn={drawn} mark={mark} /> : <All fields={known} />}</tbody>
       </table>
@@ -50,6 +42,19 @@ export function Tooltip(props: TooltipProps) {
       )}
     </div>
   );
+}
+
+/** Where there is more room: at one side of the mark's middle, under a flat mark or above it, and along a tall one. */
+export function beside(at: Box, width: number, height: number): Record<string, string> {
+  const within = (value: number, most: number): number => Math.min(most, Math.max(0, value));
+  const x = within((at.left + at.right) / 2, width);
+  const across = x > width / 2 ? { right: `${width - x + AWAY}px` } : { left: `${x + AWAY}px` };
+  if (at.bottom - at.top > TALL) {
+    return { ...across, top: `${within(at.top, height / 2)}px` };
+  }
+  return (at.top + at.bottom) / 2 < height / 2
+    ? { ...across, top: `${within(at.bottom, height) + AWAY}px` }
+    : { ...across, bottom: `${height - within(at.top, height) + AWAY}px` };
 }
 
 function Local({ drawn, mark }: { drawn: Drawn; mark: number }) {
