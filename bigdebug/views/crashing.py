@@ -14,7 +14,7 @@ from bigdebug.shown import shown
 from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
-from bigdebug.views.decisions import Counts, Decisions
+from bigdebug.views.decisions import Cause, Counts, Decisions
 from bigdebug.views.payload import LONGEST, Request, text
 from bigdebug.views.repairing import Field, fields
 from bigdebug.views.results import ResultPage
@@ -44,14 +44,14 @@ EDITED = 200_000
 def causes(decisions: Decisions) -> dict[str, Any]:
     """The causes, the most frequent first, with what was decided of their culprits."""
     every = decisions.causes
-    return {"causes": [_cause(decisions, number, members) for number, members in every[:CAUSES]], "left": max(0, len(every) - CAUSES)}
+    return {"causes": [_cause(decisions, cause) for cause in every[:CAUSES]], "left": max(0, len(every) - CAUSES)}
 
 
-def _cause(decisions: Decisions, number: int, members: list[int]) -> dict[str, Any]:
-    first = decisions.culprits.known[members[0]]
+def _cause(decisions: Decisions, cause: Cause) -> dict[str, Any]:
+    first = decisions.culprits.known[cause.first]
     return {
-        "cause": number, "culprits": len(members), "first": members[0], "exception": text(first.exception_type), "message": text(_first_line(first.message)),
-        "operator": text(str(first.operator)), "line": None if first.user_line is None else text(str(first.user_line)), **counts(decisions.counts(members)),
+        "cause": cause.number, "culprits": cause.culprits, "first": cause.first, "exception": text(first.exception_type), "message": text(_first_line(first.message)),
+        "operator": text(str(first.operator)), "line": None if first.user_line is None else text(str(first.user_line)), **counts(decisions.counts(cause.number)),
     }
 
 

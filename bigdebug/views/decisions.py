@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bigdebug.errors import MessageError, ReplayError
@@ -22,8 +21,15 @@ class Repaired(NamedTuple):
     edits: Mapping[int, str | None]
 
 
-@dataclass(frozen=True)
-class Counts:
+class Cause(NamedTuple):
+    """A cause by its number, how many culprits it has, and the number of the first one."""
+
+    number: int
+    culprits: int
+    first: int
+
+
+class Counts(NamedTuple):
     """Culprits by what was decided of them."""
 
     skipped: int
@@ -54,11 +60,12 @@ class Decisions:
     # ---- causes -----------------------------------------------------------------------------------------------
 
     @property
-    def causes(self) -> list[tuple[int, list[int]]]:
-        """The numbers of causes, the most frequent first, and of each the numbers of its culprits."""
+    def causes(self) -> list[Cause]:
+        """The most frequent first."""
         with self._alone:
             self._look()
-            return sorted(((number, [*members]) for number, members in enumerate(self._members)), key=lambda cause: -len(cause[1]))
+            every = [Cause(number, len(members), members[0]) for number, members in enumerate(self._members)]
+        return sorted(every, key=lambda cause: -cause.culprits)
 
     def members(self, cause: int) -> list[int]:
         """The numbers of the culprits of a cause. Raises MessageError for a cause that is not known."""
@@ -149,12 +156,21 @@ class Decisions:
         with self._alone:
             return self._all
 
-    def counts(self, numbers: list[int] | None = None) -> Counts:
-        """How many culprits something was decided of; of all, if no ``numbers`` are given."""
+    def counts(self, cause: int | None = None) -> Counts:
+        """How many culprits of a cause, or of all, something was decided of."""
         with self._alone:
             self._look()
-            found = [self.of(number) for number in (range(len(self._cause_of)) if numbers is None else numbers)]
-        return Counts(found.count(SKIP), found.count(REPAIR), found.count(OPEN))
+            causes = range(len(self._members)) if cause is None else [cause]
+            every = [self._counted(each) for each in causes]
+        return Counts(*(sum(each) for each in zip(*every, strict=True))) if every else Counts(0, 0, 0)
+
+    def _counted(self, cause: int) -> Counts:
+        """Those of a cause: only what was said of single ones is looked at one by one."""
+        total = len(self._members[cause])
+        repaired = sum(self._cause_of[number] == cause for number in self._repaired)
+        own = [on for number, on in self._by_one.items() if self._cause_of[number] == cause and number not in self._repaired]
+        skipped = sum(own) + (total - repaired - len(own) if self._by_cause.get(cause, self._all) else 0)
+        return Counts(skipped, repaired, total - skipped - repaired)
 
     def arguments(self) -> dict[str, Any]:
         """``skip`` and ``repair``, as ``run.resume`` takes them. Raises ReplayError if of some culprits nothing was decided."""
