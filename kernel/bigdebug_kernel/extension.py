@@ -19,6 +19,7 @@ from bigdebug_kernel.names import Names
 from bigdebug_kernel.panel import Panel
 from bigdebug_kernel.searching import searches_of
 from bigdebug_kernel.showing import Showing
+from bigdebug_kernel.viewing import ViewDisplay
 
 log = logging.getLogger("bigdebug")
 
@@ -38,6 +39,7 @@ class Extension:
         self._completion = Completion(self._magics.offered)
         self._panel = Panel(shell, self)
         self._showing = Showing(shell, self)
+        self._views = ViewDisplay(shell)
         self._crashes = CrashDisplay(shell, self._cells.called)
         self._events = (
             ("pre_run_cell", self._cells.started), ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell),
@@ -56,11 +58,13 @@ class Extension:
         self._arrivals.start()
         self._panel.load()
         self._showing.load()
+        self._views.load()
         self._after_cell(None)
 
     def unload(self) -> None:
         self._panel.unload()
         self._showing.unload()
+        self._views.unload()
         self._crashes.disarm()
         self._arrivals.stop()
         show_bars_with(None)

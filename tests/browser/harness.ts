@@ -56,6 +56,13 @@ export class Desk {
     await expect(this.tab(name)).toHaveCount(0);
   }
 
+  /** Saves the notebook that is to be seen. */
+  async save(): Promise<void> {
+    await this.cell(0).locator('.cm-content').click();
+    await this.page.keyboard.press('ControlOrMeta+KeyS');
+    await expect(this.page.locator('.lm-DockPanel-tabBar .lm-TabBar-tab.jp-mod-dirty')).toHaveCount(0);
+  }
+
   /** Shows what is in a tab of the main area. */
   async goTo(name: string): Promise<void> {
     await this.tab(name).click();
@@ -86,6 +93,15 @@ export class Desk {
   async run(cell: number): Promise<void> {
     await this.start(cell);
     await expect(this.prompt(cell)).toHaveText(/\[\d+\]:/);
+  }
+
+  /** Runs the first cell, as often as it takes: a notebook that has just been opened loses keys. */
+  async begin(): Promise<void> {
+    await expect(async () => {
+      await this.start(0);
+      await expect(this.prompt(0)).not.toHaveText('[ ]:', { timeout: 2_000 });
+    }).toPass();
+    await expect(this.prompt(0)).toHaveText(/\[\d+\]:/);
   }
 
   /** Runs a cell, and goes on at once. */

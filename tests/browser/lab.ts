@@ -94,6 +94,15 @@ export class Lab {
     }
   }
 
+  /** Shuts down the kernel of a notebook, and with it the session. */
+  async shutDown(name: string): Promise<void> {
+    const headers = { Authorization: `token ${this.token}` };
+    const answer = await fetch(`${this.url}api/sessions`, { headers });
+    const known = (await answer.json()) as { path: string; id: string }[];
+    const session = known.find(each => each.path === name);
+    await fetch(`${this.url}api/sessions/${session?.id}`, { method: 'DELETE', headers });
+  }
+
   /** What the server and its kernels have printed. */
   get log(): string {
     return this.said;

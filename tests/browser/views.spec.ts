@@ -9,12 +9,21 @@ const FORGET = 'session.runs = ()';
 const BUSY = `import time
 while True: time.sleep(0.05)`;
 
+/** Until JupyterLab has written down that a view is in the main area. */
+function keptView(desk: Desk): Promise<unknown> {
+  return desk.page.waitForResponse(answer => {
+    const kept = answer.request().method() === 'PUT' && answer.url().includes('/api/workspaces/');
+    const { data } = JSON.parse((kept ? answer.request().postData() : null) ?? '{}') as { data?: object };
+    return JSON.stringify(data?.['layout-restorer:data' as keyof typeof data] ?? '').includes('bigdebug-views:');
+  });
+}
+
 /** Opens a notebook with the run, and its records in the main area. */
 async function records(desk: Desk, name: string, cells: string[]): Promise<void> {
   await desk.open(name, 'bigdebug', [HELD, ...cells]);
   await desk.openPanel();
   await expect(desk.panel).toContainText('No run has been captured yet.');
-  await desk.run(0);
+  await desk.begin();
   await desk.panel.locator('.bd-head').click();
   await desk.panel.getByRole('button', { name: 'Records' }).click();
   await expect(desk.page.locator('.bd-main .bd-records tbody tr')).toHaveCount(4);
@@ -23,6 +32,7 @@ async function records(desk: Desk, name: string, cells: string[]): Promise<void>
 test('records of a run have a tab of their own, once, while a cell runs, and when the page is loaded again', async ({
   desk
 }) => {
+  const kept = keptView(desk);
   await records(desk, 'views.ipynb', [BUSY]);
   const view = desk.page.locator('.bd-main');
   const tabs = desk.tab('Records:');
@@ -41,6 +51,7 @@ test('records of a run have a tab of their own, once, while a cell runs, and whe
   await expect(desk.prompt(1)).toHaveText('[*]:');
   await desk.interrupt();
   await expect(desk.prompt(1)).toHaveText(/\[\d+\]:/);
+  await kept;
   await desk.page.reload();
   await desk.goTo('Records:');
   await expect(rows).toHaveCount(1); // it stands where it stood
@@ -71,4 +82,21 @@ test('a view whose run, kernel or bigdebug is gone says so, and what to do', asy
   await expect(view.getByRole('alert')).toContainText('This run is not there any more');
   await desk.tab('Records:').locator('.lm-TabBar-tabCloseIcon').click();
   await expect(view).toHaveCount(0);
+});
+
+test('a table stands where a view was, when its kernel is gone', async ({ desk, lab }) => {
+  const shown = 'from tests.unit.test_trace_view import RECORDS, view_of\nview_of(RECORDS)';
+  await desk.open('fallback.ipynb', 'bigdebug', [shown]);
+  await desk.begin();
+  const cell = desk.cell(0);
+  const table = cell.locator('.bd-fallback');
+  await expect(cell.locator('.bd-view .bd-records tbody tr')).toHaveCount(4);
+  await expect(table).toBeHidden();
+  await desk.save();
+  await lab.shutDown('fallback.ipynb');
+  await desk.page.reload();
+  await expect(table).toBeVisible();
+  await expect(table).toContainText('report.py:7');
+  await expect(cell.locator('.bd-view')).toHaveCount(0);
+  await desk.picture('views-fallback');
 });
