@@ -163,7 +163,7 @@ test('how far a resume is, is told, and it can be stopped', async () => {
 test('the result, what was computed and what crashed again are shown', async () => {
   await show(told(goldenIn('culprits', 'event-culprits')));
   expect(shown('.bd-outcome')[0]).toContain('2 partitions computed, 3 reused; 1 record crashed as before');
-  expect(shown('[role=alert]')[0]).toContain('1 record put in the place of one that had crashed crashed again');
+  expect(shown('[role=alert]')[0]).toContain('1 repaired record crashed again, and is not in the result.');
   expect(shown('.bd-records td')).toContain("'repair'");
   expect(shown('.bd-records td')).toContain("Flight(id=2, dep='17', note=None)");
 });

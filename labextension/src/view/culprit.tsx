@@ -158,7 +158,6 @@ function Record({ known, ask, busy, during }: RecordProps) {
         </button>
         <button
           type="button"
-          aria-pressed={decided === 'repair'}
           disabled={busy || !editable}
           title={editable ? undefined : 'Nothing of it is edited as text: run.resume(repair={culprit: record})'}
           onClick={() => {

@@ -134,20 +134,19 @@ function Input({ field, whole, text, set }: InputProps) {
   const isText = field.reads === 'text';
   return (
     <>
-      <textarea
-        dir="auto"
-        rows={Math.min(6, (text ?? '').split('\n').length + Math.floor((text ?? '').length / 70))}
-        spellcheck={false}
-        value={text ?? ''}
-        disabled={text === null}
-        aria-label={whole ? 'record' : field.name}
-        aria-describedby={hint}
-        onInput={event => {
-          set(event.currentTarget.value);
-        }}
-      />
-      <span id={hint} class="bd-hint">
-        {isText ? 'text, as it is' : `read as ${field.reads}`}
+      <div class="bd-input">
+        <textarea
+          dir="auto"
+          rows={Math.min(6, (text ?? '').split('\n').length + Math.floor((text ?? '').length / 70))}
+          spellcheck={false}
+          value={text ?? ''}
+          disabled={text === null}
+          aria-label={whole ? 'record' : field.name}
+          aria-describedby={isText ? undefined : hint}
+          onInput={event => {
+            set(event.currentTarget.value);
+          }}
+        />
         {isText && !whole && (
           <label>
             <input
@@ -160,7 +159,8 @@ function Input({ field, whole, text, set }: InputProps) {
             None
           </label>
         )}
-      </span>
+      </div>
+      {!isText && <span id={hint} class="bd-hint">{`read as ${field.reads}`}</span>}
     </>
   );
 }

@@ -91,7 +91,7 @@ function Outcome({ ask, resumed }: { ask: Ask; resumed: Ended }) {
     <>
       {again > 0 && (
         <Notice
-          what={`${counted(again, 'record')} put in the place of one that had crashed crashed again, and ${again === 1 ? 'is' : 'are'} not in the result.`}
+          what={`${counted(again, 'repaired record')} crashed again, and ${again === 1 ? 'is' : 'are'} not in the result.`}
           wrong
         >
           <ul>
