@@ -33,6 +33,7 @@ from bigdebug.views.brushview import BrushView
 from bigdebug.views.buffers import taken_out
 from bigdebug.views.channels import LABEL, bits, channel, unpacked
 from bigdebug.views.charting import KINDS, Chart, chart, chosen
+from bigdebug.views.linking import called
 from bigdebug.views.payload import VERSION
 from tests.cases.flights import COUNT, each_row, flights, grouped, mean_delay, views_of_flights
 from tests.unit.test_payload import HOSTILE
@@ -311,6 +312,15 @@ def test_a_table_says_what_is_linked_where_no_widget_is() -> None:
 def test_without_a_session_nothing_is_linked() -> None:
     with pytest.raises(NotCapturedError, match="attached to no Spark session"):
         bigdebug.brush("anything")
+
+
+def test_each_chart_has_a_name_of_its_own() -> None:
+    marks = grouped("carrier", flights(50), ["carrier"])
+    names = [each.name for each in called([(Chart(None), marks), (chart(None, name="carrier 2"), marks), (Chart(None), marks), (Chart(None), marks)])]
+    assert names == ["carrier", "carrier 2", "carrier 3", "carrier 4"]
+    view = BrushView(called([(Chart(None), marks), (Chart(None), marks)]))
+    view.brush("carrier", [0])
+    assert view.frame("carrier 2").flights.tolist()[1:] == [0] * (len(marks) - 1)
 
 
 def test_means_are_those_of_pandas() -> None:
