@@ -145,7 +145,7 @@ def average(values: list[Any]) -> float:
     return sum(values) / len(values)
 
 
-def _averages(pairs: Any) -> Any:
+def averages(pairs: Any) -> Any:
     """(sum, count) by key on the map side, as Spark programs write it."""
     zero = (0, 0)
     added = pairs.aggregateByKey(zero, lambda s, v: (s[0] + v, s[1] + 1), lambda s, t: (s[0] + t[0], s[1] + t[1]), 4)
@@ -159,7 +159,7 @@ def _students() -> Case:
     lines.insert(150, ed)
     return Case(
         "students", tuple(lines), _pupils, 99, lambda line: [grade_and_age(line)], average,
-        lambda rdd: _averages(rdd.map(grade_and_age)),
+        lambda rdd: averages(rdd.map(grade_and_age)),
         lambda out: out[0] > 3 or out[1] > 25 or out[1] < 18, {0: (mia,), 21: (ed,)}, (mia, ed),
     )
 
