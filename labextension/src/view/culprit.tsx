@@ -26,7 +26,8 @@ export function Culprit({ number, standing, ask, busy, during }: CulpritProps) {
       return <Wrong why={asked.why} />;
     case 'answered':
       return (
-        <article class="bd-culprit">
+        // What was shown stays until the next is there; what was opened in it does not.
+        <article key={asked.answer.number} class="bd-culprit" aria-busy={asked.answer.number !== number}>
           <Exception known={asked.answer} />
           <Line known={asked.answer} />
           <Record known={asked.answer} ask={ask} busy={busy} during={during} />

@@ -41,7 +41,7 @@ export function CauseOf({ standing, chosen, ask, choose, busy, during }: CauseOf
           }}
         />
       )}
-      <Culprit key={chosen.number} number={chosen.number} standing={standing} ask={ask} busy={busy} during={during} />
+      <Culprit number={chosen.number} standing={standing} ask={ask} busy={busy} during={during} />
     </section>
   );
 }

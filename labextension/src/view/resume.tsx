@@ -52,7 +52,9 @@ function Decided({ ask, standing, busy, during }: ResumeProps) {
     ? 'This run did not crash in this session: it is looked at, not resumed.'
     : decided.open > 0
       ? 'The job would crash on what is open as before: skip or repair it.'
-      : forecast;
+      : standing.resumed === null
+        ? forecast
+        : null;
   return (
     <>
       <div class="bd-moves">
