@@ -47,6 +47,8 @@ class Panel:
         """The cell of the notebook that runs, by the front end's id for it."""
         self._execution: int | None = None
         """The number that it has meanwhile."""
+        self._ahead = 1
+        """By how much IPython has counted on when it says that a cell starts: releases differ, and each cell's end tells."""
 
     def load(self) -> None:
         """Be there for panels, where there is a front end."""
@@ -82,10 +84,12 @@ class Panel:
 
     def _started(self, info: Any) -> None:
         if info.store_history:  # not one that a cell runs in its turn
-            self._cell, self._execution = info.cell_id, self._shell.execution_count
+            self._cell, self._execution = info.cell_id, self._shell.execution_count - self._ahead
 
     def _ended(self, result: Any) -> None:
         if result.info.store_history:  # the extension has noted what it left
+            if self._execution is not None and result.execution_count is not None:
+                self._ahead += self._execution - result.execution_count
             self._cell = self._execution = None
 
     # ---- what the panel does ----------------------------------------------------------------------------------

@@ -30,3 +30,8 @@ export function add(heard: Heard, changes: Changes): Heard | null {
   changes.runs.forEach(run => runs.set(run.id, run));
   return { upto: changes.upto, session: changes.session, runs, watches: changes.watches ?? heard.watches };
 }
+
+/** What tells a run from all others: a new Spark session, or another kernel, counts its ids anew. */
+export function keyOf(run: RunLine): string {
+  return `${run.id} ${run.noted}`;
+}

@@ -1,14 +1,17 @@
-/** Wiring: the panel, its icon, and its command. */
+/** Wiring: the panel, views in the main area, marks of cells, and commands. */
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { LabIcon } from '@jupyterlab/ui-components';
 import picture from '../style/icon.svg';
+import { addCommands } from './commands';
 import { addMainArea, OPEN } from './mainarea';
+import { Marks } from './marks';
+import { Notebooks } from './notebooks';
 import { Panel } from './panel';
+import type { RunLine } from './payload';
 
 const ID = 'bigdebug-panel';
-const SHOW = 'bigdebug:show-panel';
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: 'bigdebug:panel',
@@ -24,7 +27,15 @@ const plugin: JupyterFrontEndPlugin<void> = {
   ): void {
     const icon = new LabIcon({ name: 'bigdebug:icon', svgstr: picture });
     addMainArea(app, icon, restorer);
-    const panel = new Panel(tracker, shown => {
+    const showPanel = (): void => {
+      app.shell.activateById(ID);
+    };
+    const showRun = (run: RunLine): void => {
+      panel.point(run);
+      showPanel();
+    };
+    const notebooks = new Notebooks(tracker, notebook => new Marks(notebook, showRun));
+    const panel = new Panel(notebooks, shown => {
       void app.commands.execute(OPEN, { ...shown });
     });
     panel.id = ID;
@@ -32,15 +43,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     panel.title.caption = 'bigdebug: runs of this notebook';
     app.shell.add(panel, 'right', { rank: 400 });
     restorer?.add(panel, ID);
-    app.commands.addCommand(SHOW, {
-      label: 'Show Runs and Culprits',
-      caption: 'Show the panel of bigdebug',
-      execute: () => {
-        app.shell.activateById(ID);
-      },
-      describedBy: { args: { type: 'object', properties: {} } }
-    });
-    palette?.addItem({ command: SHOW, category: 'bigdebug' });
+    addCommands(app, notebooks, showPanel, palette);
   }
 };
 

@@ -1,29 +1,27 @@
-/** The side panel. While nobody sees it, it is connected to no kernel, and costs nothing. */
-import type { INotebookTracker } from '@jupyterlab/notebook';
+/** The side panel. While nobody sees it, it looks at no notebook. */
 import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { h, render } from 'preact';
 import type { Ask } from './connection';
 import { Following } from './following';
-import { Refused } from './payload';
+import { keyOf } from './heard';
+import type { Notebooks } from './notebooks';
+import { Refused, type RunLine } from './payload';
 import type { Shown } from './viewwidget';
 import { PanelView, type PanelViewProps } from './view/panelview';
 
 export class Panel extends Widget {
   constructor(
-    private readonly tracker: INotebookTracker,
+    private readonly notebooks: Notebooks,
     /** Opens a view in the main area. */
     private readonly view: (shown: Shown) => void
   ) {
     super();
     this.addClass('bd-root');
     this.node.tabIndex = -1;
-    // A page that goes tells the kernel, so that nothing is kept there for a panel that nobody sees.
-    window.addEventListener('pagehide', this.unfollow);
   }
 
   override dispose(): void {
-    window.removeEventListener('pagehide', this.unfollow);
     this.unfollow();
     render(null, this.node);
     super.dispose();
@@ -31,7 +29,7 @@ export class Panel extends Widget {
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    this.following ??= new Following(this.tracker);
+    this.following ??= new Following(this.notebooks);
     this.following.changed.connect(this.onChange, this);
     this.onChange();
   }
@@ -55,8 +53,29 @@ export class Panel extends Widget {
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    const first = this.node.querySelector<HTMLElement>('button');
-    (first ?? this.node).focus();
+    if (!this.goOn()) {
+      (this.node.querySelector<HTMLElement>('button') ?? this.node).focus();
+    }
+  }
+
+  /** Opens a run, and goes to it as soon as it is to be seen. */
+  point(run: RunLine): void {
+    this.opened.add(keyOf(run));
+    this.pointed = keyOf(run);
+    this.onChange();
+  }
+
+  /** Goes to the run that somebody pointed at; false if nobody did, or it is not to be seen yet. */
+  private goOn(): boolean {
+    const runs = [...this.node.querySelectorAll<HTMLElement>('.bd-run')];
+    const head = runs.find(each => each.dataset['run'] === this.pointed)?.querySelector<HTMLElement>('.bd-head');
+    if (head === undefined || head === null || !this.isVisible) {
+      return false;
+    }
+    this.pointed = null;
+    head.scrollIntoView({ block: 'start' });
+    head.focus({ preventScroll: true });
+    return true;
   }
 
   private onChange(): void {
@@ -82,6 +101,7 @@ export class Panel extends Widget {
       again
     };
     render(h(PanelView, props), this.node);
+    this.goOn();
   }
 
   private readonly toggle = (key: string): void => {
@@ -96,6 +116,7 @@ export class Panel extends Widget {
     this.following = null;
   };
 
+  private pointed: string | null = null;
   private following: Following | null = null;
   private readonly opened = new Set<string>();
 }

@@ -31,7 +31,9 @@ async function show(): Promise<void> {
 }
 
 async function pass(milliseconds: number): Promise<void> {
-  await act(() => vi.advanceTimersByTimeAsync(milliseconds));
+  await act(async () => {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+  });
 }
 
 test('a watch is looked at while it is on, and no more when it is stopped', async () => {

@@ -41,6 +41,14 @@ export class Desk {
     await expect(this.page.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]')).toBeVisible();
   }
 
+  /** Another window on what is open in this one. */
+  async another(): Promise<Desk> {
+    const page = await this.page.context().newPage();
+    const desk = new Desk(page, this.lab);
+    await page.goto(this.page.url());
+    return desk;
+  }
+
   /** Opens one more notebook, by the list of files. */
   async also(name: string): Promise<void> {
     await this.page.locator('.jp-DirListing-item', { hasText: name }).dblclick();

@@ -78,6 +78,11 @@ export class Lab {
     return `${this.url}lab/workspaces/${randomUUID()}/tree/${name}?token=${this.token}`;
   }
 
+  /** What is in the file of a notebook. */
+  saved(name: string): string {
+    return readFileSync(join(this.home, 'work', name), 'utf8');
+  }
+
   /** Gives a notebook the kernel of another one, as "Use Kernel from Other Session" does. */
   async share(from: string, to: string): Promise<void> {
     const headers = { Authorization: `token ${this.token}` };
@@ -128,8 +133,9 @@ export class Lab {
         break;
       }
       const [file] = existsSync(runtime) ? readdirSync(runtime).filter(name => /^jpserver-\d+\.json$/.test(name)) : [];
-      if (file !== undefined) {
-        this.url = (JSON.parse(readFileSync(join(runtime, file), 'utf8')) as { url: string }).url;
+      const written = file === undefined ? '' : readFileSync(join(runtime, file), 'utf8');
+      if (written.endsWith('}')) {
+        this.url = (JSON.parse(written) as { url: string }).url;
         const answer = await fetch(`${this.url}api/status?token=${this.token}`).catch(() => null);
         if (answer?.ok === true) {
           return;

@@ -100,3 +100,75 @@ test('a table stands where a view was, when its kernel is gone', async ({ desk, 
   await expect(cell.locator('.bd-view')).toHaveCount(0);
   await desk.picture('views-fallback');
 });
+
+test('a cell that made a run is marked, wherever it goes, and the mark leads to the panel', async ({ desk, lab }) => {
+  await desk.open('marks.ipynb', 'bigdebug', [HELD, '6 * 7', FORGET]);
+  await desk.begin();
+  await desk.run(1);
+  const marks = desk.page.locator('.bd-marks');
+  await expect(desk.cell(0).locator('.bd-marks button')).toContainText('<script>alert(1)</script>');
+  await expect(marks).toHaveCount(1);
+  await desk.picture('marks');
+  await desk.cell(0).locator('.bd-marks button').click();
+  const run = desk.panel.locator('.bd-run');
+  await expect(run.locator('.bd-head')).toBeFocused();
+  await expect(run.locator('.bd-causes')).toBeVisible();
+  await desk.picture('marks-panel');
+  await desk.page.keyboard.press('Enter'); // closes the run that has the focus
+  await expect(run.locator('.bd-causes')).toHaveCount(0);
+
+  await desk.cell(0).locator('.cm-content').click();
+  await desk.page.keyboard.press('End');
+  await desk.page.keyboard.type('  # edited');
+  await expect(desk.cell(0).locator('.bd-edited')).toBeVisible();
+  await desk.page.keyboard.press('Escape');
+  await desk.page.keyboard.press('ControlOrMeta+Shift+ArrowDown');
+  await expect(desk.cell(1).locator('.bd-marks button')).toBeVisible();
+  await expect(marks).toHaveCount(1);
+  await desk.save();
+  expect(lab.saved('marks.ipynb')).toContain('# edited');
+  expect(lab.saved('marks.ipynb')).not.toMatch(/bd-|alert/);
+  await desk.run(2);
+  await expect(marks).toHaveCount(0);
+  await desk.run(1);
+  await expect(desk.cell(1).locator('.bd-marks button')).not.toHaveClass(/bd-edited/);
+  await desk.restart();
+  await expect(marks).toHaveCount(0);
+});
+
+test('commands open the latest run by the keyboard, and two windows on one kernel both follow', async ({ desk }) => {
+  await desk.open('commands.ipynb', 'bigdebug', [HELD, FORGET, 'session = hold(get_ipython())']);
+  const other = await desk.another();
+  await expect(other.page.locator('.jp-Notebook-ExecutionIndicator[data-status=idle]')).toBeVisible();
+  await desk.page.bringToFront();
+  await desk.say('Open Records of the Latest Run');
+  await expect(desk.page.locator('.Toastify')).toContainText('This notebook has no run.');
+  await desk.begin();
+  await other.page.bringToFront();
+  await other.page.keyboard.press('ControlOrMeta+Alt+KeyB');
+  await expect(other.panel.locator('.bd-run')).toHaveCount(1);
+  await desk.page.bringToFront();
+  await desk.say('Open Records of the Latest Run');
+  await expect(desk.page.locator('.bd-main .bd-records tbody tr')).toHaveCount(4);
+  await desk.goTo('commands.ipynb');
+  await desk.say('Latest Crash');
+  await expect(desk.tab('Culprits:')).toHaveClass(/lm-mod-current/);
+  await desk.picture('views-culprits');
+  await desk.goTo('commands.ipynb');
+  await desk.run(1);
+  await expect(other.panel.locator('.bd-run')).toHaveCount(0);
+  await desk.restart();
+  await desk.run(0);
+  await expect(other.panel.locator('.bd-run')).toHaveCount(1);
+  await other.page.close();
+});
+
+test('the panel and a view are readable at 200 %', async ({ desk }) => {
+  await records(desk, 'zoom.ipynb', []);
+  await desk.page.keyboard.press('ControlOrMeta+KeyB'); // without the list of files
+  await desk.page.setViewportSize({ width: 700, height: 450 }); // as a window of 1400 by 900 is then
+  await desk.picture('views-zoom');
+  const panel = desk.panel;
+  await expect(panel.getByRole('button', { name: 'Records' })).toBeInViewport();
+  expect(await panel.evaluate(node => node.scrollWidth <= node.clientWidth)).toBe(true);
+});

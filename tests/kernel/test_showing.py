@@ -96,3 +96,8 @@ def test_views_are_closed_when_bigdebug_goes(front: Front) -> None:
     front.run(f"%unload_ext bigdebug\nimport comm; assert {comm!r} not in comm.get_comm_manager().comms")
     assert front.heard(opened(front)) is None
     front.run("%load_ext bigdebug")
+
+
+def test_a_run_is_known_by_the_cell_that_made_it_and_its_number(kernel: Any, front: Front) -> None:  # noqa: F811
+    reply = kernel.execute_interactive(KNOWN, timeout=20)
+    front.run(f"(line,) = get_ipython()._bigdebug._panel._journal.since(0)['runs']; assert line['execution'] == {reply['content']['execution_count']}")

@@ -1,7 +1,6 @@
 /** The panel: what runs the kernel of the open notebook has, or what is missing and what to do. A function of plain data. */
 import type { Ask, Phase } from '../connection';
-import type { Heard } from '../heard';
-import type { RunLine } from '../payload';
+import { keyOf, type Heard } from '../heard';
 import { Notice } from './notice';
 import { RunItem, type RunItemProps } from './runitem';
 import { WatchFacts, WatchName } from './watchfacts';
@@ -139,11 +138,6 @@ function Watches({ heard: { watches } }: { heard: Heard }) {
       ))}
     </section>
   );
-}
-
-/** What tells a run from all others: a new Spark session, or another kernel, counts its ids anew. */
-function keyOf(run: RunLine): string {
-  return `${run.id} ${run.noted}`;
 }
 
 function session({ session, runs }: Heard): string {

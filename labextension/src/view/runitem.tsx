@@ -1,6 +1,7 @@
 /** One run: a line that opens to its operators and the causes of its crashes. */
 import { useId, useState } from 'preact/hooks';
 import type { Ask } from '../connection';
+import { keyOf } from '../heard';
 import type { RunDetails, RunLine } from '../payload';
 import { Causes, Operators } from './details';
 import { Notice } from './notice';
@@ -19,12 +20,12 @@ export interface RunItemProps {
   readonly toggle: () => void;
 }
 
-const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as const;
+export const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as const;
 
 export function RunItem({ run, ask, reveal, view, open, toggle }: RunItemProps) {
   const body = useId();
   return (
-    <li class={`bd-run bd-${run.status}`}>
+    <li class={`bd-run bd-${run.status}`} data-run={keyOf(run)}>
       <button type="button" class="bd-head" aria-expanded={open} aria-controls={body} onClick={toggle}>
         <span class="bd-mark" aria-label={run.status} title={run.status}>
           {MARKS[run.status]}
