@@ -152,8 +152,8 @@ function Instead({ fault }: { fault: Fault }) {
 
 /** The candidates most suspected, whether or not they are of a fault. */
 export function Ranking({ ranking }: { ranking: Diagnosis['ranking'] }) {
-  if (ranking.total === 0) {
-    return null;
+  if (!ranking.rows.some(row => (row.moves ?? 0) > 0)) {
+    return null; // of a search that was ended before, nobody knows
   }
   return (
     <details class="bd-ranking">
