@@ -153,6 +153,7 @@ test('commands open the latest run by the keyboard, and two windows on one kerne
   await desk.goTo('commands.ipynb');
   await desk.say('Latest Crash');
   await expect(desk.tab('Culprits:')).toHaveClass(/lm-mod-current/);
+  await expect(desk.page.locator('.bd-main').filter({ visible: true })).toContainText('ValueError');
   await desk.picture('views-culprits');
   await desk.goTo('commands.ipynb');
   await desk.run(1);
