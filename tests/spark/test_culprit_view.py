@@ -1,0 +1,182 @@
+"""bigdebug.view of culprits on Spark: what a browser decides of the records that runs of RDD programs and of DataFrames crashed on, and the runs resumed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+
+import bigdebug
+from bigdebug.trace.run import Run
+from bigdebug.views.culpritview import CulpritView
+from bigdebug.views.payload import VERSION
+from bigdebug.views.traceview import TraceView
+from tests.spark.code_that_crashes import plain
+
+
+def failed(dbg: Any, action: Callable[[], Any]) -> Run:
+    with pytest.raises(Exception, match=r"\[|Python worker"), dbg.capture("crash") as capture:
+        action()
+    run: Run = capture.latest
+    return run
+
+
+def look(what: Any) -> Any:
+    view = bigdebug.view(what)
+    assert isinstance(view, CulpritView)
+    return view
+
+
+def asked(view: Any, request: str, **content: Any) -> Any:
+    said = view.answer({"version": VERSION, "id": 1, "request": request, "content": content})
+    assert said["answer"] == request, said["content"]
+    return said["content"]
+
+
+def resumed(view: Any) -> Any:
+    """How the view stands when a resume has ended."""
+    asked(view, "resume")
+    assert view.wait(60)
+    return asked(view, "culprits")
+
+
+def repair(view: Any, number: int, **texts: str | None) -> Any:
+    names = [field["name"] for field in asked(view, "culprit", number=number)["fields"]]
+    return asked(view, "repair", number=number, edits=[{"field": names.index(name), "text": text} for name, text in texts.items()])
+
+
+def test_a_line_of_a_file_is_repaired_and_the_others_are_skipped(dbg: Any, tmp_path: Path) -> None:
+    path = tmp_path / "numbers.txt"
+    path.write_text("".join(f"{i}\n" if i % 7 else f"bad{i}\n" for i in range(1, 31)))
+    pairs = dbg.context.textFile(str(path), 4).map(int).map(lambda n: (n % 2, n)).reduceByKey(add, 2)
+    run = failed(dbg, pairs.collect)
+    view = look(run)
+    asked(view, "find") if not run.culprits.complete else None
+    assert view.wait(60)
+    standing = asked(view, "culprits")
+    (cause,) = standing["causes"]
+    assert (standing["known"], cause["exception"], cause["culprits"]) == (4, "ValueError", 4)
+    page = asked(view, "page", cause=0, start=0)
+    number = next(row["number"] for row in page["rows"] if row["record"] == "'bad14'")
+    culprit = asked(view, "culprit", number=number)
+    assert [(field["value"], field["text"]) for field in culprit["fields"]] == [("'bad14'", "bad14")]
+    assert asked(view, "sources", number=number)["records"] == [{"origin": f"file:{path}:14", "record": "'bad14'"}]
+    assert "run.graph[" in culprit["fix"]["code"]
+    repair(view, number, record="14")
+    asked(view, "skip", of="all", at=0, on=True)
+    done = resumed(view)
+    assert done["problem"] is None
+    good = [n for n in range(1, 31) if n % 7 or n == 14]
+    assert sorted(view.resumed.result) == [(0, sum(n for n in good if not n % 2)), (1, sum(n for n in good if n % 2))]
+    assert done["resumed"]["ran"] >= 1
+    assert (done["resumed"]["crashed"], done["resumed"]["again"]) == (4, [])
+    page = asked(view, "result", start=0)
+    assert (page["columns"], page["total"]) == (["_1", "_2"], 2)
+    assert asked(look(run.culprits[2]), "culprits")["first"]["number"] == 2
+    assert isinstance(bigdebug.view(view.resumed.run), TraceView)
+
+
+def test_a_resume_leaves_alone_what_a_cell_does_meanwhile(dbg: Any, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+
+    def slow(n: int) -> float:
+        while gate.exists():
+            time.sleep(0.05)
+        return 1 / (n % 4)
+
+    view = look(failed(dbg, dbg.context.parallelize(range(8), 1).map(slow).collect))
+    gate.touch()
+    asked(view, "skip", of="all", at=0, on=True)
+    asked(view, "resume")
+    for _ in range(100):
+        if (asked(view, "culprits")["doing"] or {}).get("what") == "resuming":
+            break
+        time.sleep(0.05)
+    before = dbg.runs
+    other = dbg.context.parallelize(["1", "x"], 1).map(int)
+    with pytest.raises(Exception, match="invalid literal"):
+        other.collect()  # as it would if nothing was resumed
+    assert asked(view, "culprits")["doing"] is not None
+    gate.unlink()
+    assert view.wait(60)
+    assert len(view.resumed.result) == 6
+    assert view.resumed.run.name == "crash, resumed"
+    assert [run.action for run in dbg.runs if run not in before and run.id != view.resumed.run.id] == ["collect"]
+
+
+def test_a_repair_that_crashes_again_is_told_and_mended(dbg: Any) -> None:
+    view = look(failed(dbg, dbg.context.parallelize([("a", "1"), ("b", "x"), ("c", "y")], 1).map(lambda pair: (pair[0], int(pair[1]))).collect))
+    repair(view, 0, _2="worse")
+    repair(view, 1, _2="3")
+    done = resumed(view)["resumed"]
+    assert len(done["again"]) == 1
+    assert "('b', 'worse'): ValueError" in done["again"][0]
+    assert view.resumed.result == [("a", 1), ("c", 3)]
+    repair(view, 0, _2="2")
+    assert resumed(view)["resumed"]["again"] == []
+    assert view.resumed.result == [("a", 1), ("b", 2), ("c", 3)]
+
+
+def test_a_run_that_went_on_is_resumed_with_repairs(dbg: Any) -> None:
+    with dbg.capture("on", on_crash="decide") as capture:
+        assert dbg.context.parallelize(["1", "x", "3"], 1).map(int).collect() == [1, 3]
+    assert isinstance(bigdebug.view(capture.latest), TraceView)
+    view = look(capture.latest.culprits)
+    repair(view, 0, record="2")
+    assert resumed(view)["problem"] is None
+    assert view.resumed.result == [1, 2, 3]
+
+
+def test_a_resume_is_stopped(dbg: Any, tmp_path: Path) -> None:
+    started = threading.Event()
+
+    def slow(n: int) -> float:
+        time.sleep((tmp_path / "slow").exists())
+        return 1 / n
+
+    view = look(failed(dbg, dbg.context.parallelize([0, *[1] * 40], 1).map(slow).count))
+    (tmp_path / "slow").touch()
+    view.hear(lambda said: started.set() if (said["content"]["doing"] or {}).get("what") == "resuming" else None)
+    asked(view, "skip", of="all", at=0, on=True)
+    asked(view, "resume")
+    assert started.wait(60)
+    began = time.monotonic()
+    asked(view, "stop")
+    assert view.wait(60)
+    assert time.monotonic() - began < 10
+    assert asked(view, "culprits")["problem"]["what"] == ["It was stopped."]
+
+
+def test_a_row_is_repaired_and_the_others_are_skipped(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "flights.csv").write_text("id,dep\n1,10\n2,NA\n3,7\n4,<b>\n5,0\n")
+    flights = spark.read.csv(str(tmp_path / "flights.csv"), header=True)
+    run = failed(dbg, flights.select("id", plain("dep").alias("d")).collect)
+    view = look(run)
+    culprit = asked(view, "culprit", number=0)
+    assert [(field["name"], field["text"]) for field in culprit["fields"]] == [("id", "2"), ("dep", "NA")]
+    assert (culprit["type"], culprit["fix"]["code"]) == ("Row", None)
+    (source,) = asked(view, "sources", number=0)["records"]
+    assert source["origin"].endswith("flights.csv[1]")
+    repair(view, 0, dep="20")
+    asked(view, "skip", of="culprit", at=1, on=True)
+    assert view.decided["repair"] == {run.culprits[0]: Row(id="2", dep="20")}
+    done = resumed(view)
+    assert done["problem"] is None
+    assert sorted(map(tuple, view.resumed.result)) == [("1", 10), ("2", 20), ("3", 7), ("5", 0)]
+    assert (done["resumed"]["ran"], done["resumed"]["crashed"]) == (None, 2)
+    assert asked(view, "result", start=0)["columns"] == ["id", "d"]
+
+
+def test_an_expression_of_sparks_and_null(dbg: Any, spark: Any) -> None:
+    texts = spark.createDataFrame([("1", "4"), ("2", "NA")], "id string, v string").coalesce(1)
+    view = look(failed(dbg, texts.select("id", F.col("v").cast("int").alias("n")).collect))
+    repair(view, 0, v=None)
+    assert resumed(view)["problem"] is None
+    assert asked(view, "result", start=0)["rows"] == [["'1'", "4"], ["'2'", "None"]]
