@@ -21,7 +21,7 @@ export function chosen(page: Page, all: boolean): number[] {
 export function ChangeTable({ page, fields }: { page: Page; fields: readonly number[] }) {
   const names = fields.map(at => page.columns[at] ?? '');
   return (
-    <table class="bd-records bd-changes">
+    <table class="bd-records bd-changes" style={{ '--bd-fields': 2 * fields.length }}>
       <thead>
         <tr>
           <th rowSpan={2} scope="col">
