@@ -32,7 +32,14 @@ export class Linked {
     this.become({ wrong: null });
     try {
       const opened = await this.ask('open', {});
-      this.become({ charts: drawnOf(opened), mode: opened.mode, change: opened.change, wrong: null });
+      const before = this.standing.charts;
+      const charts = drawnOf(opened).map((each, view) =>
+        this.latest.pending(view) ? { ...each, brushed: before?.[view]?.brushed ?? null } : each
+      );
+      this.become({ charts, mode: opened.mode, change: opened.change, wrong: null });
+      if (this.heard > opened.change) {
+        void this.open(); // it was answered before that, and came after it
+      }
     } catch (problem) {
       this.become({ wrong: refusal(problem) });
     }
@@ -67,6 +74,7 @@ export class Linked {
   /** The kernel tells of a change, whoever made it. */
   hear(changed: Changed): void {
     const { charts, change, mode } = this.standing;
+    this.heard = Math.max(this.heard, changed.change);
     if (charts === null || changed.change <= change) {
       return;
     }
@@ -97,6 +105,8 @@ export class Linked {
     this.onChange();
   }
 
+  /** The last change that was told, and when a hand last moved. */
+  private heard = 0;
   private moved = 0;
   private readonly latest = new Latest<number, Uint8Array | null>(brushes => this.send(brushes));
 }

@@ -188,6 +188,16 @@ test('what was not heard is asked for', async () => {
   expect(asked.map(each => each.name)).toEqual(['open']);
 });
 
+test('what was told before the first answer came is asked for again', async () => {
+  const { asked, ask } = kernel();
+  const found = new Linked(ask, () => undefined);
+  void found.open();
+  found.hear(changed(message('event-brushed'))!);
+  asked.shift()!.answer();
+  await soon();
+  expect(asked.map(each => each.name)).toEqual(['open']);
+});
+
 test('one message is under way, and the latest of each key goes next', async () => {
   const sent: [string, number][][] = [];
   let done: () => void = () => undefined;

@@ -17,15 +17,24 @@ shown = {name: view.frame(name) for name in view.names}
 print("days agree:", shown["by day"].set_index("day").flights[left.day.unique()].tolist() == left.groupby("day", sort=False).size().tolist(), len(left),
       view.lit("delay by distance").sum(), shown["by carrier"].flights.sum() == (rows.late >= 30).sum())`;
 
-/** Runs the first cell, as often as it takes: a notebook that has just been opened loses keys. */
-async function begin(desk: Desk, name: string, cells: readonly string[], height = 1200): Promise<Locator> {
+/** Runs the first cell, as often as it takes (a notebook that has just been opened loses keys), and others then; gives the view. */
+async function begin(
+  desk: Desk,
+  name: string,
+  cells: readonly string[],
+  height = 1200,
+  then: readonly number[] = []
+): Promise<Locator> {
   await desk.page.setViewportSize({ width: 1500, height });
   await desk.open(name, 'python3', cells);
   await expect(async () => {
     await desk.start(0);
     await expect(desk.prompt(0)).not.toHaveText('[ ]:', { timeout: 2_000 });
   }).toPass();
-  await expect(desk.prompt(0)).toHaveText(/\[\d+\]:/);
+  await expect(desk.prompt(0)).toHaveText(/\[\d+\]:/, { timeout: 60_000 }); // Spark may start
+  for (const cell of then) {
+    await desk.run(cell);
+  }
   const view = desk.page.locator('.bd-brush');
   await expect(view.locator('.bd-chart').first()).toBeVisible();
   return view;
@@ -159,6 +168,50 @@ test('whatever values are, they are shown rightly and harmlessly, also twice as 
   await view.scrollIntoViewIfNeeded();
   await expect(card(view, 'by word')).toContainText('1 of 5 brushed');
   await desk.picture('brush-zoomed');
+});
+
+const SPARK = `from pyspark.sql import SparkSession, functions as F
+spark = (SparkSession.builder.master("local[2]").appName("brush")
+    .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    .config("spark.sql.shuffle.partitions", "2").getOrCreate())
+spark.sparkContext.setLogLevel("OFF")
+%load_ext bigdebug`;
+
+const JOBS = `%%lineage
+flights = spark.range(20_000).select(
+    F.element_at(F.array(*map(F.lit, ["AA", "B6", "DL", "UA"])), (F.col("id") * 7 % 11 % 4 + 1).cast("int")).alias("carrier"),
+    F.date_add(F.lit("2013-01-01").cast("date"), (F.col("id") % 100).cast("int")).alias("day"),
+    (F.col("id") * 31 % 97 - 10).alias("delay"))
+flights.createOrReplaceTempView("flights")
+carriers = spark.sql("select carrier, count(*) flights, avg(delay) mean_delay from flights group by carrier")
+days = spark.sql("select day, count(*) flights from flights group by day order by day")
+delays = spark.sql("select delay div 10 * 10 late, count(*) flights from flights group by 1")
+for each in (carriers, days, delays): each.collect()`;
+
+const BRUSH = `import bigdebug
+view = bigdebug.brush(bigdebug.chart(carriers, name="by carrier"), bigdebug.chart(days, "line", name="by day"), delays)
+view`;
+
+const AGREES = `left = spark.sql("select day, count(*) flights from flights where carrier = 'AA' group by day order by day").toPandas()
+shown = view.frame("by day")
+print("agrees:", shown[shown.flights > 0].reset_index(drop=True).equals(left), len(left))`;
+
+test('DataFrames of a notebook are brushed, and show what their queries give on the rows that are left', async ({
+  desk
+}) => {
+  const view = await begin(desk, 'spark.ipynb', [SPARK, JOBS, BRUSH, AGREES], 1000, [1, 2]);
+  await expect(view.locator('.bd-chart')).toHaveCount(3);
+  await expect(card(view, 'by day')).toContainText('100 marks');
+  const before = await drawn(view, 'by day');
+  await plot(view, 'by carrier').focus();
+  for (const key of ['ArrowDown', 'Space', 'Escape', 'Space']) {
+    await desk.page.keyboard.press(key);
+  }
+  await expect(card(view, 'by carrier')).toContainText('1 of 4 brushed');
+  await expect.poll(() => drawn(view, 'by day')).not.toBe(before);
+  await desk.picture('brush-spark');
+  await desk.run(3);
+  await expect(desk.output(3)).toContainText(/agrees: True [1-9]\d*/);
 });
 
 const LARGE = `${IMPORTS}

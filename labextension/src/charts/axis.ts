@@ -1,5 +1,5 @@
 /** An axis: where the marks of a column stand, and what is written beside it. What has no place between others has lanes at its end. */
-import { finite, special, specials, type Column, type Special } from './column';
+import { finite, once, special, specials, type Column, type Special } from './column';
 import { domainOf, numberTicks, padded, place, timeTicks, type Domain, type Tick } from './scale';
 
 export interface Axis {
@@ -46,8 +46,10 @@ function named(column: Column, from: number, to: number, { gap }: Wish): Axis {
   const step = (to - from) / Math.max(1, names + (missing ? 1 : 0));
   const middle = (name: number): number => from + (name + 0.5) * step;
   const every = Math.max(1, Math.ceil(gap / Math.max(Math.abs(step), 1e-9)));
-  const ticks = column.labels.map((label, name) => ({ at: middle(name), label, special: false }));
-  const shown = ticks.filter((_, name) => name % every === 0);
+  const shown: Placed[] = [];
+  for (let name = 0; name < names; name += every) {
+    shown.push({ at: middle(name), label: column.labels[name] ?? '', special: false });
+  }
   return {
     from,
     to,
@@ -98,7 +100,7 @@ function ticksOf(column: Column, domain: Domain, most: number): Tick[] {
 }
 
 /** The least distance between two different values; 0 if there are no two. */
-export function leastStep(column: Column): number {
+export const leastStep = once((column): number => {
   const values = Float64Array.from(column.values, (_, mark) => finite(column, mark)).filter(
     each => !Number.isNaN(each)
   );
@@ -109,7 +111,7 @@ export function leastStep(column: Column): number {
     least = step > 0 && step < least ? step : least;
   }
   return Number.isFinite(least) ? least : 0;
-}
+});
 
 /** Where all marks stand at an axis. */
 export function positions(axis: Axis, column: Column): Float32Array {

@@ -55,8 +55,18 @@ export function special(column: Column, mark: number): Special | null {
   return Number.isFinite(value) ? null : Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '−∞';
 }
 
+/** A function of a column that is computed once for each: columns never change. */
+export function once<Fact>(of: (column: Column) => Fact): (column: Column) => Fact {
+  const known = new WeakMap<Column, { readonly fact: Fact }>();
+  return column => {
+    const found = known.get(column) ?? { fact: of(column) };
+    known.set(column, found);
+    return found.fact;
+  };
+}
+
 /** Those special values that a column has, in their order at an axis. */
-export function specials(column: Column): Special[] {
+export const specials = once((column): readonly Special[] => {
   const found = new Set<Special>();
   for (let mark = 0; mark < column.values.length && found.size < SPECIALS.length; mark += 1) {
     const what = special(column, mark);
@@ -65,7 +75,7 @@ export function specials(column: Column): Special[] {
     }
   }
   return SPECIALS.filter(each => found.has(each));
-}
+});
 
 /** The value of a mark; NaN where there is no finite one. */
 export function finite(column: Column, mark: number): number {

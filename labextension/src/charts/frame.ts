@@ -7,6 +7,7 @@ import type { Box, Setting } from './picture';
 export const GAP = 5;
 const LINE = 14;
 const SHARE = 0.38;
+const MEASURED = 200;
 
 /** Room for marks, beside an axis whose longest label is of that width. */
 export function areaOf(setting: Setting, labels: number): Box {
@@ -14,9 +15,11 @@ export function areaOf(setting: Setting, labels: number): Box {
   return { left, top: LINE + 2 * GAP, right: setting.width - 2 * GAP, bottom: setting.height - 2 * LINE - 2 * GAP };
 }
 
-/** The width of the longest of some labels. */
+/** The width of the longest of some labels; of very many, only those of the most letters are measured. */
 export function widest(setting: Setting, labels: readonly string[]): number {
-  return labels.reduce((width, label) => Math.max(width, setting.measure(label)), 0);
+  const measured =
+    labels.length <= MEASURED ? labels : [...labels].sort((one, other) => other.length - one.length).slice(0, MEASURED);
+  return measured.reduce((width, label) => Math.max(width, setting.measure(label)), 0);
 }
 
 export interface Sides {
@@ -65,7 +68,7 @@ export function drawSides(pen: CanvasRenderingContext2D, area: Box, setting: Set
   }
   pen.fillStyle = css(colors.faint);
   if (up !== undefined) {
-    write(pen, up.name, GAP, 1, 'left', setting.width - 2 * GAP);
+    write(pen, up.name, GAP, 3, 'left', setting.width - 2 * GAP);
   }
   if (across !== undefined) {
     write(pen, across.name, area.right, area.bottom + GAP + LINE, 'right', area.right - GAP);

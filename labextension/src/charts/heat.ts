@@ -14,9 +14,9 @@ export function heat(drawn: Drawn, setting: Setting): Picture {
     throw new Error('A heat map needs two axes.');
   }
   const labels =
-    y.type === 'name' ? y.labels : numberTicks(domainOf([y]), setting.height / 40, y.whole).map(each => each.label);
+    y.type === 'name' ? y.labels : numberTicks(domainOf([y]), setting.height / 20, y.whole).map(each => each.label);
   const area = areaOf(setting, widest(setting, [...labels, 'NULL', ...(y.type === 'time' ? ['30 Sept 2026'] : [])]));
-  const gap = x.type === 'name' ? Math.min(80, widest(setting, x.labels) + 10) : 70;
+  const gap = x.type === 'name' ? Math.min(80, widest(setting, x.labels) + 10) : x.type === 'time' ? 70 : 40;
   const sides: Sides = {
     x: axisOf([x], area.left, area.right, { gap, lane: 40, wide: true }),
     // Names are read from the top.

@@ -6,7 +6,7 @@ import { areaOf, drawGrid, drawSides, widest, type Sides } from './frame';
 import { counted, left, on, type Box, type Drawn, type Picture, type Setting } from './picture';
 import { around } from './points';
 import { domainOf, numberTicks, withZero } from './scale';
-import { beside } from './bars';
+import { beside, inOrder } from './bars';
 
 /** Marks further apart than this, in pixels, have a dot each. */
 const APART = 9;
@@ -22,11 +22,11 @@ export function line(drawn: Drawn, setting: Setting): Picture {
     throw new Error('A line needs two axes.');
   }
   const domain = full.type === 'number' ? withZero(domainOf(lengths)) : domainOf(lengths);
-  const labels = numberTicks(domain, setting.height / 40, full.whole).map(each => each.label);
+  const labels = numberTicks(domain, setting.height / 26, full.whole).map(each => each.label);
   const area = areaOf(setting, widest(setting, labels));
   const sides: Sides = {
     x: axisOf([x], area.left, area.right, { gap: 70, lane: 40 }),
-    y: axisOf([full], area.bottom, area.top, { gap: 34, lane: 0, domain, lanes: false }),
+    y: axisOf([full], area.bottom, area.top, { gap: 26, lane: 0, domain, lanes: false }),
     across: x,
     up: full,
     grid: ['y']
@@ -34,9 +34,7 @@ export function line(drawn: Drawn, setting: Setting): Picture {
   const placesX = positions(sides.x, x);
   const [behind, front] = [positions(sides.y, full), positions(sides.y, now)];
   const { marks } = drawn.chart;
-  const order = Uint32Array.from(placesX, (_, mark) => mark).sort(
-    (one, other) => (placesX[one] ?? 0) - (placesX[other] ?? 0)
-  );
+  const order = inOrder(placesX);
   const series = seriesOf(drawn.full.color, order, marks);
   const dotted = marks > 0 && (area.right - area.left) / (marks / series.length) > APART;
   const alone = (mark: number): boolean => special(x, mark) !== null;

@@ -17,11 +17,11 @@ export function points(drawn: Drawn, setting: Setting): Picture {
     throw new Error('Points need two axes.');
   }
   const [wide, tall] = [roomy(across), roomy(up)];
-  const labels = numberTicks(tall, setting.height / 40, y.whole).map(each => each.label);
+  const labels = numberTicks(tall, setting.height / 26, y.whole).map(each => each.label);
   const area = areaOf(setting, widest(setting, [...labels, 'NULL', ...(y.type === 'time' ? ['30 Sept 2026'] : [])]));
   const sides: Sides = {
-    x: axisOf(across, area.left, area.right, { gap: 70, lane: 40, ...ends(across, wide) }),
-    y: axisOf(up, area.bottom, area.top, { gap: 34, lane: 18, ...ends(up, tall) }),
+    x: axisOf(across, area.left, area.right, { gap: x.type === 'time' ? 70 : 55, lane: 40, ...ends(across, wide) }),
+    y: axisOf(up, area.bottom, area.top, { gap: 26, lane: 18, ...ends(up, tall) }),
     across: x,
     up: y,
     grid: ['x', 'y']

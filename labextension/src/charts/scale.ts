@@ -1,5 +1,5 @@
 /** Scales: where a value stands between two ends, and which values are worth a tick. */
-import { finite, type Column } from './column';
+import { finite, once, type Column } from './column';
 import { tick, timeTick, type Unit } from './words';
 
 export type Domain = readonly [low: number, high: number];
@@ -13,17 +13,22 @@ const AIR = 1.04;
 
 /** From the least finite value of some columns to the largest; [0, 0] where there is none. */
 export function domainOf(columns: readonly (Column | undefined)[]): Domain {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const column of columns) {
-    for (let mark = 0; column !== undefined && mark < column.values.length; mark += 1) {
-      const value = finite(column, mark);
-      low = value < low ? value : low;
-      high = value > high ? value : high;
-    }
-  }
+  const ends = columns.filter(each => each !== undefined).map(endsOf);
+  const [low, high] = [Math.min(...ends.map(each => each[0])), Math.max(...ends.map(each => each[1]))];
   return low <= high ? [low, high] : [0, 0];
 }
+
+/** The least and the largest finite value of a column; the wrong way round where there is none. */
+const endsOf = once((column): Domain => {
+  let low = Infinity;
+  let high = -Infinity;
+  for (let mark = 0; mark < column.values.length; mark += 1) {
+    const value = finite(column, mark);
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+  }
+  return [low, high];
+});
 
 /** The domain with zero in it, from which bars rise, and some air above them. */
 export function withZero([low, high]: Domain): Domain {

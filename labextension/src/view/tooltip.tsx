@@ -16,9 +16,10 @@ export interface TooltipProps {
   readonly height: number;
 }
 
-/** Pixels between a mark and its fields, and from what height on a mark is tall. */
+/** Pixels between a mark and its fields, from what height on a mark is tall, and how wide fields may be in any case. */
 const AWAY = 8;
 const TALL = 60;
+const LEAST = 160;
 
 /** Milliseconds that a hand rests before the kernel is asked. */
 const REST = 120;
@@ -48,7 +49,8 @@ export function Tooltip(props: TooltipProps) {
 export function beside(at: Box, width: number, height: number): Record<string, string> {
   const within = (value: number, most: number): number => Math.min(most, Math.max(0, value));
   const x = within((at.left + at.right) / 2, width);
-  const across = x > width / 2 ? { right: `${width - x + AWAY}px` } : { left: `${x + AWAY}px` };
+  const room = { 'max-width': `${Math.max(x, width - x, LEAST) - AWAY}px` };
+  const across = { ...room, ...(x > width / 2 ? { right: `${width - x + AWAY}px` } : { left: `${x + AWAY}px` }) };
   if (at.bottom - at.top > TALL) {
     return { ...across, top: `${within(at.top, height / 2)}px` };
   }
@@ -67,7 +69,7 @@ function Local({ drawn, mark }: { drawn: Drawn; mark: number }) {
             <bdi>{column.name}</bdi>
           </th>
           <td>
-            <bdi>{words(column, mark)}</bdi>
+            <bdi class="bd-field">{words(column, mark)}</bdi>
           </td>
         </tr>
       ))}
@@ -84,7 +86,7 @@ function All({ fields }: { fields: Fields }) {
             <bdi>{field.name}</bdi>
           </th>
           <td>
-            <bdi>{field.now}</bdi>
+            <bdi class="bd-field">{field.now}</bdi>
             {field.all !== null && (
               <span class="bd-all-rows">
                 {' of '}
