@@ -10,7 +10,7 @@ import { Fate } from './fate';
 import { leaveLane, takeLane } from './lane';
 import { answered, readAs, refusal, Refused, VIEW, writeRequest } from './payload';
 
-/** The view of a run: a run is told from all others by its id and by when it began. */
+/** The view of a run, which is told from all others by its id and by when it began; or of a watch, by its id. */
 export interface Wanted {
   run: string;
   began: number | null;

@@ -16,7 +16,7 @@ const Shown = v.object({
 });
 
 /** What the kinds of views show of a run. */
-const SHOWS: Readonly<Record<string, string>> = { trace: 'Records', culprits: 'Culprits' };
+const SHOWS: Readonly<Record<string, string>> = { trace: 'Records', culprits: 'Culprits', watch: 'Watch' };
 
 /** Characters of a name that a tab has. */
 const LONGEST = 20;
@@ -55,7 +55,7 @@ function tabOf(shown: Shown, app: JupyterFrontEnd, icon: LabIcon): Tab {
   tab.id = `bigdebug-view-${keyOf(shown)}`;
   const shows = SHOWS[shown.kind] ?? shown.kind;
   tab.title.label = `${shows}: ${shown.name.length > LONGEST ? `${shown.name.slice(0, LONGEST)}…` : shown.name}`;
-  tab.title.caption = `${shows} of the run ${shown.name}`;
+  tab.title.caption = shown.kind === 'watch' ? `Watch on ${shown.name}` : `${shows} of the run ${shown.name}`;
   tab.title.icon = icon;
   tab.title.closable = true;
   tab.toolbar.hide();

@@ -165,7 +165,7 @@ test('an open run leads to its records, and to its culprits where it has any', a
   const [latest, , first] = host.querySelectorAll('.bd-head');
   await press(latest);
   await press(first);
-  const ways = [...host.querySelectorAll<HTMLElement>('.bd-ways button')];
+  const ways = [...host.querySelectorAll<HTMLElement>('.bd-run .bd-ways button')];
   expect(ways.map(each => each.textContent)).toEqual([
     'Records',
     'Culprits',
@@ -182,7 +182,8 @@ test('an open run leads to its records, and to its culprits where it has any', a
 });
 
 test('watches that are on are shown with the latest that they know, and go when they are off', async () => {
-  await show({});
+  const view = vi.fn();
+  await show({ view });
   expect(shown('.bd-watches h3')).toEqual([' Watch on map#2 at report.py:7']);
   expect(shown('.bd-watches .bd-facts')).toEqual([
     '12,345 matched · 7 kept · 12,338 not sent · 1 call longer than 10 s · 1 slow record'
@@ -198,6 +199,8 @@ test('watches that are on are shown with the latest that they know, and go when 
     'TypeError: not a <b>text</b>on Nonereport.py:7'
   ]);
   expect(shown('.bd-watches .bd-record')).toContain(HOSTILE);
+  await press(host.querySelector('.bd-watches button'));
+  expect(view).toHaveBeenCalledWith({ id: 'w1', began: null, name: 'map#2 at report.py:7' }, 'watch');
   expect(shown('.bd-watches .bd-note')).toEqual(['the driver could not be reached (1 task)']);
   await show({ phase: { is: 'open', heard: { ...heard, watches: [] } } });
   expect(shown('.bd-watches')).toEqual([]);

@@ -70,6 +70,7 @@ def test_two_windows_show_one_view_and_one_that_closes_leaves_the_other(front: F
     ({"run": "r4"}, "This run is not there any more", "Run its cell again"),
     ({"began": 1.0}, "This run is not there any more", "Run its cell again"),
     ({"run": 7}, "needs run, a text", "Reload the page"),
+    ({"kind": "watch", "run": "w2"}, "This watch is not on any more", "dbg.watch(...)"),
 ])
 def test_what_cannot_be_shown_is_refused_with_what_to_do(front: Front, content: dict[str, Any], what: str, remedy: str) -> None:
     said = front.heard(opened(front, **content))
@@ -101,3 +102,12 @@ def test_views_are_closed_when_bigdebug_goes(front: Front) -> None:
 def test_a_run_is_known_by_the_cell_that_made_it_and_its_number(kernel: Any, front: Front) -> None:  # noqa: F811
     reply = kernel.execute_interactive(KNOWN, timeout=20)
     front.run(f"(line,) = get_ipython()._bigdebug._panel._journal.since(0)['runs']; assert line['execution'] == {reply['content']['execution_count']}")
+
+
+def test_a_watch_is_viewed_and_stopped(front: Front) -> None:
+    front.run("from tests.unit.test_payload import watch\nsession.watches = (watch(),)")
+    comm = opened(front, kind="watch", run="w1", began=None)
+    assert front.heard(comm)["content"] == {"kind": "watch", "run": "w1"}
+    assert len(asked(front, comm, "watch")["records"]) == 7
+    front.run("held = session.watches\nsession.watches = ()")
+    assert asked(front, comm, "stop")["on"] is False

@@ -2,7 +2,7 @@
 import type { Ask, Phase } from '../connection';
 import { keyOf, type Heard } from '../heard';
 import { Notice } from './notice';
-import { RunItem, type RunItemProps } from './runitem';
+import { RunItem, type RunItemProps, type View } from './runitem';
 import { WatchFacts, WatchName } from './watchfacts';
 import { counted } from './words';
 
@@ -89,7 +89,7 @@ function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
       <p class="bd-session" role="status">
         {session(heard)}
       </p>
-      <Watches heard={heard} />
+      <Watches heard={heard} view={view} />
       {runs.length === 0 ? (
         <Notice what="No run has been captured yet.">
           <p>
@@ -122,7 +122,7 @@ function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
 }
 
 /** The watches that are on. */
-function Watches({ heard: { watches } }: { heard: Heard }) {
+function Watches({ heard: { watches }, view }: { heard: Heard; view: View }) {
   if (watches.length === 0) {
     return null;
   }
@@ -130,9 +130,19 @@ function Watches({ heard: { watches } }: { heard: Heard }) {
     <section class="bd-watches" aria-label="Watches">
       {watches.map(watch => (
         <section key={watch.id}>
-          <h3>
-            <span class="bd-eye" aria-hidden="true" /> Watch on <WatchName watch={watch} />
-          </h3>
+          <div class="bd-ways">
+            <h3>
+              <span class="bd-eye" aria-hidden="true" /> Watch on <WatchName watch={watch} />
+            </h3>
+            <button
+              type="button"
+              onClick={() => {
+                view({ id: watch.id, began: null, name: watch.operator ?? 'all operators' }, 'watch');
+              }}
+            >
+              Open
+            </button>
+          </div>
           <WatchFacts watch={watch} />
         </section>
       ))}

@@ -8,13 +8,16 @@ import { Notice } from './notice';
 import { useAnswer } from './useanswer';
 import { counted, day, seconds, size, time } from './words';
 
+/** Opens a view in the main area: of a run, or of a watch, which has no beginning. */
+export type View = (of: Pick<RunLine, 'id' | 'began' | 'name'>, kind: 'trace' | 'culprits' | 'watch') => void;
+
 export interface RunItemProps {
   readonly run: RunLine;
   readonly ask: Ask;
   /** Shows a cell of the notebook; false if it has none of that id. */
   readonly reveal: (cell: string) => boolean;
   /** Opens a view of the run in the main area. */
-  readonly view: (run: RunLine, kind: 'trace' | 'culprits') => void;
+  readonly view: View;
   /** Whether its operators and causes are to be seen. */
   readonly open: boolean;
   readonly toggle: () => void;
