@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +22,9 @@ CLOSE = 1e-9
 
 TINY = 1e-12
 """And if they differ by no more than this: what cancels out comes to nothing, or next to it."""
+
+FEW_PAIRS, MOST_PAIRS = 64, 1_000_000
+"""Pairs of values that are compared as they are, and those that are compared at all for fractions that are alike."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +60,61 @@ def alike(value: Any, other: Any) -> bool:
         return len(value) == len(other) and all(map(alike, value, other))
     if isinstance(value, Mapping) and isinstance(other, Mapping):
         return value.keys() == other.keys() and all(alike(value[key], other[key]) for key in value)
-    return likeness(value) == likeness(other)
+    return name(value) == name(other)
 
 
 def beyond(values: Sequence[Any], others: Sequence[Any]) -> list[int]:
-    """The places of those of ``values`` that are not among ``others``, of which each stands for one."""
-    left, found = list(others), []
-    for place, value in enumerate(values):
-        same = next((i for i, other in enumerate(left) if alike(value, other)), None)
-        if same is None:
-            found.append(place)
-        else:
-            del left[same]
-    return found
+    """The places of those of ``values`` that are not among ``others``, of which each stands for one.
+
+    Of many, each is compared with those that are equal, then with those that are the same to seven digits, and what is left with all others, if that comes to no more than
+    MOST_PAIRS.
+    """
+    places, left = list(range(len(values))), list(others)
+    if len(values) * len(others) > FEW_PAIRS:
+        for called in (_as_it_is, lambda value: name(_roughly(value))):
+            near: dict[Any, list[Any]] = defaultdict(list)
+            for other in left:
+                near[called(other)].append(other)
+            places = [place for place in places if not _take(near.get(called(values[place]), []), values[place])]
+            left = [other for some in near.values() for other in some]
+        if len(places) * len(left) > MOST_PAIRS:
+            return places
+    return [place for place in places if not _take(left, values[place])]
+
+
+def _as_it_is(value: Any) -> Any:
+    """A value, or its name, if it has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return name(value)
+    return value
+
+
+def _take(left: list[Any], value: Any) -> bool:
+    """Whether one that is alike was left, which it is no more."""
+    same = next((i for i, other in enumerate(left) if alike(value, other)), None)
+    if same is None:
+        return False
+    del left[same]
+    return True
+
+
+def _roughly(value: Any) -> Any:
+    """The same for numbers with a fraction that are the same to seven digits, but where the seventh one turns."""
+    if is_number(value) and not _whole(value) and not is_null(value):
+        return float(f"{number(value):.6e}")
+    if isinstance(value, tuple | list):
+        return tuple(map(_roughly, value))
+    return {part: _roughly(each) for part, each in value.items()} if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True)
 class Due:
     """Judges what a program gives of one key: wrong is what was not expected of it.
 
-    That there is nothing of it says nothing, unless nothing was expected. With a ``side``, only what is more (1) than expected is wrong, or less (-1): other records
+    That there is nothing of it says nothing, unless nothing was expected: then it is there no more, as it is to be. If something expected is ``lacking`` in the run, what is needed
+    for there to be anything may be what is wrong. With a ``side``, only what is more (1) than expected is wrong, or less (-1): other records
     may have their part in a number. If it is ``missing``, that there is nothing of it is what is wrong.
     """
 
@@ -85,14 +124,15 @@ class Due:
     side: int = 0
     missing: bool = False
     raises: bool = False
+    lacking: bool = False
 
     def verdict(self, outputs: Iterable[Any]) -> Verdict:
         try:
             known = [value for name, value in map(self.apart, outputs) if name == self.name]
         except Exception:  # of the user's functions
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
-        if not known and not self.expected:
-            return Verdict(self._outcome(known), 0.0)  # it is there no more, as it is to be
+        if not known:
+            return Verdict(self._outcome(known), math.nan if self.expected else 0.0, gone=self.lacking)
         return Verdict(self._outcome(known), number(known[0]) if len(known) == 1 else math.nan)
 
     def _outcome(self, known: list[Any]) -> Outcome:
@@ -148,7 +188,9 @@ def _by_value(key: Any) -> Any:
         return None if key is None else math.nan
     if isinstance(key, tuple | list):
         return tuple(map(_by_value, key))
-    return {part: _by_value(value) for part, value in key.items()} if isinstance(key, Mapping) else key
+    if isinstance(key, Mapping):
+        return {part: _by_value(value) for part, value in key.items()}
+    return bytes(key) if isinstance(key, bytearray) else key
 
 
 def _in_one_way(number: Any) -> int | float | Fraction:

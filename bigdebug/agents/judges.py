@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -49,7 +49,7 @@ class Judge:
 
     def wrong(self, output: Any) -> bool:
         """Whether one output is wrong."""
-        return bool(self.test(output) if self.key is None else self.test(output, self.key(output)))
+        return truth(self.test(output) if self.key is None else self.test(output, self.key(output)))
 
     def verdict(self, outputs: Iterable[Any]) -> Verdict:
         """The outcome of what a program gives, which is computed as it is read: FAIL if any of it is wrong."""
@@ -59,7 +59,7 @@ class Judge:
             return Verdict(Outcome.FAIL if self.raises else Outcome.UNRESOLVED)
         value, gone, many = self._value(known), not known and not self.whole, len(known) if self.whole else 0  # before a test that may change them
         try:
-            wrong = bool(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
+            wrong = truth(self.test(known)) if self.whole else any(self.wrong(each) for each in known)  # map() would end at a StopIteration of the test
         except Exception:
             return Verdict(Outcome.UNRESOLVED)
         return Verdict(Outcome.FAIL if wrong else Outcome.PASS, value, gone, many)
@@ -68,6 +68,16 @@ class Judge:
         if self.whole:
             return float(np.sum([value for each in known if math.isfinite(value := number(each))]))
         return number(known[0]) if len(known) == 1 else math.nan
+
+
+def truth(answer: Any) -> bool:
+    """Whether the answer of a test is true. Raises TypeError for what always is, whatever it is to say, such as a generator, and for what says neither."""
+    if isinstance(answer, Iterator) or callable(answer):
+        raise TypeError(f"it gave a {type(answer).__name__}, which is always true; let it give True or False, as any(...) does")
+    try:
+        return bool(answer)
+    except Exception as problem:
+        raise TypeError(f"it gave a {type(answer).__name__}, which is neither true nor false: {problem}") from problem
 
 
 @dataclass(frozen=True)

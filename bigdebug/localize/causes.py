@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from bigdebug.localize.fewest import Fewest, Wanted
 from bigdebug.localize.oracle import ENDS, Oracle, why
 from bigdebug.localize.progress import Step
-from bigdebug.localize.rivals import DOZENS, RIVALS, alike, having, instead, rivals, swapped
+from bigdebug.localize.rivals import DOZENS, RIVALS, alike, fewer, having, instead, rivals, swapped
 from bigdebug.localize.suspicion import Suspicion
 from bigdebug.localize.ties import tied
 
@@ -126,6 +126,7 @@ class _Searching:
         repair = self.found.repair = BitMap(self._suspicion.singles[:1]) if self._suspicion.singles else self._repairing.search(TOGETHER)
         if repair is None:
             return State.TOO_MANY
+        repair = self.found.repair = fewer(self._oracle, self._suspicion, self._every, repair) or repair
         self._oracle.narrow(len(repair))
         self._oracle.course.step = Step.COMPARING
         self._compare(repair)

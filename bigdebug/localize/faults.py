@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +14,9 @@ from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, why
 from bigdebug.localize.progress import Step
 from bigdebug.localize.rivals import instead
 from bigdebug.localize.suspicion import EACH, Suspicion, suspicion, unsuspected
+
+Asked = Mapping[int, Sequence[BitMap]]
+"""Sets that are asked about, by the number of the output."""
 
 Ids = frozenset[int]
 """Candidates by their numbers among those of all outputs."""
@@ -149,20 +152,18 @@ def faults(subjects: Sequence[Subject], budget: Budget, at_once: int = 1, each_o
     return known
 
 
-def unordered(known: Faults, subjects: Sequence[Subject], backwards: Callable[[int, Sequence[BitMap]], Sequence[Answer]], among: Collection[int] | None = None) -> set[int]:
-    """The outputs that are right, or stay wrong without their cause, if the records come in another order: ``backwards`` answers for an output on sets so.
+def unordered(known: Faults, subjects: Sequence[Subject], backwards: Callable[[Asked], Mapping[int, Sequence[Answer]]], among: Collection[int] | None = None) -> set[int]:
+    """The outputs that are right, or stay wrong without their cause, if the records come in another order: ``backwards`` answers for outputs on sets so, all at once.
 
     Of those that each fault explains, the first ORDERED are asked about, if they are ``among`` some. None if the search was ended.
     """
-    strange = set()
+    asked: dict[int, list[BitMap]] = {}
     for fault in known.found if known.ended is None else ():
         for number in [each for each in fault.explains if among is None or each in among][:ORDERED]:
             every = BitMap(range(len(subjects[number].candidates)))
             subjects[number].oracle.course.step = Step.ORDERING
-            whole, repaired = backwards(number, [every, every - subjects[number].places(fault.repair)])
-            if not whole.fails or not repaired.passes:
-                strange.add(number)
-    return strange
+            asked[number] = [every, every - subjects[number].places(fault.repair)]
+    return {number for number, (whole, repaired) in backwards(asked).items() if not whole.fails or not repaired.passes} if asked else set()
 
 
 def by_order(found: Sequence[Fault], unordered: Collection[int]) -> list[Fault]:

@@ -66,6 +66,11 @@ class Budget:
         return self.course.took
 
     @property
+    def counts(self) -> bool:
+        """Whether tests are to be few: then none is made before it is needed."""
+        return self._most is not None
+
+    @property
     def left(self) -> int:
         """How many candidates may still be of the cause that is looked for."""
         return self.course.left
@@ -142,6 +147,11 @@ class Oracle:
             self._budget.spend(len(new))
             self._known.update(zip(new, (self._pushed or self._ask)(list(new.values()))))
         return [self._taken(self._known[key]) for key in keys]
+
+    def learn(self, sets: Sequence[BitMap], answers: Sequence[Answer]) -> None:
+        """Take ``answers`` for those for ``sets``, which were asked about together with those of others. Raises Spent."""
+        self._budget.spend(len(sets))
+        self._known.update(zip(map(_key, sets), answers))
 
     def anew(self, sets: Sequence[BitMap]) -> list[Answer]:
         """The answers for ``sets`` asked once more, whatever is known: a test that repeats itself gives what it gave."""

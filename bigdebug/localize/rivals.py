@@ -62,6 +62,20 @@ def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) 
     return found
 
 
+def fewer(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> BitMap | None:
+    """A repair of fewer members than one of three or more, where there are so few such sets that all can be tried: prefixes meet no pair that stands far apart."""
+    tried = 0
+    for size in range(2, len(repair)):
+        tried += comb(len(every), size)
+        if tried > RIVALS:
+            return None
+        sets = list(map(BitMap, combinations(suspicion.order.tolist(), size)))
+        found = next((repairs for repairs in having(lambda here: [answer.passes for answer in oracle.answers([every - each for each in here])], sets) if repairs), None)
+        if found:
+            return found[0]
+    return None
+
+
 def having(wanted: Wanted, sets: Sequence[BitMap]) -> Iterator[list[BitMap]]:
     """Those of the sets that have a property, of as many at a time as are worth asking about together."""
     for at in range(0, len(sets), AT_ONCE):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 from pyroaring import BitMap
 
 from bigdebug.localize.fewest import Fewest
@@ -28,7 +29,8 @@ def tied(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap | N
     Each member is looked at where the others are left out: there it is a repair of one record, and what is joined with these is not there. What makes something of what is left
     without the repair, too, is not tied to it: it is there where the output is right. ``alone`` fails by itself. Spent passes.
     """
-    members, found = [int(each) for each in suspicion.order if each in repair][-MEMBERS:], BitMap()
+    order, found = suspicion.order, BitMap()
+    members = order[np.isin(order, list(repair))][-MEMBERS:].tolist()
     for member, answer in zip(members, oracle.answers([BitMap([member]) for member in members])):
         if not answer.fails:  # else it is wrong by itself
             others = repair - BitMap([member])
@@ -39,12 +41,13 @@ def tied(oracle: Oracle, suspicion: Suspicion, repair: BitMap, alone: BitMap | N
 def _tied(oracle: Oracle, every: BitMap, member: int, failing: list[BitMap]) -> BitMap:
     """What of some sets that fail with the only member of a repair is nothing without it."""
     alone = [each - BitMap([member]) for each in failing]
-    found = BitMap().union(*(each for each, answer in zip(alone, oracle.answers(alone)) if answer.gone))
+    nothing, *without = oracle.answers([BitMap(), *alone])
+    found = BitMap().union(*(each for each, answer in zip(alone, without) if answer.gone or (math.isfinite(answer.value) and _is_same(answer, nothing))))
     if not found:
         return found
     rest = every - found - BitMap([member])
-    without, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)])
-    return BitMap([each for each, answer in zip(found, added) if _is_same(answer, without)])
+    left, *added = oracle.answers([rest, *(rest | BitMap([each]) for each in found)])
+    return BitMap([each for each, answer in zip(found, added) if _is_same(answer, left)])
 
 
 def _failing(oracle: Oracle, suspicion: Suspicion, member: int, others: BitMap, alone: BitMap | None, at_once: int) -> Iterator[BitMap]:
@@ -54,14 +57,13 @@ def _failing(oracle: Oracle, suspicion: Suspicion, member: int, others: BitMap, 
         return
     yield least
     if len(least) == 2:
-        likely = [int(each) for each in suspicion.order if each != member and each not in others][:LIKELY]
-        sets = [BitMap([member, each]) for each in likely if each not in least]
+        sets = [BitMap([member, each]) for each in _without(suspicion, member, others)[:LIKELY].tolist() if each not in least]
         yield from (each for each, answer in zip(sets, oracle.answers(sets)) if answer.fails)
 
 
 def _least(oracle: Oracle, suspicion: Suspicion, member: int, others: BitMap, at_once: int) -> BitMap | None:
     """The fewest that fail with a member."""
-    order = np.array([each for each in suspicion.order if each != member and each not in others], dtype=np.uint32)
+    order = _without(suspicion, member, others)
 
     def fail(sets: Sequence[BitMap]) -> list[bool]:
         return [answer.fails for answer in oracle.answers([each | BitMap([member]) for each in sets])]
@@ -70,6 +72,11 @@ def _least(oracle: Oracle, suspicion: Suspicion, member: int, others: BitMap, at
         return None  # it is needed only because of the others
     found = Fewest(fail, order, at_once).search(FEW)
     return None if found is None else found | BitMap([member])
+
+
+def _without(suspicion: Suspicion, member: int, others: BitMap) -> npt.NDArray[np.uint32]:
+    """The candidates but for all members of a repair, in order."""
+    return suspicion.order[~np.isin(suspicion.order, [member, *others])]
 
 
 def _is_same(answer: Answer, other: Answer) -> bool:

@@ -43,8 +43,9 @@ class Inquiry(ABC):
 
         ``target`` is an RDD or a DataFrame of which an action was captured, a run or a trace. What is wrong, one of these says: ``test``, true of an output that is
         wrong (for rows, a Column or SQL as well), which is given its key, too, if there is a ``key`` function of an output; one that comes with bigdebug,
-        ``bigdebug.checks.at_most(60)``; ``whole``, a test of the list of all outputs; or ``expected``, a list of outputs, an RDD of them or a dict by key, of RDD programs:
-        what is changed, not expected, or lacking. Exceptions of the program are failures if ``raises``; of a run of an RDD program that crashed, it is asked which records make it crash
+        ``bigdebug.checks.at_most(60)``; ``whole``, a test of the list of all outputs; or ``expected``, a list of outputs, an RDD or a DataFrame of them, or a dict by key:
+        what is changed, not expected, or lacking (of rows, that they are lacking is told and not looked into). Of rows ``key`` may name columns; the first one is the key of what is
+        expected, if nothing is said. Exceptions of the program are failures if ``raises``; of a run of an RDD program that crashed, it is asked which records make it crash
         (of a query, ``run.culprits`` tells).
         An output is known again by its key at the last operator that groups or joins.
 

@@ -60,7 +60,7 @@ def is_one_process(sc: SparkContext) -> bool:
 
 
 def impatient(problem: BaseException) -> bool:
-    """Whether an exception says that a job was cancelled because ``at_most`` had it."""
+    """Whether an exception says that a job was cancelled because ``at_most``, or ``ending``, had it."""
     return f"cancelled job tags {_OURS}" in str(problem)
 
 
@@ -80,6 +80,34 @@ def at_most(sc: SparkContext, seconds: float) -> Iterator[threading.Event]:
         over.set()
     with _watched(sc, "bigdebug patience", cancel):
         yield over
+
+
+@contextmanager
+def ending(sc: SparkContext, check: Callable[[], None]) -> Iterator[None]:
+    """Within: when ``check`` raises, jobs of this thread are cancelled, also those that begin later, and what it raised is raised where one was. It is called in a thread of ours."""
+    ended: list[Exception] = []
+
+    def watch(tag: str, over: threading.Event) -> None:
+        while not over.wait(_EVERY):
+            if (end := _raised_by(check)) is not None:
+                ended[:] = [end]
+                sc.cancelJobsWithTag(tag)
+
+    try:
+        with _watched(sc, "bigdebug ending", watch):
+            yield
+    except Exception as problem:
+        if ended and impatient(problem):
+            raise ended[0] from problem
+        raise
+
+
+def _raised_by(check: Callable[[], None]) -> Exception | None:
+    try:
+        check()
+    except Exception as problem:  # it is for who waits
+        return problem
+    return None
 
 
 _OURS = "bigdebug-"

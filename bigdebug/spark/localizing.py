@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any
 
 from pyspark import RDD
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 
 from bigdebug.agents.check import Check
 from bigdebug.agents.judges import Judge
@@ -47,8 +47,8 @@ class Asked:
             )
         if len(given) > 1:
             raise TypeError(f"localize() takes one of {', '.join(given)}: what is wrong would be said twice")
-        if isinstance(self.expected, str | bytes) or not isinstance(self.expected, Iterable | RDD | None):
-            raise TypeError(f"expected= is a list of outputs, an RDD of them, or a dict of what belongs to their keys, not {shown(self.expected)}")
+        if isinstance(self.expected, str | bytes) or not isinstance(self.expected, Iterable | RDD | DataFrame | None):
+            raise TypeError(f"expected= is a list of outputs, an RDD or a DataFrame of them, or a dict of what belongs to their keys, not {shown(self.expected)}")
         if isinstance(self.whole, Check):
             raise TypeError(f"a check is a test, also of the result as a whole: localize(report, {self.whole!r})")
         if self.key is not None and self.expected is None and (isinstance(self.test, Check) or self.test is None):
@@ -70,13 +70,10 @@ def localize(trace: Any, asked: Asked, tests: int | None, seconds: float | None,
 
 
 def _localized(trace: Any, asked: Asked, budget: Budget) -> Diagnosis:
-    if isinstance(trace, LineageFrame) and asked.expected is not None:
-        raise LocalizeError(
-            "Differences to what was expected are localized in RDD programs only", value=trace,
-            remedy="Say it of a row: localize(df, 'store = 3 and total <> 17.5').",
-        )
     if isinstance(trace, LineageFrame):
-        return _of_frame(trace, asked.test, asked.key, asked.whole, asked.raises, budget)
+        return _of_frame(trace, asked, budget)
+    if isinstance(asked.expected, DataFrame):
+        raise TypeError("expected= of an RDD program is a list of outputs, an RDD of them, or a dict of what belongs to their keys, not a DataFrame")
     for name in ("test", "whole", "key"):
         if (function := getattr(asked, name)) is not None and not callable(function):
             raise TypeError(f"{name} is a function, not {shown(function)}")
@@ -101,13 +98,16 @@ def _found(trace: LineageRDD, asked: Asked) -> Found:
     return judged(trace, Judge(asked.test, asked.key, False, asked.raises))
 
 
-def _of_frame(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool, budget: Budget) -> Diagnosis:
+def _of_frame(trace: LineageFrame, asked: Asked, budget: Budget) -> Diagnosis:
     """The diagnosis of rows of a query."""
+    test, whole = asked.test, asked.whole
     if test is not None and not callable(test) and not isinstance(test, Column | str):
         raise TypeError(f"test is a function of a Row, a Column or SQL, not {shown(test)}")
     if whole is not None and not callable(whole):
         raise TypeError(f"whole is a function of all Rows, not {shown(whole)}")
-    return localized(trace, test, key, whole, raises, budget)
+    if isinstance(asked.expected, RDD):
+        raise TypeError("expected= is a list of rows, a DataFrame of them, or a dict of what belongs to their keys, not an RDD; localize(df, expected=rdd.collect())")
+    return localized(trace, test, asked.key, whole, asked.expected, asked.raises, budget)
 
 
 def check_budget(tests: int | None, seconds: float | None, stop: Event | None) -> None:

@@ -38,7 +38,7 @@ def guarded(predicate: Callable[[Any], Any], answer: Callable[[Any], Any] = bool
     def test(record: Any) -> Any:
         try:
             return answer(predicate(record))  # an array has no truth value
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # which would end the worker
             within = error.__traceback__
             while within is not None and within.tb_frame.f_code.co_filename.startswith(_OURS):
                 within = within.tb_next

@@ -219,8 +219,15 @@ def test_a_test_of_all_outputs_that_finds_nothing_or_raises_is_named(dbg: Any) -
         dbg.localize(report, whole=lambda outputs: False)
     with pytest.raises(PredicateError, match=r"The test of localize\(\) at .*test_localize_checks.py:\d+ raised ZeroDivisionError: .* on the record \["):
         dbg.localize(report, whole=lambda outputs: 1 // 0)
-    with pytest.raises(PredicateError, match=r"raised ValueError: The truth value of an array"):
+    with pytest.raises(PredicateError, match=r"raised TypeError: it gave a ndarray, which is neither true nor false: The truth value of an array"):
         dbg.localize(report, lambda out: np.array([out[1], 1]))
+    for test in (lambda out: (each for each in out), lambda out: out.count):
+        with pytest.raises(PredicateError, match=r"raised TypeError: it gave a \w+, which is always true"):
+            dbg.localize(report, test)
+        with pytest.raises(PredicateError, match=r"raised TypeError: it gave a \w+, which is always true"):
+            dbg.localize(report, whole=test)
+    with pytest.raises(PredicateError, match=r"test_localize_checks.py:\d+ raised SystemExit: 3"):
+        dbg.localize(report, lambda out: sys.exit(3))
 
 
 def test_a_test_that_changes_outputs_is_blamed_for_it_and_not_the_program(dbg: Any) -> None:
@@ -361,7 +368,7 @@ def test_a_bar_tells_how_far_it_is(dbg: Any, monkeypatch: pytest.MonkeyPatch) ->
         bar = [each for each in told if each[0] == "bigdebug: localizing tests"]
         assert bar[-1][1] > bar[0][1] >= 0
         assert bar[-1][2].endswith(" candidates left")
-        assert {each[0] for each in told} <= {"bigdebug: localizing tests", "bigdebug: reading records"}
+        assert {each[0] for each in told} <= {"bigdebug: localizing tests", "bigdebug: reading records", "bigdebug: comparing with another run"}
         dbg.progress = False
         told.clear()
         dbg.localize(report, checks.at_most(500), tests=5)
@@ -501,15 +508,27 @@ def test_pairs_of_a_join_are_expected_by_key_and_the_users_key_is_heard(dbg: Any
     assert (by_two.verdict, blamed(by_two)) == ("culprit", [[("a", 3, 99)]])
 
 
-def test_what_is_no_expectation_is_refused(dbg: Any, spark: Any) -> None:
+def test_what_others_are_joined_with_is_no_culprit_and_makes_of_these_none(dbg: Any) -> None:
+    """Without the one that both are joined with, what was not expected is gone; and where it is that which is wrong, what was expected is not there without it."""
+    context = dbg.context
+    facts, names = context.parallelize([("zz", 1), ("zz", 2), ("a", 3)], 2), context.parallelize([("zz", "Z"), ("a", "A")], 2)
+    found = dbg.localize(ran(dbg, facts.join(names).map(lambda pair: (pair[1][1], pair[1][0])).reduceByKey(add)), expected=[("A", 3)])
+    assert found.verdict == "ambiguous"
+    told = {source.record for fault in found.fault_sets for each in (fault.records, *fault.instead) for source in each}
+    assert {("zz", "Z"), ("zz", 1), ("zz", 2)} <= told
+    facts, weights = context.parallelize([("k", 20), ("k", 1), ("k", 2), ("j", 1)], 2), context.parallelize([("k", 1), ("j", 1)], 2)
+    most = facts.join(weights).mapValues(lambda pair: pair[0] * pair[1]).reduceByKey(max).mapValues(lambda value: "bad" if value > 10 else "ok")
+    said = dbg.localize(ran(dbg, most), expected={"k": "ok", "j": "ok"})
+    assert (said.verdict, blamed(said), [[source.record for source in each] for each in said.fault_sets[0].instead]) == ("ambiguous", [[("k", 20)]], [[("k", 1)]])
+
+
+def test_what_is_no_expectation_is_refused(dbg: Any) -> None:
     report = sums(dbg, PAIRS)
     for expected in (5, "abc"):
-        with pytest.raises(TypeError, match="expected= is a list of outputs, an RDD of them, or a dict"):
+        with pytest.raises(TypeError, match="expected= is a list of outputs, an RDD or a DataFrame of them, or a dict"):
             dbg.localize(report, expected=expected)
     with pytest.raises(TypeError, match=r"takes one of a test, expected="):
         dbg.localize(report, checks.at_most(60), expected=[])
-    with pytest.raises(LocalizeError, match="localized in RDD programs only"):
-        dbg.localize(spark.range(3), expected=[1])
 
 
 def test_more_than_the_driver_compares_is_refused_by_name(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:

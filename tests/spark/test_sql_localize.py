@@ -143,7 +143,7 @@ def test_all_rows_as_a_whole_and_rows_by_a_key_of_ones_own(dbg: Any, spark: Any)
         dbg.localize(sold, checks.unique(field="shop"))
     assert "whole=" not in str(none.value)
     for key in ("shop", ["SHOP"], lambda row: row.shop):
-        test = (lambda row, shop: row.total < 0 and shop == 2) if callable(key) else "total < 0"
+        test = (lambda row, shop: row.total < 0 and shop == 2) if callable(key) or key == "shop" else "total < 0"
         assert named(dbg.localize(sold, test, key=key)) == [{(6, 2, -900.0)}]
 
 

@@ -236,6 +236,25 @@ def test_what_is_beyond_is_the_difference_of_multisets(values: list[int], others
     assert places == sorted(places)
 
 
+MIXED = st.sampled_from([0, 1, True, 1.0, 0.1 + 0.2, 0.3, 1.0000000004, -0.0, 1e-13, None, math.nan, 1e400, "x", (1, 2), [1, 2], {"a": 0.3}, {"a": 0.1 + 0.2}])
+
+
+@given(st.lists(MIXED, max_size=24), st.lists(MIXED, max_size=24))
+def test_what_is_beyond_many_is_what_is_beyond_few(values: list[Any], others: list[Any]) -> None:
+    """However they are compared, as many are left, and none of them is like one that is left on the other side."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("bigdebug.agents.expected.FEW_PAIRS", -1)
+        left, right = beyond(values, others), beyond(others, values)
+        patched.setattr("bigdebug.agents.expected.FEW_PAIRS", 1_000)
+        assert (len(left), len(right)) == (len(beyond(values, others)), len(beyond(others, values)))
+    assert not any(alike(values[i], others[j]) for i in left for j in right)
+
+
+def test_two_hundred_thousand_pairs_are_compared_in_seconds() -> None:
+    pairs = [(i, i * 0.1) for i in range(200_000)]
+    assert beyond(pairs, [(i, i * 0.1 * (1 + 1e-15) if i % 1_000 == 0 else i * 0.1) for i in range(1, 200_001)]) == [0]
+
+
 def test_keys_are_equal_by_value_and_outputs_are_taken_apart() -> None:
     assert name((1, "a")) == name((1.0, "a")) == name([np.int32(1), "a"])
     assert name(NAN) == name(np.float64("nan"))
@@ -262,6 +281,7 @@ def test_what_becomes_of_a_key_on_fewer_records_is_judged_by_what_was_due(due: D
         assert (values, said, gone, outputs) == (values, Outcome[outcome.upper()], False, 0)
         if values or due.expected:
             assert value == values[0] if len(values) == 1 and isinstance(values[0], float | int) else math.isnan(value)
+    assert replace(due, lacking=True).verdict([("other", 1)]).gone is True
     broken = (1 // n for n in [0])
     assert replace(due, raises=True).verdict(broken)[0] is Outcome.FAIL
     assert due.verdict(1 // n for n in [0])[0] is Outcome.UNRESOLVED

@@ -15,7 +15,7 @@ from pyroaring import BitMap
 
 from bigdebug.localize.candidates import Candidates
 from bigdebug.localize.causes import AGAIN, Cause, State, cause
-from bigdebug.localize.faults import ORDERED, Subject, by_order, faults, unordered
+from bigdebug.localize.faults import ORDERED, Asked, Subject, by_order, faults, unordered
 from bigdebug.localize.fewest import Fewest
 from bigdebug.localize.oracle import Answer, Budget, Oracle, Outcome, Spent
 from bigdebug.localize.rivals import DOZENS
@@ -246,6 +246,13 @@ def test_7_of_several_no_innocent_one_is_named_for_what_is_joined_with_it(drawn:
         return
     corrupt = [*(weight == HUGE for weight in dimensions), *(value == HUGE for _, value in facts)]
     assert all(corrupt[each] for each in found.repair)
+
+
+def test_two_that_stand_far_apart_are_fewer_than_all_before_the_second_one() -> None:
+    """The 1,000 is suspected first, and without the -50 alone the variance is larger than without any other."""
+    values = [-50, 1_000, 6, 6, 4, 5, 7, 1]
+    found = found_cause(values, lambda known: sum((value - mean(known)) ** 2 for value in known) / len(known), lambda variance: variance > 5.36)
+    assert (found.repair, found.instead) == (BitMap([0, 1]), [])
 
 
 def test_two_pairs_that_would_do_are_both_named() -> None:
@@ -545,9 +552,9 @@ def test_the_order_of_records_is_tried_on_several_of_the_outputs_that_a_fault_ex
     (fault,) = known.found
     assert len(fault.explains) == 9
 
-    def backwards(number: int, sets: Sequence[BitMap]) -> list[Answer]:
-        tried.append(number)
-        return [PASS, PASS] if number == 2 else [FAIL, PASS]
+    def backwards(asked: Asked) -> dict[int, list[Answer]]:
+        tried.extend(asked)
+        return {number: [PASS, PASS] if number == 2 else [FAIL, PASS] for number in asked}
 
     subjects = [added({1: 900, 10 + n: 1} if n else {1: 900}, budget) for n in range(9)]
     assert unordered(known, subjects, backwards) == {2}

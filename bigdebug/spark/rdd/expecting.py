@@ -120,7 +120,7 @@ class Expecting:
 
     def _wrong(self, named: bytes, key: Key) -> Faulty:
         """An output that is not what was expected: exactly so without some records, or else no longer more (or less) than expected."""
-        judge = Due(self._apart, named, key.expected, raises=self._raises)
+        judge = Due(self._apart, named, key.expected, raises=self._raises, lacking=bool(key.lacking))
         trace = self._trace.at([output.rid for output in key.got])
         nameless = self._apart.is_all(key.strange[0].record)
         if nameless and not key.due:

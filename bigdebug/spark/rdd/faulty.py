@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigdebug.agents.check import Check
-from bigdebug.agents.judges import Judge, Judging
+from bigdebug.agents.judges import Judge, Judging, truth
 from bigdebug.agents.moments import Moments, moments
 from bigdebug.errors import LocalizeError
 from bigdebug.model import pack
@@ -94,7 +94,7 @@ def judged(trace: LineageRDD, judge: Judge) -> Found:
 def as_a_whole(trace: LineageRDD, judge: Judge) -> Found:
     """All outputs together. Raises LocalizeError if a test finds nothing wrong with them, PredicateError if it raises."""
     with told(TEST):
-        wrong = _whole(trace, guarded(judge.test))
+        wrong = _whole(trace, guarded(judge.test, truth))
     if not wrong:
         raise LocalizeError(
             f"The test finds nothing wrong with the {trace.count():,} outputs of {trace.run.graph[trace._only('localize()')]} as a whole",

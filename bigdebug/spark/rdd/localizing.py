@@ -22,7 +22,7 @@ from bigdebug.graph import Form, OperatorGraph
 from bigdebug.localize.candidates import Candidates, together
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import OUTPUTS, Faults, Subject, faults, unordered
+from bigdebug.localize.faults import OUTPUTS, Asked, Faults, Subject, faults, unordered
 from bigdebug.localize.oracle import ENDS, Answer, Budget, Oracle, Spent, why
 from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
@@ -197,8 +197,8 @@ class Localizing:
 
     def _unordered(self, known: Faults, here: Sequence[int], subjects: Sequence[Subject]) -> set[int]:
         """The outputs that are right, or stay wrong without their cause, if the records come in another order."""
-        def backwards(number: int, sets: Sequence[BitMap]) -> list[Answer]:
-            return self._asked(number, sets, backwards=True, folded=subjects[number].oracle.pushed and len(sets[0]) > MANY)
+        def backwards(asked: Asked) -> dict[int, list[Answer]]:
+            return {i: self._asked(i, sets, backwards=True, folded=subjects[i].oracle.pushed and len(sets[0]) > MANY) for i, sets in asked.items()}
 
         return unordered(known, subjects, backwards, here)
 

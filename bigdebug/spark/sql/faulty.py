@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -10,12 +10,14 @@ import pyarrow as pa
 from pyspark.sql import Row
 
 from bigdebug.agents.check import Check
+from bigdebug.agents.judges import truth
 from bigdebug.errors import LocalizeError, PredicateError, TooLargeError
 from bigdebug.localize.faults import OUTPUTS
 from bigdebug.spark.predicate import PREDICATE, TEST, guarded, told
 from bigdebug.spark.sql.candidates import Standing, standing_of
+from bigdebug.spark.sql.expecting import Unexpected
 from bigdebug.spark.sql.far import Far
-from bigdebug.spark.sql.judging import Test
+from bigdebug.spark.sql.judging import ByFunction, Test
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.rows_by_name import rows_by_name
@@ -39,8 +41,11 @@ class Found(NamedTuple):
     wrong: int = 0
 
 
-def faulty(trace: LineageFrame, test: Test) -> Found:
-    """The rows of a trace over a result that a test finds wrong. Raises LocalizeError if none is, PredicateError for a test that raises."""
+def faulty(trace: LineageFrame, test: Test, check: Callable[[], None]) -> Found:
+    """The rows of a trace over a result that a test finds wrong. Raises LocalizeError if none is, PredicateError for a test that raises.
+
+    ``check`` is called between its steps, and may raise.
+    """
     if test.whole:
         return _as_a_whole(trace, test)
     wrong, run = trace.where(test.condition), trace.run
@@ -52,20 +57,38 @@ def faulty(trace: LineageFrame, test: Test) -> Found:
         names = run.questions.steps().every(run.subject)
     if not len(names):
         raise LocalizeError(
-            f"The test finds nothing wrong with any of the {trace.count():,} rows of the result", remedy="It is true of a row that is wrong: localize(df, 'total < 0').",
+            f"The test finds nothing wrong with any of the {trace.count():,} rows of the result{_said(test)}", remedy="It is true of a row that is wrong: localize(df, 'total < 0').",
         )
     if isinstance(names, Far):
         raise untried(f"{len(names):,} rows are wrong", "Choose fewer: dbg.lineage(df).where(...).")
-    if min(len(names), MOST) > INDEXED and not run.questions.built:
+    check()
+    ordered, rows, _ = rows_by_name(trace, names[:MOST])
+    return _traced(trace, ordered, rows, len(names), check)
+
+
+def of_expected(trace: LineageFrame, differing: Unexpected, check: Callable[[], None]) -> Found:
+    """The rows that are not what was expected. ``check`` as above."""
+    check()
+    many = len(differing.rows)
+    found = _traced(trace, differing.names[:MOST], differing.rows[:MOST], many, check) if many else Found([], [])
+    return found._replace(left="; ".join(filter(None, [found.left, *differing.left])) or None)
+
+
+def _traced(trace: LineageFrame, names: Names, rows: list[Row], many: int, check: Callable[[], None]) -> Found:
+    """Rows of a result that are wrong, with their names, in the same order, and what each was made of; there are so ``many``. ``check`` as above."""
+    run = trace.run
+    if len(names) > INDEXED and not run.questions.built:
         with suppress(TooLargeError):  # it takes longer without
             index(run)
-    few = names[:MOST]
-    ordered, rows = _read(trace, few)
-    made_of = [_made_of(wrong.named(ordered[i: i + 1])) for i in range(len(ordered))]
+    ordered, rows = _once(names, rows)
+    made_of = []
+    for i in range(len(ordered)):
+        check()
+        made_of.append(_made_of(trace.named(ordered[i: i + 1])))
     fewest = sorted(range(len(rows)), key=lambda i: _size(made_of[i]))[:OUTPUTS]
-    among = f" of the first {len(few)}" if len(few) < len(names) else ""
-    left = f"of {len(names):,} wrong rows, {len(fewest)} were looked at, those{among} made of the fewest records" if len(fewest) < len(rows) else None
-    return Found([rows[i] for i in fewest], [made_of[i] for i in fewest], left, max(len(names), len(rows)))
+    among = f" of the first {MOST}" if many > MOST else ""
+    left = f"of {many:,} wrong rows, {len(fewest)} were looked at, those{among} made of the fewest records" if len(fewest) < len(rows) else None
+    return Found([rows[i] for i in fewest], [made_of[i] for i in fewest], left, max(many, len(rows)))
 
 
 def _size(standing: Standing) -> int:
@@ -75,7 +98,7 @@ def _size(standing: Standing) -> int:
 def _as_a_whole(trace: LineageFrame, test: Test) -> Found:
     rows = trace.collect()
     with told(TEST):
-        if not guarded(test.condition)(rows):
+        if not guarded(test.condition, truth)(rows):
             if isinstance(check := getattr(test.condition, "__self__", None), Check):
                 raise LocalizeError(f"The test finds nothing wrong with the {len(rows):,} rows of the result as a whole: {check} of none")
             raise LocalizeError(
@@ -85,9 +108,8 @@ def _as_a_whole(trace: LineageFrame, test: Test) -> Found:
     return Found([None], [_made_of(trace)])
 
 
-def _read(trace: LineageFrame, names: Names) -> tuple[Names, list[Row]]:
-    """Names of rows, and the rows in the same order; of rows that have one name, the first."""
-    ordered, rows, _ = rows_by_name(trace, names)
+def _once(ordered: Names, rows: list[Row]) -> tuple[Names, list[Row]]:
+    """Of rows that have one name, the first."""
     first = sorted({repr(each): i for i, each in reversed(list(enumerate(ordered.to_pylist())))}.values())
     return ordered.take(pa.array(first)), [rows[i] for i in first]
 
@@ -95,3 +117,8 @@ def _read(trace: LineageFrame, names: Names) -> tuple[Names, list[Row]]:
 def _made_of(rows: LineageFrame) -> Standing:
     questions = rows.run.questions
     return standing_of(questions, rows.goBackAll().standing if questions.leaves else {})
+
+
+def _said(test: Test) -> str:
+    judge = test.judge if isinstance(test, ByFunction) else None
+    return f": {judge.test} of none" if judge is not None and isinstance(judge.test, Check) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import Column, Row
@@ -15,6 +16,7 @@ from bigdebug.agents.moments import moments
 from bigdebug.errors import LocalizeError
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
+from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.kinds import is_number
@@ -50,6 +52,9 @@ class Test(Protocol):
     def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
         """What it says of the rows that are ``before`` on fewer records, or of all rows."""
 
+    def of_none(self, answer: Answer) -> Answer:
+        """What it says of no records at all, of whose rows it would say this."""
+
 
 @dataclass(frozen=True)
 class ByFunction:
@@ -72,7 +77,11 @@ class ByFunction:
 
     def answer(self, given: Sequence[TriedRow], before: Row | None) -> Answer:
         answer = Answer(*self.judge.verdict([each.row for each in given]))
-        return GONE if answer.passes and before is not None and all(_lost(before, each.row) for each in given) else answer
+        return GONE if answer.passes and before is not None and all(lost(before, each.row) for each in given) else answer
+
+    def of_none(self, answer: Answer) -> Answer:
+        """The same."""
+        return answer
 
 
 @dataclass(frozen=True)
@@ -109,15 +118,19 @@ class ByCondition:
             return Answer(Outcome.UNRESOLVED)
         if any(each.more[0] for each in given):
             outcome = Outcome.FAIL
-        elif given and all(each.more[0] is None for each in given):
+        elif all(each.more[0] is None for each in given):
             return GONE
         else:
             outcome = Outcome.PASS
         value = number(given[0].row if self.number is None else given[0].row[self.number]) if len(given) == 1 else math.nan
         return Answer(outcome, value)
 
+    def of_none(self, answer: Answer) -> Answer:
+        """The same."""
+        return answer
 
-def _lost(before: Row, row: Row) -> bool:
+
+def lost(before: Row, row: Row) -> bool:
     """Whether a value that a row had is NULL on fewer records."""
     return any(value is None and was is not None for was, value in zip(before, row))
 
@@ -129,7 +142,21 @@ def test_of(trace: LineageFrame, test: Any, key: Any, whole: Any, raises: bool) 
         return ByCondition.of(questions.users, questions.root.node, test)
     given = test if whole is None else whole
     if not isinstance(given, Check):
-        return ByFunction(Judge(given, key if callable(key) else None, whole is not None, raises))
+        return ByFunction(Judge(given, _given_key(trace, given, key), whole is not None, raises))
     check = given.fitted(lambda value: moments(map(value, trace.collect())))
     together = whole is not None or check.whole
     return ByFunction(Judge(check.wrong_in if together else check, None, together, raises))
+
+
+def _given_key(trace: LineageFrame, test: Callable[..., Any], key: Any) -> Callable[[Row], Any] | None:
+    """What gives a test the key of a row: the user's function; of names of columns, their values, if the test takes a key. None if it takes a row alone."""
+    if key is None or callable(key):
+        return key  # type: ignore[no-any-return]
+    names = called(trace.run.questions.users, key, trace.run.frame.columns)
+    try:
+        signature(test).bind(None)
+    except TypeError:
+        return (lambda row: row[names[0]]) if len(names) == 1 else lambda row: tuple(row[name] for name in names)
+    except ValueError:  # a function of C has no signature
+        pass
+    return None

@@ -6,23 +6,27 @@ that it was made of say (``subsets.py``): some other row that is wrong on these 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from pyroaring import BitMap
 from pyspark.sql import Column, Row
 
 from bigdebug.errors import LocalizeError, NondeterminismError, UntraceableError
 from bigdebug.localize.causes import State
 from bigdebug.localize.diagnosis import Cost, Diagnosis
-from bigdebug.localize.faults import Faults, Subject, faults, unordered
-from bigdebug.localize.oracle import Budget, Oracle
+from bigdebug.localize.faults import BESIDE, Faults, Subject, faults, unordered
+from bigdebug.localize.oracle import ENDS, Budget, Oracle, Spent, why
 from bigdebug.localize.progress import Step
 from bigdebug.localize.verdict import Seen, diagnosis
+from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
+from bigdebug.spark.jobs import ending
 from bigdebug.spark.sql.called import called
 from bigdebug.spark.sql.candidates import CandidateRows
-from bigdebug.spark.sql.faulty import faulty
+from bigdebug.spark.sql.expecting import ByExpectation, Unexpected, unexpected
+from bigdebug.spark.sql.faulty import Found, faulty, of_expected
 from bigdebug.spark.sql.judging import Test, test_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame
 from bigdebug.spark.sql.reading import PlanOperator
@@ -42,15 +46,18 @@ _CHOOSING = ("Limit", "Window")
 APART = 128
 """And up to so many, where each set takes a query of its own."""
 
+_UNFOUND = (State.NOT_WRONG, State.UNREPAIRED, State.TOO_MANY)
+"""How a search ends that found nothing without which a row is what was expected."""
+
 AT_ONCE = 31
 """Sets that are asked about together: a query of one takes about as long."""
 
 
 class FrameLocalizing:
-    """One question: which records make rows of ``trace`` wrong, as ``test`` has it. ``key`` gives the user's key of a row."""
+    """One question: which records make rows of ``trace`` wrong, as ``asked`` has it: a test, or what differs from what was expected. ``key`` gives the user's key of a row."""
 
-    def __init__(self, trace: LineageFrame, test: Test, key: Callable[[Row], Any] | None, budget: Budget, raises: bool) -> None:
-        self._trace, self._test, self._key, self._budget, self._raises = trace, test, key, budget, raises
+    def __init__(self, trace: LineageFrame, asked: Callable[[], Test | Unexpected], key: Callable[[Row], Any] | None, budget: Budget, raises: bool) -> None:
+        self._trace, self._asked, self._key, self._budget, self._raises = trace, asked, key, budget, raises
         self._questions = trace.run.questions
 
     def diagnosis(self) -> Diagnosis:
@@ -62,27 +69,76 @@ class FrameLocalizing:
 
     def _diagnosis(self) -> Diagnosis:
         check_triable(self._questions.catalyst, self._questions.root, PROCEDURES)
-        steps = self._questions.steps()
-        catalyst = trying_session(self._questions.catalyst)
-        told = Told(catalyst, steps.root)
-        found = faulty(self._trace, self._test)
-        candidates, settled = CandidateRows(self._questions, found.standings), self._settled()
-        subjects = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
-        trials = Trials(catalyst, steps.root, told, candidates.held(catalyst), subjects, self._test, self._raises, self._budget.check, not self._budget.shown)
+        root = self._questions.steps().root
+        try:
+            self._budget.check()
+            with ending(self._questions.catalyst.spark.sparkContext, self._budget.check):
+                test, found = self._found()
+                if not found.rows:
+                    return diagnosis(Faults(), [], Seen([], left=found.left), _of_none, self._cost)
+                self._budget.check()
+                candidates = CandidateRows(self._questions, found.standings)
+                rows, trials_by = self._trials(root, candidates, found)
+        except Spent as spent:  # before anything was tried
+            return diagnosis(Faults(ended=why(spent)), [], Seen([]), _of_none, self._cost)
+        known, strange, tests = Faults(), set[int](), [test] * len(rows)
         batches = in_batches(self._questions.catalyst, self._questions.root)
-        asked = [Subject(each.numbers, self._oracle(trials, i, bool(batches)), "" if each.row is None else shown(each.row)) for i, each in enumerate(subjects)]
-        self._budget.course.outputs = len(asked)
-        known = faults(asked, self._budget, AT_ONCE, APART if batches else EACH)
-        strange = unordered(known, asked, partial(trials.ask, backwards=True, apart=bool(batches)))
+        asked, again = list[Subject](), list(range(len(rows)))
+        self._budget.course.outputs = len(rows)
+        while again:
+            trials = trials_by(tests[again[0]])
+            subjects = [self._subject(trials, i, rows[i], bool(batches)) for i in range(len(rows))]
+            asked = [subjects[i] if i in again else asked[i] for i in range(len(rows))]
+            try:
+                if not batches:
+                    self._learn(trials, {i: asked[i] for i in again})
+                known.take(faults([asked[i] for i in again], self._budget, AT_ONCE, APART if batches else EACH), again)
+                strange |= unordered(known, asked, partial(trials.together if not batches else trials.apart, backwards=True), again)
+            except ENDS as end:
+                known.ended = why(end)
+            again = _again(known, found.rows, tests)
         self._budget.course.step = Step.READING
-        left = "; ".join(filter(None, [found.left, _told(batches, known)])) or None
-        seen = Seen(found.rows, frozenset(strange), left, joined=_has(steps.root, _JOINING), replaced=_has(steps.root, _CHOOSING), wrong=found.wrong)
-        return diagnosis(known, asked, seen, partial(candidates.sources, self._trace), Cost(self._budget.tests, self._budget.took))
+        return diagnosis(known, asked, self._seen(found, root, tests, strange, _told(batches, known)), partial(candidates.sources, self._trace), self._cost)
 
-    def _oracle(self, trials: Trials, number: int, apart: bool) -> Oracle:
-        """What is asked about a row. Where sets may not share a batch, what many at once say is confirmed by queries of one."""
+    @property
+    def _cost(self) -> Cost:
+        return Cost(self._budget.tests, self._budget.took)
+
+    def _found(self) -> tuple[Test, Found]:
+        """What is wrong, and with which rows."""
+        asked = self._asked()
+        if isinstance(asked, Unexpected):
+            return asked.test, of_expected(self._trace, asked, self._budget.check)
+        return asked, faulty(self._trace, asked, self._budget.check)
+
+    def _trials(self, root: PlanOperator, candidates: CandidateRows, found: Found) -> tuple[list[Tried], Callable[[Test], Trials]]:
+        """The wrong rows as they are tried, and what tries them by a test."""
+        catalyst, settled = trying_session(self._questions.catalyst), self._settled()
+        told, held = Told(catalyst, root), candidates.held(catalyst)
+        rows = [Tried(numbers, row, settled, self._key) for numbers, row in zip(candidates.numbers, found.rows)]
+        return rows, lambda test: Trials(catalyst, root, told, held, rows, test, self._raises, self._budget.check, not self._budget.shown)
+
+    def _seen(self, found: Found, root: PlanOperator, tests: Sequence[Test], strange: Collection[int], told: str | None) -> Seen:
+        said = [test.said(row) if isinstance(test, ByExpectation) and row is not None else "" for test, row in zip(tests, found.rows)]
+        left = "; ".join(filter(None, [found.left, told])) or None
+        return Seen(found.rows, frozenset(strange), left, said, joined=_has(root, _JOINING), replaced=_has(root, _CHOOSING), wrong=found.wrong)
+
+    def _subject(self, trials: Trials, number: int, tried: Tried, apart: bool) -> Subject:
+        """A row as it is searched for. Where sets may not share a batch, what many at once say is confirmed by queries of one."""
         many = partial(trials.ask, number)
-        return Oracle(partial(many, apart=True), self._budget, many) if apart else Oracle(many, self._budget)
+        oracle = Oracle(partial(many, apart=True), self._budget, many) if apart else Oracle(many, self._budget)
+        return Subject(tried.numbers, oracle, "" if tried.row is None else shown(tried.row))
+
+    def _learn(self, trials: Trials, asked: Mapping[int, Subject]) -> None:
+        """Ask of several rows at once what is asked of each first: all of its candidates, none, and all but each of them. Spent passes."""
+        sets: dict[int, list[BitMap]] = {}
+        for i, subject in asked.items():
+            every = BitMap(range(len(subject.candidates)))
+            if len(every) <= BESIDE:
+                sets[i] = [every, BitMap(), *(every - BitMap([each]) for each in every)]
+        if len(sets) > 1 and not self._budget.counts:
+            for i, answers in trials.together(sets).items():
+                asked[i].oracle.learn(sets[i], answers)
 
     def _settled(self) -> list[int]:
         """The places of the columns that are the same at each execution."""
@@ -92,9 +148,10 @@ class FrameLocalizing:
 
 
 def localized(
-    trace: LineageFrame, test: Callable[[Row], Any] | Column | str | None, key: Any, whole: Callable[[list[Row]], Any] | None, raises: bool, budget: Budget,
+    trace: LineageFrame, test: Callable[[Row], Any] | Column | str | None, key: Any, whole: Callable[[list[Row]], Any] | None, expected: Any, raises: bool, budget: Budget,
 ) -> Diagnosis:
-    """The diagnosis of rows of a query: ``test`` is a function of a Row, a check, a Column or SQL, which is true of a wrong row, ``whole`` a function of all Rows.
+    """The diagnosis of rows of a query: ``test`` is a function of a Row, a check, a Column or SQL, which is true of a wrong row, ``whole`` a function of all Rows, ``expected`` what
+    they were to be.
 
     ``key`` are names of columns that say which row of the result one is, or a function of it, whose key a function that is a test is given then.
     """
@@ -103,12 +160,13 @@ def localized(
         raise LocalizeError("Faults are localized in the rows of a result", value=trace, remedy="dbg.localize(df, ...), or dbg.lineage(df).where(...).")
     if run.status == "failed":
         raise LocalizeError(f"{run.name} failed, and which records crash a query is not looked for by trials", remedy="run.culprits names each of them, with its source records.")
-    if test is None and whole is None:
+    if test is None and whole is None and expected is None:
         raise LocalizeError(
             f"{run.name} {run.status}, and raises=True says of a query that exceptions on fewer records are failures, beside a test",
             remedy="Give a test of a row: localize(df, 'total < 0', raises=True); run.culprits has the records that crash a query.",
         )
-    return FrameLocalizing(trace, test_of(trace, test, key, whole, raises), _key_of(trace, key), budget, raises).diagnosis()
+    asked = partial(test_of, trace, test, key, whole, raises) if expected is None else partial(unexpected, trace, expected, key)
+    return FrameLocalizing(trace, asked, _key_of(trace, key), budget, raises).diagnosis()
 
 
 def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
@@ -127,3 +185,20 @@ def _told(batches: Sequence[str], known: Faults) -> str | None:
 
 def _has(root: PlanOperator, names: Collection[str]) -> bool:
     return any(operator.name in names for operator in root)
+
+def _again(known: Faults, rows: Sequence[Row | None], tests: list[Test]) -> list[int]:
+    """The rows that no removal makes exactly what was expected, which are looked at once more by the test that takes their side: it is in ``tests`` then."""
+    found = []
+    for i, state in known.strange.items() if known.ended is None else ():
+        test, row = tests[i], rows[i]
+        if state in _UNFOUND and isinstance(test, ByExpectation) and row is not None and not test.near and test.is_near(row):
+            tests[i] = test.nearly()
+            found.append(i)
+    for i in found:
+        del known.strange[i]
+    return found
+
+
+def _of_none(numbers: Iterable[int]) -> dict[int, tuple[SourceRecord, ...]]:
+    """The source records of no candidates."""
+    return {}

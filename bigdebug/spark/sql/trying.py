@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from itertools import islice
 from math import isclose, isnan
 from operator import and_, or_
 from typing import Any
@@ -23,6 +24,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from bigdebug.errors import LocalizeError
+from bigdebug.localize.faults import Asked
 from bigdebug.localize.oracle import Answer
 from bigdebug.model import Outcome
 from bigdebug.spark.jobs import beside, counted, tagged
@@ -30,7 +32,7 @@ from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Node
 from bigdebug.spark.sql.failures import brief, is_cancelled
-from bigdebug.spark.sql.judging import GONE, Test, TriedRow
+from bigdebug.spark.sql.judging import Test, TriedRow
 from bigdebug.spark.sql.keys import restricted
 from bigdebug.spark.sql.kinds import ABSOLUTE, RELATIVE
 from bigdebug.spark.sql.reading import PlanOperator
@@ -109,7 +111,8 @@ class Trials:
         self._catalyst, self._root, self._told, self._held = catalyst, root, told, held
         self._subjects, self._test, self._raises, self._check, self._bars = subjects, test, raises, check, bars
         self._sets, self._moving = self._plan_of([]), moving(root)
-        self._plans: dict[tuple[int, bool], Subsets] = {}
+        self._plans: dict[tuple[int | None, bool], Subsets] = {}
+        self._many = len(np.unique(np.concatenate([each.numbers for each in subjects]))) if subjects else 0
 
     def ask(self, subject: int, sets: Sequence[BitMap], backwards: bool = False, apart: bool = False) -> list[Answer]:
         """What the test says of a row on sets of its candidates; ``backwards``: of the records of a source the last one comes first; ``apart``: each set has a query of its
@@ -117,18 +120,47 @@ class Trials:
 
         Without the only record that it is joined with, or the one that it stands beside, a row is not right but gone, and so is a value that is NULL.
         """
-        tried = self._subjects[subject]
-        first = (tried.keys if tried.row is not None else tried.there) is None
-        known = list(sets)
-        if first:
-            known = [BitMap(range(len(tried.numbers))), *known]
-        step = 1 if apart else max(1, CELLS // max(1, len(tried.numbers)))
+        known = [*self._first(subject), *sets]
+        step = 1 if apart else max(1, CELLS // max(1, len(self._subjects[subject].numbers)))
         answers: list[Answer] = []
         for at in range(0, len(known), step):
             answers += self._answers(subject, known[at: at + step], backwards)
-        return answers[1:] if first else answers
+        return answers[len(known) - len(sets):]
+
+    def together(self, asked: Asked, backwards: bool = False) -> dict[int, list[Answer]]:
+        """The same of several rows, by as few queries as hold their sets: each takes about as long as one for one row."""
+        answers: dict[int, list[Answer]] = {}
+        batch: dict[int, list[BitMap]] = {}
+        for subject, sets in asked.items():
+            known = [*self._first(subject), *sets]
+            if (sum(map(len, batch.values())) + len(known)) * self._many > CELLS and batch:
+                answers |= self._together(batch, backwards)
+                batch = {}
+            batch[subject] = known
+        answers |= self._together(batch, backwards)
+        return {subject: answers[subject][-len(sets):] for subject, sets in asked.items()}
+
+    def apart(self, asked: Asked, backwards: bool = False) -> dict[int, list[Answer]]:
+        """The same, each set by a query of its own."""
+        return {subject: self.ask(subject, sets, backwards, apart=True) for subject, sets in asked.items()}
+
+    def _together(self, batch: Mapping[int, Sequence[BitMap]], backwards: bool) -> dict[int, list[Answer]]:
+        if len(batch) == 1 or sum(map(len, batch.values())) * self._many > CELLS:
+            return {subject: self.ask(subject, sets, backwards) for subject, sets in batch.items()}
+        try:
+            given = iter(self._rows_of([(subject, each) for subject, sets in batch.items() for each in sets], None, backwards))
+        except PySparkException as problem:
+            if isinstance(problem, AnalysisException) or is_cancelled(self._catalyst, problem):
+                raise
+            return {subject: self.ask(subject, sets, backwards) for subject, sets in batch.items()}  # who raises is seen there
+        return {subject: self._judged(subject, sets, list(islice(given, len(sets)))) for subject, sets in batch.items()}
 
     # ---- one query --------------------------------------------------------------------------------------------
+
+    def _first(self, subject: int) -> list[BitMap]:
+        """What is asked of a row before all else: what there is of it when all its candidates are there."""
+        tried = self._subjects[subject]
+        return [BitMap(range(len(tried.numbers)))] if (tried.keys if tried.row is not None else tried.there) is None else []
 
     def _answers(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[Answer]:
         tried = self._subjects[subject]
@@ -141,23 +173,30 @@ class Trials:
                 raise
             tried.raised += 1
             return self._by_halves(subject, sets, backwards, problem)
+        return self._judged(subject, sets, given)
+
+    def _judged(self, subject: int, sets: Sequence[BitMap], given: Sequence[Sequence[TriedRow]]) -> list[Answer]:
+        """What is said of the rows that are given of each set; of the first one ever, which of them the row is."""
+        tried = self._subjects[subject]
         if tried.keys is None and tried.row is not None:
             tried.keys = list(dict.fromkeys(each.key for each in given[0] if self._is_it(each.row, tried)))
             tried.beside = len(given[0]) > _BESIDE
             tried.wrong = [each.row for each in given[0] if self._moving and self._is_wrong(each)]
         if tried.there is None and tried.row is None:
             tried.there = _there(given[0])
-        return [self._said(rows, tried) for rows in given]
+        if tried.keys is not None and not tried.keys:
+            return [Answer(Outcome.PASS)] * len(sets)
+        return [self._said(rows, tried) if each else self._test.of_none(self._said(rows, tried)) for each, rows in zip(sets, given)]
 
     def _said(self, given: Sequence[TriedRow], tried: Tried) -> Answer:
         """A row is not right if another one is wrong in its place."""
         its = [each for each in given if self._asked(each, tried)]
-        answer = self._test.answer(its, tried.row) if its or tried.row is None else GONE
+        answer = self._test.answer(its, tried.row)
         if tried.there is not None:
             return replace(answer, outputs=(tried.there & _there(given)).total())
         if not self._moving or tried.row is None or not answer.passes or answer.gone:
             return answer
-        moved = any(self._is_wrong(each) and not any(_same(each.row, row) for row in tried.wrong) for each in given)
+        moved = any(self._is_wrong(each) and not any(_same(each.row, row) for row in tried.wrong) for each in given if not self._asked(each, tried))
         return Answer(Outcome.UNRESOLVED, answer.value) if moved else answer
 
     def _is_wrong(self, given: TriedRow) -> bool:
@@ -179,13 +218,18 @@ class Trials:
 
     def given(self, subject: int, sets: Sequence[BitMap], backwards: bool) -> list[list[TriedRow]]:
         """What the query gives of each set: where they are many, those that are asked about, once these are known."""
+        return self._rows_of([(subject, each) for each in sets], subject, backwards)
+
+    def _rows_of(self, sets: Sequence[tuple[int, BitMap]], only: int | None, backwards: bool) -> list[list[TriedRow]]:
+        """The same of sets of the candidates of several rows, or of ``only`` one."""
         self._check()
-        c, tried = self._catalyst, self._subjects[subject]
-        marked = self._subsets(subject, backwards).over(self._plan_of([tried.numbers[np.array(each.to_array(), dtype=np.int64)] for each in sets]).data())
+        c = self._catalyst
+        numbers = [self._subjects[subject].numbers[np.array(each.to_array(), dtype=np.int64)] for subject, each in sets]
+        marked = self._subsets(only, backwards).over(self._plan_of(numbers).data())
         columns = c.items(self._root.node.output())
         extra = self._test.columns(c)
         marks = [c.alias(mark, f"__bigdebug_{i}") for i, mark in enumerate((marked.set, *marked.keys, *extra))]
-        frame = c.frame(c.project([*marks, *columns], self._restricted(marked, tried)))
+        frame = c.frame(c.project([*marks, *columns], marked.plan if only is None else self._restricted(marked, self._subjects[only])))
         rows = self._collected(frame)
         made, keys = Row(*(column.name() for column in columns)), 1 + len(marked.keys)
         found: list[list[TriedRow]] = [[] for _ in sets]
@@ -216,16 +260,17 @@ class Trials:
         columns = [c.column(key) for key in marked.keys]
         return c.plan(c.frame(marked.plan).filter(reduce(or_, [_alike(columns, key) for key in tried.keys])))
 
-    def _subsets(self, subject: int, backwards: bool) -> Subsets:
-        """The query over the candidates of a row."""
+    def _subsets(self, subject: int | None, backwards: bool) -> Subsets:
+        """The query over the candidates of a row, or of all."""
         if (subject, backwards) not in self._plans:
-            own = {source: self._own(plan, self._subjects[subject].numbers, backwards) for source, plan in self._held.items()}
+            own = {source: self._own(plan, subject, backwards) for source, plan in self._held.items()}
             self._plans[subject, backwards] = Subsets(self._catalyst, self._root, own, self._sets, self._told)
         return self._plans[subject, backwards]
 
-    def _own(self, plan: Node, numbers: npt.NDArray[np.int64], backwards: bool) -> Node:
+    def _own(self, plan: Node, subject: int | None, backwards: bool) -> Node:
         c = self._catalyst
-        own = plan if len(self._subjects) == 1 else restricted(c, plan, [plan.output().last()], [pa.array(numbers)])
+        every = subject is None or len(self._subjects) == 1
+        own = plan if every or subject is None else restricted(c, plan, [plan.output().last()], [pa.array(self._subjects[subject].numbers)])
         rows = plan.data() if own is plan else c.held(c.frame(own))
         return c.local(plan, rows.reverse() if backwards else rows)
 

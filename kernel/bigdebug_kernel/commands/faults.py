@@ -61,7 +61,7 @@ class Localize(Command):
         words.takes("test", metavar="TEST", nargs="?", offers=Asking.functions, help=f"what is true of a wrong output: {OF_RECORDS}; or a check")
         words.takes("--where", metavar="EXPR", help=f"look only at these outputs: {OF_RECORDS}")
         words.takes("--whole", metavar="EXPR", offers=Asking.functions, help="what is true of all outputs together if they are wrong: a function of a list, or an expression over rs")
-        words.takes("--expected", metavar="NAME", offers=Asking.variables, help="a variable that holds what the outputs were to be: a list, an RDD, or a dict by key (RDD programs)")
+        words.takes("--expected", metavar="NAME", offers=Asking.variables, help="a variable that holds what the outputs were to be: a list, an RDD or a DataFrame, or a dict by key")
         words.takes("--key", metavar="KEY", help="with --expected: what outputs are told apart by, a field by number or an expression over r")
         words.takes("--raises", action="store_true", help="exceptions of the program are failures, too")
         words.takes("--seconds", metavar="N", type=real, help="take so many seconds at most")
