@@ -1,30 +1,13 @@
 import { expect, it, test } from 'vitest';
-import { ANSWERS, bitsOf, changed, flagsOf, type Opened, type Requests } from '../src/brushing';
-import { putIn, takenOut } from '../src/buffers';
+import { ANSWERS, bitsOf, changed, flagsOf, type Requests } from '../src/brushing';
+import { takenOut } from '../src/buffers';
 import { columnOf, special, words } from '../src/charts/column';
 import { changedBy, Linked } from '../src/linked';
 import { Latest } from '../src/latest';
 import { readAs, Refused, writeRequest } from '../src/payload';
 import type { Drawn } from '../src/charts/picture';
-import { goldenIn, names } from './golden';
-
-interface Golden {
-  readonly message: { readonly id: number; readonly content: unknown };
-  readonly buffers: readonly string[];
-}
-
-const held = (name: string): Golden => goldenIn('brush', name) as Golden;
-
-/** A message as the browser has it: with its buffers in their places. */
-function message(name: string): { content: unknown } {
-  const { message, buffers } = held(name);
-  return putIn(
-    message,
-    buffers.map(each => new DataView(new Uint8Array(Buffer.from(each, 'base64')).buffer))
-  ) as { content: unknown };
-}
-
-const opened = () => readAs('open', ANSWERS.open, message('answer-open')) as Opened;
+import { held, message, opened } from './brushes';
+import { names } from './golden';
 
 test('the widget writes the requests that the kernel reads', () => {
   const sent = (id: number, name: keyof Requests, content: unknown) => {

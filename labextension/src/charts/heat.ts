@@ -65,7 +65,7 @@ export function heat(drawn: Drawn, setting: Setting): Picture {
         );
         if (chosen) {
           if (thin) {
-            raster.rect(x0, y0, Math.max(x1, x0 + 1), Math.max(y1, y0 + 1), colors.brushed, 0.55);
+            raster.rect(x0, y0, Math.max(x1, x0 + 1), Math.max(y1, y0 + 1), colors.brushed, 0.4);
           } else {
             raster.edge(x0, y0, x1, y1, Math.max(1, Math.round(1.5 * ratio)), colors.brushed);
           }
