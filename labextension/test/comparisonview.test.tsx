@@ -51,7 +51,7 @@ test('two results stand side by side, and what is different within them is marke
 test('the inputs behind each change stand below it', async () => {
   await show();
   expect(host.texts('.bd-inputs summary')).toEqual([
-    '1 input of before alone, 1 of after alone, 4 of both.',
+    'Its inputs: 1 of before alone, 1 of after alone, 4 of both.',
     'It was made of 31 inputs.',
     'It is made of 2 inputs.'
   ]);

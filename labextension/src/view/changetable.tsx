@@ -85,7 +85,7 @@ function Side({ change, fields, side }: { change: Change; fields: readonly numbe
               {differs ? (
                 <Marked text={cell} parts={parted(change.before?.[at] ?? '', change.after?.[at] ?? '')} side={side} />
               ) : (
-                <bdi>{cell}</bdi>
+                <bdi dir="ltr">{cell}</bdi>
               )}
             </div>
           </td>
@@ -101,12 +101,12 @@ function Marked({ text, parts, side }: { text: string; parts: Parted; side: 'bef
   if (parts.old === parts.now) {
     return (
       <mark title="What is different is not shown: these values differ farther on, or in their types">
-        <bdi>{text}</bdi>
+        <bdi dir="ltr">{text}</bdi>
       </mark>
     );
   }
   return (
-    <bdi>
+    <bdi dir="ltr">
       {parts.begin}
       {different !== '' && <mark>{different}</mark>}
       {parts.end}
@@ -140,8 +140,17 @@ export function told(change: Change, inputs: Inputs): string {
     case 'changed':
       return inputs.gones + inputs.news === 0
         ? `Made of the same ${counted(inputs.same, 'input')}: the program differs, or does not repeat itself.`
-        : `${counted(inputs.gones, 'input')} of before alone, ${number(inputs.news)} of after alone, ${number(inputs.same)} of both.`;
+        : `Its inputs: ${parts(inputs).join(', ')}.`;
   }
+}
+
+function parts({ gones, news, same }: Inputs): string[] {
+  const every: [number, string][] = [
+    [gones, 'of before alone'],
+    [news, 'of after alone'],
+    [same, 'of both']
+  ];
+  return every.filter(([count]) => count > 0).map(([count, whose]) => `${number(count)} ${whose}`);
 }
 
 interface SomeProps {
@@ -159,7 +168,10 @@ function Some({ records, every, sign, what }: SomeProps) {
           <span class="bd-sign" aria-label={what}>
             {sign}
           </span>
-          <bdi class="bd-record">{record.record}</bdi> <bdi class="bd-facts">{record.origin}</bdi>
+          <bdi class="bd-record" dir="ltr">
+            {record.record}
+          </bdi>{' '}
+          <bdi class="bd-facts">{record.origin}</bdi>
         </li>
       ))}
       {every > records.length && <li class="bd-facts">{`and ${number(every - records.length)} more ${what}`}</li>}

@@ -43,7 +43,7 @@ function Stands({ ask, standing }: { ask: Ask; standing: Standing }) {
       <>
         <Notice what={standing.error.what} wrong>
           <p>
-            <bdi>{standing.error.remedy}</bdi>
+            <bdi dir="ltr">{standing.error.remedy}</bdi>
           </p>
         </Notice>
         <Way standing={standing} />
@@ -59,7 +59,7 @@ function Found({ ask, standing, diagnosis }: { ask: Ask; standing: Standing; dia
       <header>
         <span class="bd-summary">
           <Verdict verdict={diagnosis.verdict} />
-          <bdi>{capital(diagnosis.explanation)}</bdi>
+          <bdi dir="ltr">{capital(diagnosis.explanation)}</bdi>
         </span>
         <span class="bd-facts">{`${counted(diagnosis.tests, 'test')}, ${seconds(diagnosis.seconds)}`}</span>
       </header>

@@ -1,4 +1,8 @@
-/** A fault set: its records, the outputs that it explains, what was seen, and what would do as well. */
+/**
+ * A fault set: its records, the outputs that it explains, what was seen, and what would do as well.
+ *
+ * Values are shown as Python writes them, from left to right, whatever is in their texts.
+ */
 import { useState } from 'preact/hooks';
 import type { Ask, Diagnosis, Fault, FoundRecords } from '../diagnosing';
 import { Wrong } from './frame';
@@ -30,7 +34,9 @@ export function FaultSet({ ask, fault, at, alone }: FaultSetProps) {
           {fault.explains === 1 ? 'wrong output: ' : `${number(fault.explains)} wrong outputs: `}
         </span>
         {fault.outputs.map((output, each) => (
-          <bdi key={each}>{output}</bdi>
+          <bdi key={each} dir="ltr">
+            {output}
+          </bdi>
         ))}
         {fault.explains > fault.outputs.length && (
           <span class="bd-facts">{`and ${number(fault.explains - fault.outputs.length)} more`}</span>
@@ -40,7 +46,7 @@ export function FaultSet({ ask, fault, at, alone }: FaultSetProps) {
         <ul class="bd-evidence">
           {fault.evidence.map((line, each) => (
             <li key={each}>
-              <bdi>{line}</bdi>
+              <bdi dir="ltr">{line}</bdi>
             </li>
           ))}
         </ul>
@@ -102,7 +108,7 @@ export function SourceTable({ columns, rows }: { columns: readonly string[]; row
             {row.cells.map((cell, column) => (
               <td key={column}>
                 <div class="bd-value">
-                  <bdi>{cell}</bdi>
+                  <bdi dir="ltr">{cell}</bdi>
                 </div>
               </td>
             ))}
@@ -136,7 +142,10 @@ function Instead({ fault }: { fault: Fault }) {
           <li key={at}>
             {each.records.map((record, place) => (
               <span key={place} class="bd-named">
-                <bdi class="bd-record">{record.record}</bdi> <bdi class="bd-facts">{record.origin}</bdi>
+                <bdi class="bd-record" dir="ltr">
+                  {record.record}
+                </bdi>{' '}
+                <bdi class="bd-facts">{record.origin}</bdi>
               </span>
             ))}
             {each.total > each.records.length && (

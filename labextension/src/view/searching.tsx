@@ -34,7 +34,11 @@ export function Searching({ ask, standing }: SearchingProps) {
           {progress.number === 0
             ? 'Localizing…'
             : `Localizing: output ${number(progress.number)} of ${number(progress.outputs)}`}
-          {progress.output !== '' && <bdi class="bd-output">{progress.output}</bdi>}
+          {progress.output !== '' && (
+            <bdi class="bd-output" dir="ltr">
+              {progress.output}
+            </bdi>
+          )}
         </span>
         <Stop ask={ask} stopping={standing.stopping} />
       </header>
