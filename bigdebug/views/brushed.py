@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.views import Answer
 from bigdebug.views.channels import channel
 from bigdebug.views.charting import ROWS, Chart
+
+_WIDE = Context(prec=76)
 
 Flags = npt.NDArray[np.bool_]
 
@@ -98,12 +100,17 @@ class Brushed:
 
 def _arrow(shown: Shown, kind: pa.DataType) -> pa.Array:
     """What a view shows, in the type of the column; in one that holds it where that does not (a sum beyond its type)."""
-    missing = np.ma.getmaskarray(shown)
-    values = np.ma.getdata(shown)
-    try:
-        if values.dtype != object:
+    missing, values = np.ma.getmaskarray(shown), np.ma.getdata(shown)
+    if values.dtype != object:
+        try:
             return pa.array(values, mask=missing).cast(kind)
-        return pa.array([None if none else value for value, none in zip(values.tolist(), missing.tolist())], kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        wide = [None if none else value if isinstance(value, float) else Decimal(value) for value, none in zip(values.tolist(), missing.tolist())]
-        return pa.array(wide)
+        except pa.ArrowInvalid:
+            return pa.array(values, mask=missing)
+    found = [None if none else value for value, none in zip(values.tolist(), missing.tolist())]
+    if pa.types.is_decimal(kind):
+        digits = Decimal(1).scaleb(-kind.scale)
+        found = [None if value is None else Decimal(value).quantize(digits, ROUND_HALF_UP, _WIDE) for value in found]
+    try:
+        return pa.array(found, kind)
+    except (pa.ArrowInvalid, OverflowError):
+        return pa.array([value if value is None or isinstance(value, float) else Decimal(value) for value in found])

@@ -48,7 +48,8 @@ class BrushView(View):
         self._views = Views([each.view for each in marks])
         self._by_name = {each.name: each for each in self._charts}
         self._alone = threading.RLock()
-        self._selection, self._mode, self._change = Selection(), "crossfilter", 0
+        self._selection, self._change = Selection(), 0
+        self._mode = "crossfilter" if any(each.follows for each in self._charts) else "highlight"
 
     @property
     def names(self) -> tuple[str, ...]:

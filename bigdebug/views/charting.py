@@ -131,6 +131,9 @@ def _of_two_keys(keys: list[str], columns: _Columns) -> dict[str, Any]:
     if numeric == [False, True] and is_time(other.type) and counts[0] <= FEW_LINES and columns.measures:
         return {"kind": "line", "x": keys[1], "color": keys[0]}
     grid = min(counts) > 1 and len(one) >= FULL * counts[0] * counts[1]
+    if not columns.measures and counts[0] == len(one) and is_number(other.type) and not is_number(one.type):
+        # A result of pairs, as of an RDD: a key, and what belongs to it.
+        return {"kind": "line" if numeric[0] else "bar", "x": keys[0], "y": keys[1]}
     if all(numeric):
         return {"kind": "heat" if grid and (columns.measures or len(one) == counts[0] * counts[1]) else "scatter", "x": keys[0], "y": keys[1]}
     return {"kind": "heat" if grid and max(counts) <= WIDE and columns.measures else "table", "x": keys[0], "y": keys[1]}

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import bigdebug
 from bigdebug.errors import NotCapturedError, ViewError
-from bigdebug.trace.crossfilter.aggregates import Sum
+from bigdebug.trace.crossfilter.aggregates import Avg, Sum
 from bigdebug.trace.crossfilter.associations import Coded
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.selection import Selection
@@ -216,6 +216,16 @@ def test_a_page_is_sorted_by_what_is_shown_now() -> None:
     assert page["lit"] == [True, True, False, False, False]
 
 
+def test_means_of_decimals_are_in_the_type_of_their_column() -> None:
+    prices = pa.array([Decimal("1.00"), Decimal("1.00"), Decimal("2.01"), Decimal("9.99")], pa.decimal128(12, 2))
+    view = View("mean", Coded(np.array([0, 0, 0, 1]), 2), {"price": Avg(Values.of(prices))})
+    means = Marks("mean", {"key": pa.array(["a", "b"]), "price": pa.array([Decimal("1.336667"), Decimal("9.99")], pa.decimal128(16, 6))}, view)
+    shown = BrushView([means, grouped("keys", pd.DataFrame({"key": [0, 1, 1, 1]}), ["key"])])
+    shown.brush("keys", [1])
+    assert shown.frame("mean").price.tolist() == [Decimal("1.505000"), Decimal("9.990000")]
+    assert asked(shown, "mark", view=0, mark=0)["fields"][1] == {"name": "price", "now": "1.505000", "all": "1.336667"}
+
+
 def test_views_of_nothing_and_of_one_mark() -> None:
     empty = grouped("none", ROWS[:0].assign(word=pd.Series(dtype=object)), ["word"])
     assert [*asked(BrushView([empty]), "open")["charts"][0]["channels"]] == ["x", "y"]
@@ -247,6 +257,9 @@ def test_a_chart_is_chosen_by_the_columns() -> None:
     assert (chosen(Chart(lines), lines).kind, chosen(Chart(lines), lines).color) == ("line", "west")
     names = each_row("names", rows, ["carrier", "day", "hour"])
     assert chosen(Chart(names), names).kind == "table"
+    pairs = Marks("pairs", {"_1": pa.array(["a", "b"]), "_2": pa.array([2, 1])}, View("pairs", Coded(np.array([0, 1, 1]), 2)))
+    assert (chosen(Chart(pairs), pairs).kind, chosen(Chart(pairs), pairs).y) == ("bar", "_2")
+    assert (BrushView([pairs]).mode, BrushView([few]).mode) == ("highlight", "crossfilter")
     distinct = Marks("distinct", {"carrier": pa.array(["a", "b"])}, View("distinct", Coded(np.array([0, 1, 1]), 2)))
     assert (chosen(Chart(distinct), distinct).y, chosen(Chart(distinct), distinct).kind) == ("rows", "bar")
 
