@@ -52,6 +52,15 @@ test('as long as nothing smaller is known, nothing is said to be the best', asyn
   expect(host.texts('.bd-figure')[3]).toBe('–');
 });
 
+test('before an output is looked at, nothing is said of any', async () => {
+  now = { ...RUNNING, course: [], progress: { ...standing('failed').progress! } };
+  await show();
+  expect(host.texts('.bd-summary')).toEqual(['Localizing…']);
+  expect(host.texts('.bd-figures li')).toEqual(['tests0', 'time0 s']);
+  expect(host.texts('.bd-step')[0]).toMatch(/^Finding the wrong outputs/);
+  expect(host.button('Stop').disabled).toBe(false);
+});
+
 test('Stop is said once, and what is not heard yet is said to be so', async () => {
   await show();
   now = { ...RUNNING, at: 1 };

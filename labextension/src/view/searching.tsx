@@ -74,21 +74,25 @@ function Figures({ progress }: { progress: Progress }) {
     <ul class="bd-figures">
       <Figure name="tests" value={number(tests)} />
       <Figure name="time" value={seconds(progress.seconds)} />
-      <Figure name="candidates" value={number(candidates)} />
-      <Figure
-        name="best so far"
-        value={better ? counted(left, 'record') : '–'}
-        title={
-          better
-            ? `Without ${counted(left, 'record')}, the output is right`
-            : 'No fewer candidates than all are known without which the output is right'
-        }
-      />
-      <Figure
-        name="explained"
-        value={`${number(explained)} of ${counted(outputs, 'output')}`}
-        title={`${counted(faults, 'fault')} found`}
-      />
+      {progress.number > 0 && (
+        <>
+          <Figure name="candidates" value={number(candidates)} />
+          <Figure
+            name="best so far"
+            value={better ? counted(left, 'record') : '–'}
+            title={
+              better
+                ? `Without ${counted(left, 'record')}, the output is right`
+                : 'No fewer candidates than all are known without which the output is right'
+            }
+          />
+          <Figure
+            name="explained"
+            value={`${number(explained)} of ${counted(outputs, 'output')}`}
+            title={`${counted(faults, 'fault')} found`}
+          />
+        </>
+      )}
     </ul>
   );
 }
