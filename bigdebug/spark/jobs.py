@@ -271,7 +271,8 @@ class Jobs(NamedTuple):
 
 @contextmanager
 def followed(sc: SparkContext) -> Iterator[Jobs]:
-    """Within: the jobs of this thread, to be counted and cancelled."""
+    """Within: the jobs of this thread, to be counted and cancelled. Raises IncompleteLineageError if the session has been stopped."""
+    answering(sc)
     with tagged(sc) as tag:
         yield Jobs(sc, tag)
 

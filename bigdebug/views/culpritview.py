@@ -35,6 +35,7 @@ class CulpritView(View):
         self.culprits = culprits
         self.resumed: Resumed | None = None
         self._seconds = 0.0
+        self._said = 0
         self._decisions = Decisions(culprits)
         self._work = Work(culprits, self._went_on, following)
         self._first = first
@@ -120,11 +121,11 @@ class CulpritView(View):
         """Find all culprits, and resume with what was decided."""
         assert self.run is not None
         self._work.find_all()
-        given = self._decisions.arguments()
+        said, given = self._decisions.said, self._decisions.arguments()
         self._work.now("resuming")
         before = self._work.seconds
         self.resumed = self.run.resume(**given)
-        self._seconds = self._work.seconds - before
+        self._seconds, self._said = self._work.seconds - before, said
 
     def _stop(self, request: Request) -> dict[str, Any]:
         self._work.stop()
@@ -163,7 +164,7 @@ class CulpritView(View):
             "resumable": run is not None and bool(run.resuming), "forecast": crashing.forecast(run),
             "doing": None if doing is None else {"what": doing, "seconds": round(work.seconds, 1), "tasks": work.tasks},
             "problem": None if problem is None else crashing.problem(problem),
-            "resumed": None if resumed is None else crashing.ended(resumed, self._seconds),
+            "resumed": None if resumed is None else crashing.ended(resumed, self._seconds) | {"latest": self._said == self._decisions.said and problem is None},
         }
 
 

@@ -30,6 +30,8 @@ const Cause = v.object({
 const Ended = v.object({
   run: v.string(),
   seconds: v.number(),
+  /** Whether it is what was decided; else something was decided since, or a later resume failed. */
+  latest: v.boolean(),
   /** Partitions that were computed, and that were there; null where Spark does not tell. */
   ran: v.nullable(whole),
   reused: v.nullable(whole),

@@ -168,6 +168,14 @@ test('the result, what was computed and what crashed again are shown', async () 
   expect(shown('.bd-records td')).toContain("Flight(id=2, dep='17', note=None)");
 });
 
+test('a result of what was decided before is told to be that', async () => {
+  const known = told(goldenIn('culprits', 'event-culprits'))!;
+  await show(known);
+  expect(shown('.bd-resume')[0]).not.toContain('an earlier resume');
+  await show({ ...known, resumed: { ...known.resumed!, latest: false } });
+  expect(shown('.bd-resume')[0]).toContain('an earlier resume');
+});
+
 test('why a resume failed is told, and what was decided is still there', async () => {
   const failed = { what: ['The job crashed: 1 record crashed.', '  in map'], remedy: 'Change it.' };
   await show({ ...standing, change: 9, problem: failed, decided: { skipped: 5, repaired: 1, open: 0 } });

@@ -165,6 +165,8 @@ def test_one_is_repaired_and_the_rest_is_skipped() -> None:
     assert view.wait(10)
     assert view.resumed is not None
     assert view.resumed.result == [("skip", True), ("repair", "1")]
+    assert asked(view, "culprits")["resumed"]["latest"]
+    assert not asked(view, "restore", number=0)["resumed"]["latest"]
 
 
 def test_what_is_said_of_one_counts_more_than_what_is_said_of_its_cause_and_that_more_than_of_all() -> None:

@@ -110,6 +110,9 @@ function Outcome({ ask, resumed }: { ask: Ask; resumed: Ended }) {
       <p class="bd-outcome" role="status">
         <strong>{`Resumed in ${seconds(resumed.seconds)}.`}</strong> {recomputed(resumed)}
       </p>
+      {!resumed.latest && (
+        <p class="bd-busy">This is what an earlier resume gave: what was decided or tried since is not in it.</p>
+      )}
       <ResultPage key={resumed.run} run={resumed.run} ask={ask} />
       {resumed.notes.map((note, at) => (
         <p key={at} class="bd-busy">
