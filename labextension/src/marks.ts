@@ -91,7 +91,7 @@ function codeOf(cell: Cell): CodeModel | null {
 const HOST = 'bd-marks';
 
 function mark(cell: Cell, runs: readonly RunLine[], show: (run: RunLine) => void): void {
-  const there = [...cell.node.children].find(each => each.classList.contains(HOST));
+  const there = child(cell, HOST);
   if (runs.length === 0) {
     if (there !== undefined) {
       render(null, there);
@@ -99,16 +99,22 @@ function mark(cell: Cell, runs: readonly RunLine[], show: (run: RunLine) => void
     }
     return;
   }
-  const host = there ?? hosted(cell);
+  const host = there ?? made();
+  const output = child(cell, 'jp-Cell-outputWrapper');
+  if (host.parentNode !== cell.node || (output !== undefined && host.nextElementSibling !== output)) {
+    // Between what the cell says and what it gives, which JupyterLab may have made later.
+    cell.node.insertBefore(host, output ?? null);
+  }
   render(h(CellMarks, { runs, edited: codeOf(cell)?.isDirty ?? false, show }), host);
 }
 
-/** A place behind the cell's input. */
-function hosted(cell: Cell): HTMLElement {
+function child(cell: Cell, name: string): Element | undefined {
+  return [...cell.node.children].find(each => each.classList.contains(name));
+}
+
+function made(): HTMLElement {
   const host = document.createElement('div');
   host.className = HOST;
   host.dataset['lmSuppressShortcuts'] = 'true'; // Enter and Space are the buttons'
-  const output = [...cell.node.children].find(each => each.classList.contains('jp-Cell-outputWrapper'));
-  cell.node.insertBefore(host, output ?? null);
   return host;
 }

@@ -147,6 +147,12 @@ test('commands open the latest run by the keyboard, and two windows on one kerne
   await other.page.bringToFront();
   await other.page.keyboard.press('ControlOrMeta+Alt+KeyB');
   await expect(other.panel.locator('.bd-run')).toHaveCount(1);
+  await expect(other.panel.locator('.bd-head')).toBeFocused();
+  await other.page.keyboard.press('Enter');
+  await expect(other.panel.locator('.bd-operators')).toBeVisible();
+  await other.page.keyboard.press('Tab');
+  await other.page.keyboard.press('Enter');
+  await expect(other.page.locator('.bd-main .bd-records tbody tr')).toHaveCount(4);
   await desk.page.bringToFront();
   await desk.say('Open Records of the Latest Run');
   await expect(desk.page.locator('.bd-main .bd-records tbody tr')).toHaveCount(4);
