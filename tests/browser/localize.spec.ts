@@ -53,7 +53,8 @@ test('a localization is stopped by its button while the cell is busy, and says s
     JOB,
     LOCALIZE,
     VIEW,
-    'dbg.localize(totals, wrong, search=search)'
+    'dbg.localize(totals, wrong, search=search)',
+    'dbg.localize(totals, wrong)'
   ]);
   await begin(desk);
   await desk.run(1);
@@ -72,16 +73,23 @@ test('a localization is stopped by its button while the cell is busy, and says s
   await live.scrollIntoViewIfNeeded();
   await desk.picture('localize-stopped');
 
-  // A view that was made before the search, which is interrupted.
+  // A view that was made before the search, in another cell.
   await desk.run(3);
   const before = desk.cell(3).locator('.bd-diagnosis');
   await expect(before).toContainText('has not begun');
   await desk.start(4);
   await expect(before.locator('.bd-figure').first()).toHaveText(/[1-9]/);
-  await desk.interrupt();
-  await expect(before).toContainText('Not all was looked at: it was interrupted.');
+  await before.getByRole('button', { name: 'Stop' }).click();
+  await expect(before).toContainText('Not all was looked at: it was stopped.', { timeout: 5_000 });
   await expect(desk.prompt(4)).toHaveText(/\[\d+\]:/);
   await expect(desk.cell(4).locator('.bd-diagnosis')).toHaveCount(0);
+
+  // The kernel's interruption ends a search as well.
+  await desk.start(5);
+  const last = desk.cell(5).locator('.bd-diagnosis');
+  await expect(last.locator('.bd-figure').first()).toHaveText(/[1-9]/);
+  await desk.interrupt();
+  await expect(last).toContainText('Not all was looked at: it was interrupted.');
   await desk.theme('JupyterLab Dark');
   await live.scrollIntoViewIfNeeded();
   await desk.picture('localize-dark');
