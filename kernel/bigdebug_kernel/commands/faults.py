@@ -51,7 +51,7 @@ class Localize(Command):
     %lineage localize report --expected known --key r[0]
     %lineage localize boom --raises                     of a run that crashed: what makes it crash
 
-    An interruption ends it, and shows what is known by then.
+    An interruption ends it, and shows what is known by then; so does Stop in what a notebook shows of it after a second.
     """
 
     name = "localize"
