@@ -82,6 +82,10 @@ def test_rows_of_one_key_are_told_apart_by_what_else_they_have(dbg: Any, spark: 
     for expected, key in ((due, None), ({(row.shop, row.day): row.total for row in due}, ["shop", "day"])):
         found = dbg.localize(sold, expected=expected, key=key)
         assert (found.verdict, blamed(found), found.fault_sets[0].outputs[0][:2]) == ("culprit", [{EXTRA}], ("c", 1))
+    so_far = "shop", "id", "sum(amount) over (partition by shop order by id) so_far"
+    first = (-1, "c", 1, 5.5)
+    found = dbg.localize(frame(spark, [*SOLD, first]).selectExpr(*so_far), expected=frame(spark, SOLD).selectExpr(*so_far), key="shop")
+    assert blamed(found) == [{first}], "the other rows of the window are of that key as well"
 
 
 def test_numbers_with_a_fraction_are_expected_to_nine_digits(dbg: Any, spark: Any) -> None:

@@ -165,8 +165,9 @@ def localized(
             f"{run.name} {run.status}, and raises=True says of a query that exceptions on fewer records are failures, beside a test",
             remedy="Give a test of a row: localize(df, 'total < 0', raises=True); run.culprits has the records that crash a query.",
         )
-    asked = partial(test_of, trace, test, key, whole, raises) if expected is None else partial(unexpected, trace, expected, key)
-    return FrameLocalizing(trace, asked, _key_of(trace, key), budget, raises).diagnosis()
+    if expected is not None:  # its key says what belongs together, and may be that of several rows
+        return FrameLocalizing(trace, partial(unexpected, trace, expected, key), None, budget, raises).diagnosis()
+    return FrameLocalizing(trace, partial(test_of, trace, test, key, whole, raises), _key_of(trace, key), budget, raises).diagnosis()
 
 
 def _key_of(trace: LineageFrame, key: Any) -> Callable[[Row], Any] | None:
