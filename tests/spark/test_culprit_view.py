@@ -124,6 +124,14 @@ def test_a_repair_that_crashes_again_is_told_and_mended(dbg: Any) -> None:
     assert view.resumed.result == [("a", 1), ("b", 2), ("c", 3)]
 
 
+def test_what_is_said_to_be_reused_is(dbg: Any) -> None:
+    ratios = dbg.context.parallelize(range(12), 3).map(lambda n: (n % 4, n)).reduceByKey(add, 2).mapValues(lambda total: 100 // (total - 12))
+    view = look(failed(dbg, ratios.collect))
+    assert asked(view, "culprits")["forecast"].startswith("At least 3 partitions of stages that had finished will be reused")
+    asked(view, "skip", of="all", at=0, on=True)
+    assert (resumed(view)["resumed"]["reused"], view.resumed.ran) == (3, 2)
+
+
 def test_a_run_that_went_on_is_resumed_with_repairs(dbg: Any) -> None:
     with dbg.capture("on", on_crash="decide") as capture:
         assert dbg.context.parallelize(["1", "x", "3"], 1).map(int).collect() == [1, 3]
@@ -143,7 +151,7 @@ def test_a_resume_is_stopped(dbg: Any, tmp_path: Path) -> None:
 
     view = look(failed(dbg, dbg.context.parallelize([0, *[1] * 40], 1).map(slow).count))
     (tmp_path / "slow").touch()
-    view.hear(lambda said: started.set() if (said["content"]["doing"] or {}).get("what") == "resuming" else None)
+    view.hear(lambda said: started.set() if (said["content"]["doing"] or {}).get("tasks") is not None else None)
     asked(view, "skip", of="all", at=0, on=True)
     asked(view, "resume")
     assert started.wait(60)
