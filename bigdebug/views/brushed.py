@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,18 @@ Flags = npt.NDArray[np.bool_]
 class Brushed:
     """A chart of marks. ``lit`` says which marks share rows with what is brushed in others, None where nothing is: then all do."""
 
-    def __init__(self, marks: Marks, chart: Chart) -> None:
+    def __init__(self, marks: Marks, chart: Chart, unfiltered: Callable[[], Answer]) -> None:
+        """``unfiltered`` is asked, once, for what all rows make, where a row may be part of several links."""
         self.marks, self.chart = marks, chart
         self._answer: Answer | None = None
         self._now: dict[str, pa.Array] = {}
-        self._sizes = marks.view.association.sizes[: len(marks)]
+        self._unfiltered = unfiltered
+
+    @cached_property
+    def _sizes(self) -> npt.NDArray[np.int64]:
+        """How many links each mark has. A row, where it is part of one mark at most, is a link."""
+        association = self.marks.view.association
+        return association.sizes[: len(self.marks)] if association.disjoint else self._unfiltered().counts
 
     @property
     def name(self) -> str:
@@ -48,7 +56,7 @@ class Brushed:
         self._answer, self._now = (answer if answer is not None and answer.clauses else None), {}
 
     def rows(self, mark: int) -> tuple[int, int]:
-        """How many rows, or combinations of rows, a mark has left, and of how many."""
+        """How many rows, or combinations of rows, a mark has left, and of how many. Other than what it shows, they are the same in all modes."""
         everything = int(self._sizes[mark])
         return everything if self._answer is None else int(self._answer.counts[mark]), everything
 

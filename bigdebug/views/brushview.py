@@ -6,7 +6,7 @@ import logging
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,10 @@ class BrushView(View):
         """Draws marks as ``charts`` say, which are as many. Raises ViewError for marks that do not belong together, and for charts that cannot be drawn."""
         super().__init__()
         given = [Chart(each) for each in marks] if charts is None else charts
-        self._charts = [Brushed(each, chosen(chart, each)) for each, chart in zip(marks, given, strict=True)]
         self._views = Views([each.view for each in marks])
+        self._charts = [
+            Brushed(each, chosen(chart, each), partial(self._views.answer, each.name, Selection())) for each, chart in zip(marks, given, strict=True)
+        ]
         self._by_name = {each.name: each for each in self._charts}
         self._alone = threading.RLock()
         self._selection, self._change = Selection(), 0

@@ -25,6 +25,7 @@ import bigdebug
 from bigdebug.errors import NotCapturedError, ViewError
 from bigdebug.trace.crossfilter.aggregates import Avg, Sum
 from bigdebug.trace.crossfilter.associations import Coded
+from bigdebug.trace.crossfilter.links import Linked
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.selection import Selection
 from bigdebug.trace.crossfilter.values import Values
@@ -273,6 +274,14 @@ def test_rows_follow_a_brush_where_a_result_counts_nothing() -> None:
     said = asked(view, "open")
     assert said["charts"][0]["follows"]
     assert said["shown"][0]["channels"]["y"]["values"].sum() == (rows.hour == 0).sum()
+
+
+def test_rows_of_a_join_are_counted_as_often_as_they_go_together() -> None:
+    pairs = Linked(3, 1, np.zeros(4, dtype=int), [np.array([0, 0, 1, 1]), np.array([1, 2, 0, 2])])
+    view = BrushView([Marks("pairs", {"all": pa.array(["all"])}, View("pairs", pairs)), each_row("rows", pd.DataFrame({"id": [0, 1, 2]}), ["id"])])
+    assert asked(view, "open")["charts"][0]["channels"]["y"]["values"].tolist() == [4]
+    view.brush("rows", [0, 1])
+    assert [asked(view, "mark", view=0, mark=0)[each] for each in ("rows", "of")] == [2, 4]
 
 
 @pytest.mark.parametrize(
