@@ -15,6 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from bigdebug.errors import TooLargeError, ViewError
+from bigdebug.spark.sql.grouping import Groups, group_by, groups_of
 from bigdebug.trace.crossfilter.associations import Coded
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.selection import Selection
@@ -109,18 +110,25 @@ def given(spark: Any, sql: str) -> list[tuple[Any, ...]]:
     return list(zip(*(column.to_pylist() for column in table.columns)))
 
 
+@pytest.fixture(scope="module")
+def brushed(spark: Any, dbg: Any, tables: list[int]) -> tuple[Marks, ...]:
+    """Marks of all records of the input, and those of each query."""
+    found: tuple[Marks, ...] = dbg.marks(spark.sql("select id from t"), *map(spark.sql, QUERIES), names=["ids", *QUERIES], over="t")
+    return found
+
+
 @pytest.mark.parametrize("sql", QUERIES)
-def test_a_brushed_result_is_what_its_query_gives_on_the_brushed_rows(sql: str, spark: Any, dbg: Any, tables: list[int]) -> None:
-    marks = dbg.marks(spark.sql("select id from t"), spark.sql(sql), over="t")
-    ids, result = marks
+def test_a_brushed_result_is_what_its_query_gives_on_the_brushed_rows(sql: str, spark: Any, brushed: tuple[Marks, ...]) -> None:
+    ids, *results = brushed
+    result = next(each for each in results if each.name == sql)
     assert not [note for note in result.notes if "no records" not in note]
-    assert bag(shown(result, views_of(marks).answer(result.name, Selection()))) == bag(zip(*(column.to_pylist() for column in result.columns.values())))
-    views, chance = views_of(marks), random.Random(sql)
+    assert bag(shown(result, views_of((result,)).answer(sql, Selection()))) == bag(zip(*(column.to_pylist() for column in result.columns.values())))
+    views, chance = views_of((ids, result)), random.Random(sql)
     for size in (20, 3):
-        brushed = BitMap(chance.sample(range(len(ids)), size))
-        chosen = [ids.columns["id"][mark].as_py() for mark in brushed]
+        marks = BitMap(chance.sample(range(len(ids)), size))
+        chosen = [ids.columns["id"][mark].as_py() for mark in marks]
         spark.sql("select * from t").where(f"id in ({', '.join(map(str, chosen))})").createOrReplaceTempView("chosen")
-        answer = views.answer(result.name, Selection().brushed(ids.name, brushed))
+        answer = views.answer(sql, Selection().brushed("ids", marks))
         assert bag(shown(result, answer)) == bag(given(spark, re.sub(r"\bt\b(?!\.)", "chosen t", sql.replace("t a join t b", "chosen a join chosen b")))), (chosen, result.notes)
 
 
@@ -215,6 +223,32 @@ def test_results_share_the_input_of_most_rows_or_the_one_that_is_named(spark: An
         dbg.marks(joined[0], names=["a", "b"])
     with pytest.raises(ViewError, match="whole results"):
         dbg.marks(dbg.lineage(joined[0]).where("n > 2"))
+
+
+def test_groups_of_the_same_rows_are_known(spark: Any, dbg: Any, tables: list[int]) -> None:
+    def groups(frame: Any) -> Groups:
+        questions = dbg.lineage(frame).run.questions
+        steps = questions.steps()
+        group, above = group_by(steps.root)
+        assert group is not None
+        return groups_of(steps, group, above, frozenset(questions.leaves))
+
+    late = spark.table("t").where("id > 10")
+    one, other = groups(late.groupBy("k").count()), groups(late.groupBy("g").agg(F.sum("x")).orderBy("g"))
+    assert one.takes_rows_of(other)
+    assert groups(spark.sql("select k, count(*) from t group by k")).takes_rows_of(groups(spark.sql("select g, sum(x) from t group by g order by g")))
+    assert not one.takes_rows_of(groups(spark.table("t").groupBy("k").count()))
+    assert not one.takes_rows_of(groups(spark.table("t").where("id > 11").groupBy("k").count()))
+
+
+def test_groups_of_the_same_rows_are_linked_at_once_and_those_of_functions_too(spark: Any, dbg: Any, tables: list[int]) -> None:
+    parity = F.udf(lambda x: None if x is None else x % 2, "int")
+    late = spark.table("t").where("id > 10")
+    frames = [late.groupBy("k").agg(F.sum("x").alias("s")), late.groupBy(parity("id").alias("p")).agg(F.sum("x").alias("s"), F.count("g").alias("c")), late.groupBy("g").count().where("count > 9")]
+    k, p, g = dbg.marks(*frames)
+    answer = views_of((k, p, g)).answer(p.name, Selection().brushed(k.name, [k.columns["k"].to_pylist().index("a")]))
+    assert bag(shown(p, answer)) == bag(tuple(each) for each in late.where("k = 'a'").groupBy(parity("id")).agg(F.sum("x"), F.count("g")).collect())
+    assert g.view.association.sizes[:-1].tolist() == g.columns["count"].to_pylist()
 
 
 def test_files_and_dataframes_are_inputs(spark: Any, dbg: Any, tmp_path: Any) -> None:

@@ -53,16 +53,17 @@ class Outputs:
 
 
 def linked(results: Sequence[Outputs], names: Sequence[str]) -> tuple[Marks, ...]:
-    """The outputs as marks over the same rows: the records that some output took, in the order of their rids.
+    """The outputs as marks over the same rows: the records that some output took, in the order of their rids, and maybe some between that none took.
 
     Takes a few passes over the links. Raises TooLargeError for more than 2**32 rows.
     """
-    numbers = Numbers.of([take for outputs in results for take in outputs.takes])
-    return tuple(_marks(outputs, name, numbers) for outputs, name in zip(results, names, strict=True))
+    each_once = {id(take): take for outputs in results for take in outputs.takes}  # results of the same rows have one array
+    numbers = Numbers.of(each_once.values())
+    rows = {number: numbers.rows(take) for number, take in each_once.items()}
+    return tuple(_marks(outputs, name, [rows[id(take)] for take in outputs.takes], numbers) for outputs, name in zip(results, names, strict=True))
 
 
-def _marks(outputs: Outputs, name: str, numbers: Numbers) -> Marks:
-    takes = [numbers.rows(take) for take in outputs.takes]
+def _marks(outputs: Outputs, name: str, takes: Sequence[npt.NDArray[np.int64]], numbers: Numbers) -> Marks:
     links = _links_by_row(takes, numbers.count)
     association: Association
     if links is None:

@@ -1,0 +1,178 @@
+"""Groups as marks: a result that is one group-by, the rows that its groups are made of, and what is added up of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from bigdebug.model import Rids
+from bigdebug.spark.sql.catalyst import Catalyst
+from bigdebug.spark.sql.comparing import group_of
+from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.extended import Extended
+from bigdebug.spark.sql.keys import all_of, frame_of
+from bigdebug.spark.sql.reading import PlanOperator
+from bigdebug.spark.sql.recomputed import Recomputed, recomputed
+from bigdebug.spark.sql.result import Result
+from bigdebug.spark.sql.steps import Steps
+from bigdebug.trace.crossfilter.aggregates import Aggregate
+from bigdebug.trace.crossfilter.outputs import NO_RECORD, Followed, Outputs
+from bigdebug.trace.names import array_of
+
+_ABOVE = {"Project", "Sort", "Filter", "Limit", "ResolvedHint", "Repartition", "RepartitionByExpression", "RebalancePartitions"}
+"""Operators above a group-by of which each row is one of its groups."""
+
+_CHOOSING = {"Filter": "HAVING", "Limit": "LIMIT"}
+"""Those of them that leave groups out for what is in them."""
+
+_CODES = (("TINYINT", pa.int8(), 1 << 7), ("SMALLINT", pa.int16(), 1 << 15), ("INT", pa.int32(), 1 << 31))
+"""Types of codes, and how many marks each has numbers for."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A result that is a group-by, before anybody knows which rows its groups took: the columns, and the ``keys`` of the groups beside them.
+
+    ``follows`` says which columns are computed anew of which expressions over the rows.
+    """
+
+    steps: Steps
+    group: PlanOperator
+    sources: frozenset[int]
+    columns: Mapping[str, pa.Array]
+    keys: Sequence[pa.Array]
+    follows: Mapping[str, Recomputed]
+    notes: tuple[str, ...]
+
+    @property
+    def arguments(self) -> list[Expr]:
+        return [each.argument for each in self.follows.values() if each.argument is not None]
+
+    @property
+    def rows(self) -> PlanOperator:
+        """The rows that are grouped."""
+        return self.group.inputs[0]
+
+    def takes_rows_of(self, other: Groups) -> bool:
+        """Whether both group the same rows, in the same columns, and are asked in the same session."""
+        mine, others = self.rows.node, other.rows.node
+        same_session = self.steps.catalyst.jsession.equals(other.steps.catalyst.jsession)
+        return bool(same_session and mine.output().equals(others.output()) and mine.sameResult(others))
+
+    def outputs(self, codes: npt.NDArray[Any], takes: Sequence[Rids], values: Sequence[tuple[Expr, pa.Array]]) -> Outputs:
+        followed: dict[str, Followed | Aggregate] = {}
+        notes = list(self.notes)
+        for label, how in self.follows.items():
+            found = next((array for argument, array in values if how.argument is not None and argument.semanticEquals(how.argument)), None)
+            if found is not None and not how.fits(found):
+                notes.append(f"{label} stays as it is: Spark might not have room for its sum.")
+            else:
+                followed[label] = how.counted() if found is None else Followed(how.aggregate, found)
+        if not self.group.node.groupingExpressions().length():
+            notes.append("There is one row also of no records: it is there when its mark is not lit.")
+        return Outputs(self.columns, len(self.keys[0]), codes, takes, followed, tuple(notes))
+
+
+def group_by(root: PlanOperator) -> tuple[PlanOperator | None, tuple[PlanOperator, ...]]:
+    """The group-by that a result is, if it is one, and the operators above it, the highest first."""
+    above, operator = [], root
+    while operator.name in _ABOVE and operator.kept is None:
+        above.append(operator)
+        [operator] = operator.inputs
+    return (operator, tuple(above)) if operator.name == "Aggregate" and operator.kept is None else (None, ())
+
+
+def groups_of(steps: Steps, group: PlanOperator, above: Sequence[PlanOperator], sources: frozenset[int]) -> Groups:
+    """A result that is a group-by; a job. Raises TooLargeError for more than a million rows."""
+    c, result = steps.catalyst, Result(steps)
+    follows, notes = _follows(c, group, above, result)
+    plan, name = steps.rows(steps.root.id, None)
+    for operator in above:
+        if operator.id in steps.levels:  # whose names are those of the level below, in a struct
+            name = c.field(name, 0)
+    columns, keys = result.read(plan, {f"k{i}": c.field(name, i) for i in range(len(group_of(c, group)))})
+    return Groups(steps, group, sources, columns, list(keys.values()), follows, tuple(notes))
+
+
+def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], result: Result) -> tuple[dict[str, Recomputed], list[str]]:
+    """The columns that are computed anew, and why others are not."""
+    chosen = dict.fromkeys(_CHOOSING[operator.name] for operator in above if operator.name in _CHOOSING)
+    if chosen:
+        return {}, [f"Marks are only lit: {' and '.join(chosen)} would choose others of some of the records."]
+    follows, notes = {}, []
+    for label, column in zip(result.labels, result.outputs):
+        how = recomputed(catalyst, above, group, column)
+        if isinstance(how, Recomputed):
+            follows[label] = how
+        elif how.why:
+            notes.append(f"{label} stays as it is: {how.why}.")
+    return follows, notes
+
+
+# ---- links ----------------------------------------------------------------------------------------------------------
+
+
+def with_links(several: Sequence[Groups]) -> list[Outputs]:
+    """The groups with the rows that each took; a job for all that group the same rows."""
+    made: dict[int, Outputs] = {}
+    for first, groups in enumerate(several):
+        if first not in made:
+            alike = [at for at in range(first, len(several)) if at == first or (at not in made and several[at].takes_rows_of(groups))]
+            made.update(zip(alike, _linked([several[at] for at in alike])))
+    return [made[at] for at in range(len(several))]
+
+
+def _linked(alike: Sequence[Groups]) -> list[Outputs]:
+    """Of groups of the same rows: the mark of each row in each, the records that it was made of, and the values that are added up of it."""
+    steps = alike[0].steps
+    c = steps.catalyst
+    rows, takes = extended(steps, alike[0].rows, alike[0].sources)
+    arguments = _each_once(c, [argument for groups in alike for argument in groups.arguments])
+    plan, codes = rows.plan, {}
+    for number, groups in enumerate(alike):
+        plan, codes[f"code{number}"] = _coded(c, plan, group_of(c, groups.group), groups.keys, number, alone=len(alike) == 1)
+    table = c.table(plan, takes | codes | {f"v{i}": argument for i, argument in enumerate(arguments)}).combine_chunks()
+    values = [(argument, array_of(table[f"v{i}"])) for i, argument in enumerate(arguments)]
+    rids = [rids_of(array_of(table[take])) for take in takes]
+    return [groups.outputs(array_of(table[code]).fill_null(-1).to_numpy(zero_copy_only=False), rids, values) for groups, code in zip(alike, codes)]
+
+
+def _each_once(catalyst: Catalyst, arguments: Iterable[Expr]) -> list[Expr]:
+    found: list[Expr] = []
+    for argument in arguments:
+        if not any(known.semanticEquals(argument) for known in found):
+            found.append(argument)
+    return found
+
+
+def _coded(catalyst: Catalyst, plan: Node, parts: Sequence[Expr], keys: Sequence[pa.Array], number: int, alone: bool) -> tuple[Node, Expr]:
+    """The rows of a plan with the number of the group that each is in, in as few bytes as it fits; without the others, if ``alone``."""
+    count = len(keys[0])
+    kind, code = next((kind, code) for kind, code, most in _CODES if count <= most)
+    names = [f"__bigdebug_key_{number}_{i}" for i in range(len(parts))]
+    known = frame_of(catalyst, [*keys, pa.array(range(count), code)], [*names, f"__bigdebug_code_{number}"], [*(part.dataType().sql() for part in parts), kind])
+    # As columns: Spark joins by no function of Python where it keeps rows without a match.
+    plan = catalyst.extended(plan, [catalyst.alias(part, name) for part, name in zip(parts, names)])
+    own = catalyst.items(plan.output())[-len(parts):]
+    same = all_of([catalyst.column(part).eqNullSafe(known[name]) for part, name in zip(own, names)])
+    joined = catalyst.plan(catalyst.frame(plan).join(F.broadcast(known), same, "inner" if alone else "left"))
+    return joined, joined.output().last()
+
+
+def extended(steps: Steps, operator: PlanOperator, sources: frozenset[int]) -> tuple[Extended, dict[str, Expr]]:
+    """The rows of an operator as they are, and the columns that name records of the sources in them."""
+    naming = steps.naming
+    rows = naming.extend(operator, witnesses=False) if operator.id in sources else naming.within(operator, witnesses=False)
+    return rows, {f"r{name.level}": name.column for name in rows.names if name.level in sources}
+
+
+def rids_of(names: pa.Array) -> Rids:
+    """The records that a column names; -1 for none."""
+    rids: Rids = names.fill_null(NO_RECORD).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return rids
