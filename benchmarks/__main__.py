@@ -34,6 +34,11 @@ class Measure(NamedTuple):
     picture: Callable[[list[Result]], str] | None = None
 
 
+ELSEWHERE = """
+  P11  time until linked views of 100,000 marks are drawn anew: cd tests/browser && npx playwright test brush.spec.ts -g 100,000 prints it
+"""
+"""Measures that need a browser."""
+
 MEASURES = {
     "P1": Measure(cost_in_time, "time of jobs with capture / in plain PySpark: grep, word count, PigMix L2, L6, L7"),
     "P2": Measure(cost_in_bytes, "bytes of lineage / bytes of input of the same jobs"),
@@ -80,7 +85,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Measure bigdebug against plain PySpark in one session.",
-        epilog="measures:\n" + "\n".join(f"  {name:4} {measure.what}" for name, measure in MEASURES.items()),
+        epilog="measures:\n" + "\n".join(f"  {name:4} {measure.what}" for name, measure in MEASURES.items()) + ELSEWHERE,
     )
     parser.add_argument("names", nargs="+", choices=MEASURES, metavar="NAME", help=", ".join(MEASURES))
     parser.add_argument("--scale", type=_scale, help=f"size of the data: 1 is 12 M words, 1 M page views; small is {SMALL}")
