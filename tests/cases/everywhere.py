@@ -227,13 +227,14 @@ def main() -> int:
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--case", choices=[case.name for case in CASES], action="append", help="of rdd and query, this case, or these; all if none is given")
     parser.add_argument("--part", default="1/1", help="one of so many parts of all calls: 3/8")
+    parser.add_argument("--skip", type=int, default=0, help="leave out so many calls of the part, which were made before")
     parser.add_argument("--seconds", type=float, help="begin no call after so many seconds")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
     with tempfile.TemporaryDirectory(prefix="bigdebug-everywhere-") as scratch, _attached(Path(scratch)) as (dbg, spark):
         every = calls(given.kind, [case for case in CASES if case.name in (given.case or [case.name])], dbg, spark)
         began = time.monotonic()
-        placements, right, made = _made(islice(every, part - 1, None, parts), dbg, given.seconds)
+        placements, right, made = _made(islice(every, part - 1 + given.skip * parts, None, parts), dbg, given.seconds)
         took = time.monotonic() - began
     print(f"{' '.join([given.kind, *(given.case or ())])}, part {given.part}: {right:,} of {placements:,} placements right, by {made:,} calls in {took:.0f} s")
     return int(right < placements)
