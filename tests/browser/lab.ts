@@ -1,7 +1,7 @@
 /** A JupyterLab of its own: a free port, a token, and no settings, extensions or kernels of whoever runs the tests. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -75,6 +75,18 @@ export class Lab {
       }))
     };
     writeFileSync(join(this.home, 'work', name), JSON.stringify(notebook));
+    return this.address(name);
+  }
+
+  /** Brings a notebook of the examples, and what it imports, and gives the address that opens it. */
+  example(name: string, ...beside: readonly string[]): string {
+    for (const each of [name, ...beside]) {
+      copyFileSync(join(import.meta.dirname, '../../examples', each), join(this.home, 'work', each));
+    }
+    return this.address(name);
+  }
+
+  private address(name: string): string {
     return `${this.url}lab/workspaces/${randomUUID()}/tree/${name}?token=${this.token}`;
   }
 
