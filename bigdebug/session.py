@@ -340,10 +340,12 @@ class DebugSession(Inquiry):
     def marks(self, *whats: Any, names: Sequence[str] | None = None, over: str | None = None) -> tuple[Marks, ...]:
         """The outputs of DataFrames, RDDs or runs that share an input, as marks of linked views: what each shows, and which records of the input made it.
 
-        ``names`` are what the results are called, ``over`` names the input, if they share several; else it is the one of most records. Two jobs for a DataFrame, of
-        which one brings a line for each record to the driver: a second for each million. RDDs take what tables of lineage are not there yet. Columns that follow a
-        brush are counts, sums, means, minima, maxima and distinct counts; ``notes`` say what others do not. Raises ViewError for results that share no input, or in
-        which rows appear because others are not there; TooLargeError for more than a million outputs.
+        ``names`` are what the results are called, ``over`` names the input, if they share several; else it is the one of most records. Columns that follow a brush are
+        counts, sums, means, minima, maxima and distinct counts of a group-by; ``notes`` say why others do not.
+
+        A DataFrame takes a job, and those that group the same rows one together, which brings a line for each record to the driver: with four group-bys of 24 million
+        rows on two cores 29 s, and 150 bytes a row meanwhile. An RDD takes what tables of lineage are not there yet, and a second for some millions of records. Raises
+        ViewError for results that share no input, or in which rows appear because others are not there; TooLargeError for more than a million outputs.
         """
         return marks_of([self.lineage(what) for what in whats], names, over)
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bigdebug.agents.notes import smallest
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import TooLargeError, UntraceableError
 from bigdebug.trace.joins import Product
 from bigdebug.trace.multiplicities import inputs_of, outputs_of
 from bigdebug.trace.pairs import pairs_of
@@ -221,6 +221,11 @@ def test_pairs_are_all_of_some_outputs(form: Any, data: st.DataObject) -> None:
     which, inputs = pairs_of(case.table, outputs)
     found = list(zip(inputs.tolist(), outputs[which].tolist()))
     assert sorted(found) == sorted((i, o) for i, o in case.pairs if o in set(outputs.tolist()))
+
+
+def test_pairs_of_all_with_all_are_refused_where_they_are_too_many() -> None:
+    with pytest.raises(TooLargeError, match="mapPartitions"):
+        pairs_of(noted("whole", {}, 1 << 20, 1 << 10), np.arange(1 << 10))
 
 
 @st.composite
