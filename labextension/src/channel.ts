@@ -52,23 +52,36 @@ export class Channel implements IDisposable {
     }
   }
 
+  /** Say over another connection that the comm is closed. */
+  closeOver(other: Kernel.IKernelConnection): void {
+    if (!this.done && !other.isDisposed && other.status !== 'dead') {
+      this.post('comm_close', { data: {} }, null, [], other);
+    }
+  }
+
   /** Forget the comm: its kernel is gone, or has closed it. */
   end(): void {
     this.done = true;
     this.kernel.iopubMessage.disconnect(this.onMessage, this);
   }
 
-  private post(msgType: Kind, content: JSONObject, subshell = this.subshell, buffers: ArrayBuffer[] = []): void {
+  private post(
+    msgType: Kind,
+    content: JSONObject,
+    subshell = this.subshell,
+    buffers: ArrayBuffer[] = [],
+    kernel = this.kernel
+  ): void {
     const message = KernelMessage.createMessage({
       msgType,
       channel: 'shell',
-      username: this.kernel.username,
-      session: this.kernel.clientId,
+      username: kernel.username,
+      session: kernel.clientId,
       ...(subshell === null ? {} : { subshellId: subshell }),
       content: { comm_id: this.id, ...content },
       buffers
     } as KernelMessage.IOptions<KernelMessage.ICommMsgMsg<'shell'>>);
-    this.kernel.sendShellMessage(message, false, true);
+    kernel.sendShellMessage(message, false, true);
   }
 
   private onMessage(_: unknown, message: KernelMessage.IIOPubMessage): void {

@@ -32,6 +32,7 @@ const GONE = new Refused('The kernel has gone before it answered.', 'Ask again w
 export class Connection implements IDisposable {
   readonly changed = new Signal<this, undefined>(this);
 
+  /** With a connection to the kernel that is its own, and goes with it. */
   constructor(private readonly kernel: Kernel.IKernelConnection) {
     kernel.iopubMessage.connect(this.onMessage, this);
     this.fate = new Fate(kernel, {
@@ -85,7 +86,7 @@ export class Connection implements IDisposable {
 
   /** Look whether bigdebug is there, again if it was looked for before. */
   async connect(): Promise<void> {
-    this.hangUp();
+    void this.hangUp();
     this.attempt += 1;
     const attempt = this.attempt;
     this.enter({ is: 'asking' });
@@ -96,7 +97,7 @@ export class Connection implements IDisposable {
     }
     this.lane = subshell;
     const closed = (): void => {
-      this.hangUp();
+      void this.hangUp();
       this.enter({ is: 'absent' });
     };
     const panel = UUID.uuid4(); // by which the kernel knows that the two belong together
@@ -116,6 +117,15 @@ export class Connection implements IDisposable {
     );
   }
 
+  /**
+   * The page goes. The server hands on what comes last only on the last of its connections to a kernel, and which one that is nobody
+   * can tell: so the end is said over another one, too.
+   */
+  depart(other: Kernel.IKernelConnection): void {
+    this.control?.closeOver(other);
+    this.dispose();
+  }
+
   dispose(): void {
     if (this.done) {
       return;
@@ -123,7 +133,9 @@ export class Connection implements IDisposable {
     this.done = true;
     this.kernel.iopubMessage.disconnect(this.onMessage, this);
     this.fate.dispose();
-    this.hangUp();
+    void this.hangUp().finally(() => {
+      this.kernel.dispose();
+    });
     Signal.clearData(this);
   }
 
@@ -141,7 +153,7 @@ export class Connection implements IDisposable {
       if (problem === GONE) {
         return; // the phase says so
       }
-      this.hangUp();
+      void this.hangUp();
       this.enter({ is: 'refused', why: refusal(problem) });
     }
   }
@@ -188,11 +200,12 @@ export class Connection implements IDisposable {
   // ---- channels ----------------------------------------------------------------------------------------------------
 
   /** Close what is open. */
-  private hangUp(): void {
+  private hangUp(): Promise<void> {
     this.control?.dispose();
     this.events?.dispose();
-    void leaveLane(this.kernel, this.lane);
+    const left = leaveLane(this.kernel, this.lane);
     this.forget();
+    return left;
   }
 
   /** Forget what was open, and who waits for it. */

@@ -4,6 +4,7 @@ import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import { Connection } from './connection';
+import { ownConnection } from './lane';
 
 /** The kernel in which bigdebug is loaded from the start. */
 const OURS = 'bigdebug';
@@ -69,6 +70,14 @@ export class OpenNotebook implements IDisposable {
     return true;
   }
 
+  /** The page goes. */
+  depart(): void {
+    if (this.kernel !== null) {
+      this.connected?.depart(this.kernel);
+    }
+    this.dispose();
+  }
+
   dispose(): void {
     if (this.done) {
       return;
@@ -100,7 +109,7 @@ export class OpenNotebook implements IDisposable {
     }
     const wanted = this.kernel !== null && (this.lookers > 0 || this.speaks(this.kernel));
     if (wanted && this.connected === null && this.kernel !== null) {
-      this.connected = new Connection(this.kernel);
+      this.connected = new Connection(ownConnection(this.kernel));
       this.connected.changed.connect(this.onChange, this);
     } else if (!wanted) {
       this.connected?.dispose();
@@ -138,33 +147,38 @@ export class Notebooks {
   constructor(
     private readonly tracker: INotebookTracker,
     /** Told of each as it is opened. */
-    opened: (notebook: OpenNotebook) => void
+    private readonly opened: (notebook: OpenNotebook) => void
   ) {
-    const add = (panel: NotebookPanel): void => {
-      const notebook = new OpenNotebook(panel);
-      this.open.set(panel, notebook);
-      panel.disposed.connect(() => this.open.delete(panel));
-      opened(notebook);
-    };
-    tracker.forEach(add);
-    tracker.widgetAdded.connect((_, panel) => {
-      add(panel);
-    });
+    tracker.forEach(panel => this.of(panel));
+    tracker.widgetAdded.connect((_, panel) => this.of(panel));
     // A page that goes tells the kernels, so that nothing is kept there for what nobody sees.
     window.addEventListener('pagehide', () => {
       this.open.forEach(each => {
-        each.dispose();
+        each.depart();
       });
     });
   }
 
   get current(): OpenNotebook | null {
     const panel = this.tracker.currentWidget;
-    return panel === null ? null : (this.open.get(panel) ?? null);
+    return panel === null ? null : this.of(panel);
   }
 
   get currentChanged() {
     return this.tracker.currentChanged;
+  }
+
+  /** The one of a panel: JupyterLab may say that it is to be seen before it says that it is there. */
+  private of(panel: NotebookPanel): OpenNotebook {
+    const known = this.open.get(panel);
+    if (known !== undefined) {
+      return known;
+    }
+    const notebook = new OpenNotebook(panel);
+    this.open.set(panel, notebook);
+    panel.disposed.connect(() => this.open.delete(panel));
+    this.opened(notebook);
+    return notebook;
   }
 
   private readonly open = new Map<NotebookPanel, OpenNotebook>();

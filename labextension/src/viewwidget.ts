@@ -4,6 +4,7 @@ import type { Message } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { h, render } from 'preact';
 import { draw } from './kinds';
+import { ownConnection } from './lane';
 import { Line, type Wanted } from './line';
 import { Frame, WrongView } from './view/frame';
 import { Waiting } from './view/waiting';
@@ -22,7 +23,13 @@ export class ViewWidget extends Widget {
     const { kernel, run, began, kind } = shown;
     const find = async (): Promise<Kernel.IKernelConnection | null> => {
       const model = await kernels.findById(kernel);
-      return model === undefined ? null : kernels.connectTo({ model, handleComms: false });
+      if (model === undefined) {
+        return null;
+      }
+      const there = kernels.connectTo({ model, handleComms: false });
+      const own = ownConnection(there);
+      there.dispose();
+      return own;
     };
     this.line = new Line(find, { run, began, kind });
     this.line.changed.connect(this.onChange, this);

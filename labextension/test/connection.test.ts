@@ -53,6 +53,14 @@ test('both comms are opened on a subshell of their own, and closed and given bac
   expect(kernel.subshells.size).toBe(0);
 });
 
+test('a page that goes says so over another connection, too', () => {
+  const other = new HandKernel();
+  const control = kernel.comm(CONTROL);
+  connection.depart(other.connection);
+  expect(other.sent.map(each => [each.type, each.content.comm_id])).toEqual([['comm_close', control]]);
+  expect(kernel.sent.filter(each => each.type === 'comm_close')).toHaveLength(2);
+});
+
 test('a kernel without subshells is spoken to all the same', async () => {
   const old = new HandKernel(false);
   const other = new Connection(old.connection);

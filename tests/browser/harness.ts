@@ -100,7 +100,7 @@ export class Desk {
   /** Runs the cell of a number from 0, and waits until it has ended. */
   async run(cell: number): Promise<void> {
     await this.start(cell);
-    await expect(this.prompt(cell)).toHaveText(/\[\d+\]:/);
+    await expect(this.prompt(cell)).toHaveText(/\[\d+\]:/, { timeout: 60_000 }); // Spark takes its time to start
   }
 
   /** Runs the first cell, as often as it takes: a notebook that has just been opened loses keys. */

@@ -22,8 +22,16 @@ spark.range(1000).selectExpr("id % 7 as day").groupBy("day").count().collect()
 import time
 while True: time.sleep(0.05)`;
 
+const WATCH = `numbers = sc.parallelize([(n, "<b>" + "x" * (n % 9)) for n in range(4000)], 2)
+def slowly(pair):
+    time.sleep(0.2 if pair[0] % 50 == 49 else 0.01)
+    return pair
+watched = numbers.map(slowly)
+watch = dbg.watch(watched, lambda pair: 1 // (pair[0] % 70) and pair[0] % 7 == 3, slow=3.0, timeout=0.15)
+watched.count()`;
+
 test('the panel lists the runs of the open notebook, and what crashed in them', async ({ desk }) => {
-  await desk.open('work.ipynb', 'bigdebug', [SPARK, JOB, CRASH, BUSY]);
+  await desk.open('work.ipynb', 'bigdebug', [SPARK, JOB, CRASH, BUSY, WATCH, 'watch.stop()']);
   await desk.openPanel();
   await expect(desk.panel).toContainText('No run has been captured yet.');
   for (const cell of [0, 1, 2]) {
@@ -52,7 +60,29 @@ test('the panel lists the runs of the open notebook, and what crashed in them', 
   await desk.theme('JupyterLab Dark');
   await expect(runs.nth(0).locator('.bd-operators')).toBeVisible();
   await desk.picture('panel-dark');
+
+  await desk.start(4);
+  const watches = desk.panel.locator('.bd-watches');
+  await expect(watches).toContainText('Watch on map');
+  await expect(watches.locator('.bd-record').first()).toContainText("'<b>");
+  await expect(watches).toContainText('slow records');
+  await expect(watches).toContainText('the guard raised');
+  await expect(desk.prompt(4)).toHaveText('[*]:');
+  await desk.picture('panel-watch-dark');
   await desk.theme('JupyterLab Light'); // settings are the server's
+  await desk.picture('panel-watch');
+  await desk.interrupt();
+  await expect(desk.prompt(4)).toHaveText(/\[\d+\]:/);
+  await desk.run(5);
+  await expect(watches).toHaveCount(0);
+
+  const crash = runs.filter({ hasText: 'alert(3)' });
+  await crash.getByRole('button', { name: 'Culprits' }).click();
+  await expect(desk.page.locator('.bd-main')).toContainText('<script>alert(4)</script>');
+  await desk.picture('panel-culprits');
+  await crash.getByRole('button', { name: 'Records' }).click();
+  await expect(desk.page.locator('.bd-main .bd-trace')).toBeVisible();
+  await desk.picture('panel-records');
 });
 
 test('a kernel without bigdebug is told of, and looked at again when a cell has loaded it', async ({ desk }) => {
@@ -88,10 +118,16 @@ test('two notebooks on one kernel, and a page that is loaded again, have the sam
   await desk.also('second.ipynb');
   await expect(desk.panel).toContainText('second.ipynb');
   await expect(desk.panel).toContainText('No Spark session has been started in this kernel.');
+  // The kernel keeps nothing for what has gone: a page that is loaded soon after may have the first notebook again.
+  const asManyAsOpen = async (): Promise<void> => {
+    await desk.run(0);
+    const open = await desk.tab('.ipynb').count();
+    await expect(desk.output(0)).toHaveText(String(open), { timeout: 1_000 });
+  };
   await desk.close('first.ipynb');
+  await expect(asManyAsOpen).toPass();
   await desk.page.reload();
   await expect(desk.panel).toContainText('second.ipynb');
   await expect(desk.panel).toContainText('No Spark session has been started in this kernel.');
-  await desk.run(0);
-  await expect(desk.output(0)).toHaveText('1'); // the kernel keeps nothing for pages that have gone
+  await expect(asManyAsOpen).toPass();
 });
