@@ -14,7 +14,7 @@ from pyroaring import BitMap
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
-from bigdebug.errors import TooLargeError, ViewError
+from bigdebug.errors import TooLargeError, UnknownOperatorError, ViewError
 from bigdebug.spark.sql.grouping import Groups, group_by, groups_of
 from bigdebug.trace.crossfilter.associations import Coded
 from bigdebug.trace.crossfilter.marks import Marks
@@ -52,6 +52,7 @@ select id, x, k from t where x > 10 order by x desc
 select id, w from t lateral view explode(words) as w
 select a.id, b.id, a.x from t a join t b on a.k = b.k and a.id < b.id
 select count(*) n, sum(x) q, min(k) m from t
+select y, n from (select upper(k) y, count(*) n from t group by k) where y in ('A', 'B') or y is null
 select x.* from (select k, count(*) n from t group by k) x order by n desc
 """.strip().splitlines()
 
@@ -329,14 +330,17 @@ def test_links_of_records_are_their_lineage(name: str, dbg: Any) -> None:
 
 def test_rdds_that_share_no_source_are_refused(dbg: Any, spark: Any, tables: list[int]) -> None:
     one, other = (dbg.context.parallelize(range(9), 2).map(lambda x: x + 1) for _ in range(2))
+    joined = one.union(other)
     with dbg.capture():
-        assert one.sum() + other.sum() == 90
+        assert one.sum() + other.sum() == joined.sum() == 90
     with pytest.raises(ViewError, match=r"share no input: map#.* reads parallelize"):
         dbg.marks(one, other)
     with pytest.raises(ViewError, match="DataFrames with DataFrames"):
         dbg.marks(one, spark.sql("select k from t"))
     with pytest.raises(ViewError, match="of this name"):
         dbg.marks(one, over="lines")
+    with pytest.raises(UnknownOperatorError, match="a trace at one operator"):
+        dbg.marks(dbg.lineage(joined).goBackAll())
     with pytest.raises(ViewError, match="nothing"):
         dbg.marks()
 

@@ -23,14 +23,14 @@ def outputs_of(trace: LineageRDD, source: int) -> Outputs:
 
     Raises TooLargeError for more than a million records, and what a trace back raises.
     """
-    run, [operator] = trace.run, trace.operators
+    places, run, operator = trace.places, trace.run, trace.operators[0]
     if trace.count() > MOST_MARKS:
         raise TooLargeError(
             f"{run.graph[operator]} has {trace.count():,} records, and each would be a mark: linked views take {MOST_MARKS:,}",
             remedy="Brush what a reduceByKey or countByValue makes of it.",
         )
     found = trace.collect()
-    codes, rids = links(run.lineage, operator, trace.places, {source})
+    codes, rids = links(run.lineage, operator, places, {source})
     notes = [_FOLLOWS]
     if trace.opaque:
         notes.append(f"An output counts as made of all that {' and '.join(map(str, trace.opaque))} had read before it.")

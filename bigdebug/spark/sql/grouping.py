@@ -18,7 +18,7 @@ from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended
 from bigdebug.spark.sql.keys import all_of, frame_of
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.recomputed import Recomputed, recomputed
+from bigdebug.spark.sql.recomputed import Recomputed, Stays, recomputed
 from bigdebug.spark.sql.result import Result
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.aggregates import Aggregate
@@ -102,7 +102,7 @@ def groups_of(steps: Steps, group: PlanOperator, above: Sequence[PlanOperator], 
 
 def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], result: Result) -> tuple[dict[str, Recomputed], list[str]]:
     """The columns that are computed anew, and why others are not."""
-    chosen = dict.fromkeys(_CHOOSING[operator.name] for operator in above if operator.name in _CHOOSING)
+    chosen = dict.fromkeys(_CHOOSING[operator.name] for number, operator in enumerate(above) if _chooses(catalyst, group, operator, above[number + 1:]))
     if chosen:
         return {}, [f"Marks are only lit: {' and '.join(chosen)} would choose others of some of the records."]
     follows, notes = {}, []
@@ -113,6 +113,14 @@ def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperat
         elif how.why:
             notes.append(f"{label} stays as it is: {how.why}.")
     return follows, notes
+
+
+def _chooses(catalyst: Catalyst, group: PlanOperator, operator: PlanOperator, below: Sequence[PlanOperator]) -> bool:
+    """Whether an operator above a group-by leaves groups out for more than their keys."""
+    if operator.name != "Filter":
+        return operator.name in _CHOOSING
+    asked = catalyst.items(operator.node.condition().references().toSeq())
+    return any(recomputed(catalyst, below, group, column) != Stays() for column in asked)
 
 
 # ---- links ----------------------------------------------------------------------------------------------------------
