@@ -190,7 +190,7 @@ test('watches that are on are shown with the latest that they know, and go when 
   ]);
   expect(shown('.bd-watches h4')).toEqual([
     'the latest 5',
-    'calls that hang',
+    'calls beyond the timeout',
     'slow records',
     'the guard raised 2 times'
   ]);

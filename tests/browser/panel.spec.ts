@@ -27,7 +27,7 @@ def slowly(pair):
     time.sleep(0.2 if pair[0] % 50 == 49 else 0.01)
     return pair
 watched = numbers.map(slowly)
-watch = dbg.watch(watched, lambda pair: 1 // (pair[0] % 70) and pair[0] % 7 == 3, slow=3.0, timeout=0.15)
+watch = dbg.watch(watched, lambda pair: 1 // (pair[0] % 70) >= 0 and pair[0] % 7 == 3, slow=3.0, timeout=0.15)
 watched.count()`;
 
 test('the panel lists the runs of the open notebook, and what crashed in them', async ({ desk }) => {

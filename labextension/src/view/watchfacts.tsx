@@ -61,7 +61,7 @@ function Hangs({ watch }: { watch: WatchLine }) {
   }
   return (
     <section>
-      <h4>calls that hang</h4>
+      <h4>calls beyond the timeout</h4>
       <ol>
         {watch.hangs.map((each, at) => (
           <li key={at} class={each.state === 'ended' ? '' : 'bd-bad'}>
