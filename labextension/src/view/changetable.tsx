@@ -2,6 +2,7 @@
 import { Fragment } from 'preact';
 import type { Change, Inputs, Page } from '../comparing';
 import { parted, type Parted } from './parted';
+import { Value } from './value';
 import { counted, number } from './words';
 
 /** So many fields are shown of records that have more, if nobody asks for all. */
@@ -85,7 +86,7 @@ function Side({ change, fields, side }: { change: Change; fields: readonly numbe
               {differs ? (
                 <Marked text={cell} parts={parted(change.before?.[at] ?? '', change.after?.[at] ?? '')} side={side} />
               ) : (
-                <bdi dir="ltr">{cell}</bdi>
+                <Value text={cell} />
               )}
             </div>
           </td>
@@ -168,10 +169,7 @@ function Some({ records, every, sign, what }: SomeProps) {
           <span class="bd-sign" aria-label={what}>
             {sign}
           </span>
-          <bdi class="bd-record" dir="ltr">
-            {record.record}
-          </bdi>{' '}
-          <bdi class="bd-facts">{record.origin}</bdi>
+          <Value class="bd-record" text={record.record} /> <bdi class="bd-facts">{record.origin}</bdi>
         </li>
       ))}
       {every > records.length && <li class="bd-facts">{`and ${number(every - records.length)} more ${what}`}</li>}

@@ -1,13 +1,10 @@
-/**
- * A fault set: its records, the outputs that it explains, what was seen, and what would do as well.
- *
- * Values are shown as Python writes them, from left to right, whatever is in their texts.
- */
+/** A fault set: its records, the outputs that it explains, what was seen, and what would do as well. */
 import { useState } from 'preact/hooks';
 import type { Ask, Diagnosis, Fault, FoundRecords } from '../diagnosing';
 import { Wrong } from './frame';
 import { Pages } from './pages';
 import { useAnswer } from './useanswer';
+import { Value } from './value';
 import { counted, number } from './words';
 
 const ROWS = 20;
@@ -34,9 +31,7 @@ export function FaultSet({ ask, fault, at, alone }: FaultSetProps) {
           {fault.explains === 1 ? 'wrong output: ' : `${number(fault.explains)} wrong outputs: `}
         </span>
         {fault.outputs.map((output, each) => (
-          <bdi key={each} dir="ltr">
-            {output}
-          </bdi>
+          <Value key={each} text={output} />
         ))}
         {fault.explains > fault.outputs.length && (
           <span class="bd-facts">{`and ${number(fault.explains - fault.outputs.length)} more`}</span>
@@ -46,7 +41,7 @@ export function FaultSet({ ask, fault, at, alone }: FaultSetProps) {
         <ul class="bd-evidence">
           {fault.evidence.map((line, each) => (
             <li key={each}>
-              <bdi dir="ltr">{line}</bdi>
+              <Value text={line} />
             </li>
           ))}
         </ul>
@@ -108,7 +103,7 @@ export function SourceTable({ columns, rows }: { columns: readonly string[]; row
             {row.cells.map((cell, column) => (
               <td key={column}>
                 <div class="bd-value">
-                  <bdi dir="ltr">{cell}</bdi>
+                  <Value text={cell} />
                 </div>
               </td>
             ))}
@@ -142,10 +137,7 @@ function Instead({ fault }: { fault: Fault }) {
           <li key={at}>
             {each.records.map((record, place) => (
               <span key={place} class="bd-named">
-                <bdi class="bd-record" dir="ltr">
-                  {record.record}
-                </bdi>{' '}
-                <bdi class="bd-facts">{record.origin}</bdi>
+                <Value class="bd-record" text={record.record} /> <bdi class="bd-facts">{record.origin}</bdi>
               </span>
             ))}
             {each.total > each.records.length && (
