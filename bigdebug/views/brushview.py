@@ -113,6 +113,9 @@ class BrushView(View):
         notes = [f"{each.name}: {note}" for each in self._charts for note in each.marks.notes]
         return Table(("view", "chart", "shows", "marks", "brushed"), rows, notes, caption="Linked views")
 
+    def __repr__(self) -> str:
+        return f"<linked views {', '.join(self.names)}>"
+
     # ---- what a browser asks -----------------------------------------------------------------------------------------
 
     @property

@@ -6,7 +6,6 @@ import logging
 import sys
 from typing import Any
 
-from bigdebug.localize.search import show_searches_with
 from bigdebug.shown import call_files
 from bigdebug.spark.arrival import Arrivals
 from bigdebug.spark.jobs import show_bars_with
@@ -17,7 +16,7 @@ from bigdebug_kernel.crash import CrashDisplay
 from bigdebug_kernel.magics import LineageMagics, asks_for_help
 from bigdebug_kernel.names import Names
 from bigdebug_kernel.panel import Panel
-from bigdebug_kernel.searching import searches_of
+from bigdebug_kernel.searching import SearchDisplay
 from bigdebug_kernel.showing import Showing
 from bigdebug_kernel.viewing import ViewDisplay
 
@@ -40,6 +39,7 @@ class Extension:
         self._panel = Panel(shell, self)
         self._showing = Showing(shell, self)
         self._views = ViewDisplay(shell)
+        self._searches = SearchDisplay(shell)
         self._crashes = CrashDisplay(shell, self._cells.called)
         self._events = (
             ("pre_run_cell", self._cells.started), ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell),
@@ -53,22 +53,22 @@ class Extension:
         for event, callback in self._events:
             self._shell.events.register(event, callback)
         show_bars_with(bars_of(self._shell))
-        show_searches_with(searches_of(self._shell))
         call_files(self._cells.called)
         self._arrivals.start()
         self._panel.load()
         self._showing.load()
         self._views.load()
+        self._searches.load()
         self._after_cell(None)
 
     def unload(self) -> None:
         self._panel.unload()
         self._showing.unload()
         self._views.unload()
+        self._searches.unload()
         self._crashes.disarm()
         self._arrivals.stop()
         show_bars_with(None)
-        show_searches_with(None)
         call_files(None)
         for event, callback in self._events:
             self._shell.events.unregister(event, callback)

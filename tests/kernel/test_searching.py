@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from IPython.display import DisplayHandle
 
 from bigdebug.localize.diagnosis import UNSTABLE, Cost, Diagnosis
 from bigdebug.localize.oracle import Budget
-from bigdebug.localize.search import Search, is_shown, show_searches_with
-from bigdebug_kernel.searching import searches_of
+from bigdebug.localize.search import Search, is_shown
+from bigdebug_kernel.searching import SearchDisplay
 
 FOUND = Diagnosis(UNSTABLE, (), (), Cost(3, 0.1), "nothing was found", "it was stopped")
-NOTEBOOK = SimpleNamespace(kernel=SimpleNamespace())
-TERMINAL = SimpleNamespace(kernel=None)
+NOTEBOOK = SimpleNamespace(kernel=SimpleNamespace(), display_formatter=DisplayFormatter())
+TERMINAL = SimpleNamespace(kernel=None, display_formatter=DisplayFormatter())
 
 
 @pytest.fixture
@@ -37,22 +39,23 @@ def built(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_p
     return bool(request.param)
 
 
-def search_of(seconds: float, displayed: list[Any], expected: int) -> bool:
-    """Whether a search of so many seconds was shown."""
-    search = Search()
-    show_searches_with(searches_of(NOTEBOOK))
+def search_of(seconds: float, displayed: list[Any], expected: int, found: Diagnosis = FOUND) -> tuple[bool, str]:
+    """Whether a search of so many seconds was shown, and how its diagnosis is then, as the cell's last value."""
+    search, shows = Search(), SearchDisplay(NOTEBOOK)
+    shows.load()
     try:
         with search.running(Budget()):
             shown = is_shown(search)
             search.wait(seconds)
             search.diagnosis = FOUND
+        html = NOTEBOOK.display_formatter.format(found)[0]["text/html"]
     finally:
-        show_searches_with(None)
+        shows.unload()
     for _ in range(200):
         if len(displayed) >= expected:
             break
         search_pause()
-    return shown
+    return shown, html
 
 
 def search_pause() -> None:
@@ -60,7 +63,9 @@ def search_pause() -> None:
 
 
 def test_one_that_takes_long_is_shown_and_leaves_its_diagnosis(displayed: list[Any], built: bool) -> None:
-    assert search_of(0.5, displayed, 2 if built else 0) is built
+    shown, html = search_of(0.5, displayed, 2 if built else 0)
+    assert shown is built
+    assert ('class="bd-found"' in html) is built
     texts = [data["text/plain"] for data in displayed]
     assert len(texts) == (2 if built else 0)
     if built:
@@ -69,11 +74,19 @@ def test_one_that_takes_long_is_shown_and_leaves_its_diagnosis(displayed: list[A
 
 
 def test_one_that_is_over_soon_is_not_shown(displayed: list[Any], built: bool) -> None:
-    search_of(0.0, displayed, 0)
+    _, html = search_of(0.0, displayed, 0)
     search_pause()
     assert displayed == []
+    assert "bd-found" not in html
+
+
+def test_another_diagnosis_is_shown_as_it_is(displayed: list[Any], built: bool) -> None:
+    _, html = search_of(0.5, displayed, 2 if built else 0, replace(FOUND))
+    assert "bd-found" not in html
 
 
 def test_a_terminal_keeps_its_bar() -> None:
-    assert searches_of(TERMINAL) is None
+    shows = SearchDisplay(TERMINAL)
+    shows.load()
     assert not is_shown(Search())
+    shows.unload()

@@ -62,6 +62,9 @@ function Began({ run }: { run: RunLine }) {
 
 /** What a run did, as far as it was counted. */
 export function facts(run: RunLine): string[] {
+  if (run.status === 'failed' && run.bytes === 0) {
+    return run.action === run.name ? [] : [run.action]; // nothing was captured, so nothing was counted
+  }
   return [
     run.action === run.name ? null : run.action,
     run.read === null ? null : `${counted(run.read, 'record')} in`,
