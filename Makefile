@@ -1,5 +1,5 @@
 # make demo    run the example notebooks and print what they found
-# make lab     open JupyterLab with its panel on the examples
+# make lab     open JupyterLab with its panel on the tour, among the examples
 # make test    lint, types, all tests; what CI runs
 # make bench   measure, e.g. make bench ARGS="P1 --scale small"
 # make clean   remove everything that these commands made
@@ -32,7 +32,7 @@ demo: $(VENV)/.has-examples
 
 lab: $(VENV)/.has-examples $(if $(NODE),panel)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab opens without bigdebug's panel." >&2)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=examples $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=examples --LabApp.default_url=/lab/tree/tour.ipynb $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
 test: test-python $(if $(NODE),test-panel test-browser)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab's panel was not tested." >&2)
