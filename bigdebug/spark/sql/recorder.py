@@ -34,7 +34,7 @@ from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.resume import FrameResume
-from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.runs import NO_ACTION, FrameRun
 from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
@@ -193,7 +193,7 @@ class FrameRecorder:
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
         return FrameRun(
-            self._program.next_run_id(), "lineage", "no action", "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
+            self._program.next_run_id(), "lineage", NO_ACTION, "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
             self.crossing,
         )
 

@@ -12,6 +12,9 @@ from bigdebug.spark.sql.questions import Questions
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 
+NO_ACTION = "no action"
+"""What a run of a DataFrame that was only asked about is called by."""
+
 
 class FrameRun(Run):
     """A captured action of a DataFrame. Its plan is read when something is asked: the action pays for nothing.
@@ -55,6 +58,8 @@ class FrameRun(Run):
         return {operator: leaf.name for operator, leaf in self.questions.leaves.items()}
 
     def summary(self) -> str:
+        if self.action == NO_ACTION:
+            return f"{self.name}: asked about, of no captured action; lineage derived when asked"
         known = self.statistics
         rows = f", {known.records_out:,} out" if known.records_out >= 0 else ""
         return f"{self.name}: {self.action} {self.status}{rows}, {known.seconds:.1f} s, lineage derived when asked"
