@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def aside(work: Callable[..., None], *given: Any) -> None:
+def aside(work: Callable[..., None], *given: Any, name: str = "bigdebug view") -> None:
     """Do it within the context of whoever asks: what a job prints, and its bar, belong to the view and not to the cell that ran last."""
     context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work, *given), name="bigdebug view", daemon=True).start()
+    threading.Thread(target=context.run, args=(work, *given), name=name, daemon=True).start()

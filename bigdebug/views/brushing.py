@@ -18,8 +18,10 @@ from bigdebug.shown import shown
 from bigdebug.trace.crossfilter.selection import Selection
 from bigdebug.views.brushed import Brushed
 from bigdebug.views.channels import bits, unpacked
+from bigdebug.views.fields import COLUMNS
+from bigdebug.views.fields import names as labels
 from bigdebug.views.payload import Request, text
-from bigdebug.views.tracing import COLUMNS, ROWS
+from bigdebug.views.tracing import ROWS
 
 FIELDS = 20
 """Fields of a mark that a message has; it says if there are more."""
@@ -32,7 +34,7 @@ def charted(brushed: Brushed) -> dict[str, Any]:
     names = list(brushed.marks.columns)
     return {
         "name": text(brushed.name), "kind": brushed.chart.kind, "marks": len(brushed.marks), "channels": brushed.channels(), "follows": brushed.follows,
-        "columns": [text(name) for name in names[:COLUMNS]], "left": max(0, len(names) - COLUMNS), "notes": [text(note) for note in brushed.marks.notes],
+        "columns": labels(names), "left": max(0, len(names) - COLUMNS), "notes": [text(note) for note in brushed.marks.notes],
     }
 
 

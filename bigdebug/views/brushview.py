@@ -6,7 +6,7 @@ import logging
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from bigdebug.trace.crossfilter.selection import Selection
 from bigdebug.trace.crossfilter.views import Views
 from bigdebug.trace.table import Table
 from bigdebug.views import brushing
+from bigdebug.views.aside import aside
 from bigdebug.views.brushed import Brushed
 from bigdebug.views.charting import Chart, chosen
 from bigdebug.views.payload import Request
@@ -50,7 +51,7 @@ class BrushView(View):
         ]
         self._by_name = {each.name: each for each in self._charts}
         self._alone = threading.RLock()
-        self._selection, self._change = Selection(), 0
+        self._selection, self._change, self._looked_at = Selection(), 0, False
         self._mode = "crossfilter" if any(each.follows for each in self._charts) else "highlight"
 
     @property
@@ -127,7 +128,9 @@ class BrushView(View):
             return super().answer(data, buffers)
 
     def _open(self, request: Request) -> dict[str, Any]:
-        assert self._preparing
+        if not self._looked_at:
+            self._looked_at = True
+            aside(self._prepare, name="bigdebug brush")
         return {
             "change": self._change, "mode": self._mode, "charts": [brushing.charted(each) for each in self._charts],
             "clauses": brushing.clauses(self._charts, self._selection, self._selection.clauses),
@@ -201,14 +204,8 @@ class BrushView(View):
         clause = self._selection.clauses.get(name)
         return "" if clause is None else str(len(clause))
 
-    @cached_property
-    def _preparing(self) -> threading.Thread:
-        """Makes indexes and totals beside the first questions, once somebody looks."""
-        thread = threading.Thread(target=self._prepare, name="bigdebug brush", daemon=True)
-        thread.start()
-        return thread
-
     def _prepare(self) -> None:
+        """Make indexes and totals beside the first questions, once somebody looks."""
         try:
             self._views.prepare()
         except Exception as trouble:  # answers do without, and take longer

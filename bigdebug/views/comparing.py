@@ -11,16 +11,13 @@ from typing import Any
 
 from bigdebug.agents.expected import alike
 from bigdebug.localize.comparison import Change, Comparison, Inputs
-from bigdebug.model import SourceRecord
 from bigdebug.shown import shown
 from bigdebug.trace.page import fields_of
+from bigdebug.views.fields import COLUMNS, cells, names, sources
 from bigdebug.views.payload import text
 
 ROWS = 20
 """Changes of a page."""
-
-COLUMNS = 500
-"""Fields of a record that a message has; it says how many are left out."""
 
 KINDS = ("changed", "added", "removed")
 
@@ -68,7 +65,7 @@ def page(fields: Fields, kind: str, start: int) -> dict[str, Any]:
     """Changes of a kind, from one on; ``total`` are of that kind."""
     numbers = fields.numbers(kind)
     return {
-        "kind": kind, "start": start, "total": len(numbers), "columns": [text(name) for name in fields.columns[:COLUMNS]], "left": max(0, len(fields.columns) - COLUMNS),
+        "kind": kind, "start": start, "total": len(numbers), "columns": names(fields.columns), "left": max(0, len(fields.columns) - COLUMNS),
         "changes": [_change(fields, number) for number in numbers[start: start + ROWS]],
     }
 
@@ -76,21 +73,17 @@ def page(fields: Fields, kind: str, start: int) -> dict[str, Any]:
 def _change(fields: Fields, number: int) -> dict[str, Any]:
     change = fields.changes[number]
     return {
-        "number": number, "kind": change.kind, "before": _cells(fields.before(number)), "after": _cells(fields.after(number)),
+        "number": number, "kind": change.kind, "before": _row(fields.before(number)), "after": _row(fields.after(number)),
         "differ": [place for place, differs in enumerate(fields.differ(number)) if differs], "inputs": None if change.inputs is None else _inputs(change.inputs),
     }
 
 
-def _cells(row: Sequence[Any] | None) -> list[str] | None:
-    return None if row is None else [text(shown(value)) for value in row[:COLUMNS]]
+def _row(row: Sequence[Any] | None) -> list[str] | None:
+    return None if row is None else cells(row)
 
 
 def _inputs(inputs: Inputs) -> dict[str, Any]:
     return {
-        "gone": [_input(each) for each in inputs.gone], "gones": inputs.gones,
-        "new": [_input(each) for each in inputs.new], "news": inputs.news, "same": inputs.same,
+        "gone": sources(inputs.gone), "gones": inputs.gones,
+        "new": sources(inputs.new), "news": inputs.news, "same": inputs.same,
     }
-
-
-def _input(record: SourceRecord) -> dict[str, str]:
-    return {"origin": text(str(record.origin)), "record": text(shown(record.record))}

@@ -15,7 +15,9 @@ from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 from bigdebug.views.decisions import Cause, Counts, Decisions
-from bigdebug.views.payload import LONGEST, Request, text
+from bigdebug.views.fields import COLUMNS, cells, names
+from bigdebug.views.fields import sources as shown_sources
+from bigdebug.views.payload import LONGEST, Request, maybe, text
 from bigdebug.views.repairing import Field, fields
 from bigdebug.views.results import ResultPage
 
@@ -24,9 +26,6 @@ CAUSES = 50
 
 ROWS = 8
 """Culprits of a page."""
-
-FIELDS = 500
-"""Fields of a record that a message has; it says how many more there are."""
 
 LINES = 60
 """Lines of a traceback, or a message, that a message has: the first half and the last."""
@@ -51,7 +50,7 @@ def _cause(decisions: Decisions, cause: Cause) -> dict[str, Any]:
     first = decisions.culprits.known[cause.first]
     return {
         "cause": cause.number, "culprits": cause.culprits, "first": cause.first, "exception": text(first.exception_type), "message": text(_first_line(first.message)),
-        "operator": text(str(first.operator)), "line": None if first.user_line is None else text(str(first.user_line)), **counts(decisions.counts(cause.number)),
+        "operator": text(str(first.operator)), "line": maybe(first.user_line), **counts(decisions.counts(cause.number)),
     }
 
 
@@ -87,7 +86,7 @@ def culprit(decisions: Decisions, number: int, run: Run | None) -> dict[str, Any
     one, made = decisions.culprit(number), decisions.repair_of(number)
     return {
         **place(decisions, number), "operator": text(str(one.operator)), "partition": one.partition,
-        "again": one.again, "met": None if one.met is None else text(one.met), "exception": text(one.exception_type), "message": lines(one.message),
+        "again": one.again, "met": maybe(one.met), "exception": text(one.exception_type), "message": lines(one.message),
         **_record_of(one, None if made is None else made.record, {} if made is None else made.edits),
         "line": _line(one), "locals": [[text(name), text(value)] for name, value in one.locals.items()], "traceback": lines("\n".join(one.frames())),
         "settled": one.told.settled, "decided": decisions.of(number), "fix": fix(one, run),
@@ -99,15 +98,15 @@ def _record_of(one: CrashCulprit, made: Any, edits: Mapping[int, str | None]) ->
     known = fields(one.record)
     now = fields(made) if edits else known
     left, found = EDITED, []
-    for number, field in enumerate(known[:FIELDS]):
+    for number, field in enumerate(known[:COLUMNS]):
         edited = field.text
         left -= len(edited or "")
         why = field.why if edited is None or left >= 0 else "All fields of the record are too long to edit here."
         found.append({
             "name": text(field.name), "value": text(shown(field.value)), "reads": field.reads, "text": None if why is not None else edited,
-            "why": None if why is None else text(why), "edited": number in edits, "to": edits.get(number), "now": _now(now, number, edits),
+            "why": maybe(why), "edited": number in edits, "to": edits.get(number), "now": _now(now, number, edits),
         })
-    return {"type": text(type(one.record).__name__), "whole": known[0].whole, "fields": found, "left": max(0, len(known) - FIELDS)}
+    return {"type": text(type(one.record).__name__), "whole": known[0].whole, "fields": found, "left": max(0, len(known) - COLUMNS)}
 
 
 def _now(now: Sequence[Field], number: int, edits: Mapping[int, str | None]) -> str | None:
@@ -140,9 +139,7 @@ def fix(one: CrashCulprit, run: Run | None) -> dict[str, Any]:
 def sources(one: CrashCulprit) -> dict[str, Any]:
     """The source records that a culprit was made of. The first time it may cost a job, or wait until its partition was looked at."""
     found = one.sources
-    return {
-        "records": [{"origin": text(str(source.origin)), "record": text(shown(source.record))} for source in found[:SOURCES]], "total": len(found),
-    }
+    return {"records": shown_sources(found[:SOURCES]), "total": len(found)}
 
 
 # ---- resuming ---------------------------------------------------------------------------------------------------
@@ -183,10 +180,9 @@ def problem(why: BigdebugError) -> dict[str, Any]:
 
 def result(found: ResultPage) -> dict[str, Any]:
     """Rows of what the action gives, as texts."""
-    columns = found.columns[:FIELDS]
     return {
-        "columns": [text(column) for column in columns], "left": len(found.columns) - len(columns), "start": found.start, "total": found.total,
-        "rows": [[text(shown(value)) for value in row[:FIELDS]] for row in found.rows],
+        "columns": names(found.columns), "left": max(0, len(found.columns) - COLUMNS), "start": found.start, "total": found.total,
+        "rows": [cells(row) for row in found.rows],
     }
 
 

@@ -13,14 +13,13 @@ from bigdebug.localize.diagnosis import Diagnosis, FaultSet
 from bigdebug.localize.progress import Point, Progress
 from bigdebug.localize.search import Search
 from bigdebug.model import SourceRecord
-from bigdebug.shown import masked, plain, shown
+from bigdebug.shown import shown
 from bigdebug.trace.page import fields_of
+from bigdebug.views.fields import COLUMNS, cells, names, sources
 from bigdebug.views.payload import number_of, text
 
 ROWS = 20
 """Records of a fault set that a message has; others are asked for."""
-
-COLUMNS = 500
 
 FAULTS, OUTPUTS, SETS, MEMBERS, RANKED = 50, 20, 12, 5, 50
 """Fault sets, outputs of one, sets that would do as well, records of such a set, and records of the ranking that a message has; it says how many there are."""
@@ -75,7 +74,7 @@ def diagnosis(known: Diagnosis) -> dict[str, Any]:
         "faults": [_fault(known, fault) for fault in known.fault_sets[:FAULTS]], "left": max(0, len(known.fault_sets) - FAULTS),
         "ranking": {
             "columns": _columns(columns), "total": len(known.ranking),
-            "rows": [{"origin": text(str(record.origin)), "moves": number_of(score), "cells": _cells(row)} for (record, score), row in zip(ranking, rows)],
+            "rows": [{"origin": text(str(record.origin)), "moves": number_of(score), "cells": cells(row)} for (record, score), row in zip(ranking, rows)],
         },
     }
 
@@ -85,7 +84,7 @@ def _fault(known: Diagnosis, fault: FaultSet) -> dict[str, Any]:
         "verdict": fault.verdict, "gone": fault.gone, "evidence": [sentence(each) for each in fault.evidence],
         "outputs": [text(shown(output)) for output in fault.outputs[:OUTPUTS]], "explains": len(fault.outputs),
         "records": records(known, fault, 0),
-        "instead": [{"records": [_named(record) for record in each[:MEMBERS]], "total": len(each)} for each in fault.instead[:SETS]], "others": len(fault.instead),
+        "instead": [{"records": sources(each[:MEMBERS]), "total": len(each)} for each in fault.instead[:SETS]], "others": len(fault.instead),
     }
 
 
@@ -101,22 +100,13 @@ def records(known: Diagnosis, fault: FaultSet, start: int) -> dict[str, Any]:
 
 def _row(known: Diagnosis, record: SourceRecord, fields: Sequence[Any]) -> dict[str, Any]:
     moves = known.moves(record)
-    return {"origin": text(str(record.origin)), "moves": None if moves is None else number_of(moves), "cells": _cells(fields)}
+    return {"origin": text(str(record.origin)), "moves": None if moves is None else number_of(moves), "cells": cells(fields)}
 
 
-def _named(record: SourceRecord) -> dict[str, str]:
-    return {"origin": text(str(record.origin)), "record": text(shown(record.record))}
-
-
-def _columns(names: Sequence[str]) -> list[str]:
-    return [*(text(name) for name in names[:COLUMNS]), *([f"and {len(names) - COLUMNS:,} columns more"] if len(names) > COLUMNS else [])]
-
-
-def _cells(fields: Sequence[Any]) -> list[str]:
-    return [text(shown(value)) for value in fields[:COLUMNS]]
+def _columns(columns: Sequence[str]) -> list[str]:
+    return [*names(columns), *([f"and {len(columns) - COLUMNS:,} columns more"] if len(columns) > COLUMNS else [])]
 
 
 def sentence(given: str) -> str:
     """A sentence of ours that may have texts of the user's in it."""
-    found = plain(masked(given)[: LONGEST + 1])
-    return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}…"
+    return text(given, LONGEST)

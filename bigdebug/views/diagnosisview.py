@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from bigdebug.localize.search import RUNNING, Search
 from bigdebug.model import SourceRecord
 from bigdebug.trace.table import Table
 from bigdebug.views import diagnosing
+from bigdebug.views.aside import aside
 from bigdebug.views.payload import Request
 from bigdebug.views.replies import Known
 from bigdebug.views.view import View
@@ -97,7 +97,7 @@ class DiagnosisView(View):
             return diagnosing.standing(self.search, self._said)
 
     def _begun(self) -> None:
-        threading.Thread(target=contextvars.copy_context().run, args=(self._follow,), name="bigdebug search", daemon=True).start()
+        aside(self._follow, name="bigdebug search")
 
     def _follow(self) -> None:
         """Tell of a search until it is over."""

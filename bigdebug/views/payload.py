@@ -108,7 +108,7 @@ def run_line(run: Run, noted: float, cell: str | None, execution: int | None) ->
     ``execution`` the number that the cell had. Costs no job."""
     known = run.statistics
     return {
-        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "began": run.began, "noted": noted, "cell": _maybe(cell), "execution": execution,
+        "id": run.id, "name": text(run.name), "action": text(run.action), "status": run.status, "began": run.began, "noted": noted, "cell": maybe(cell), "execution": execution,
         "seconds": number_of(known.seconds), "read": _count(known.records_in), "outputs": _count(known.records_out), "bytes": _count(known.bytes),
         "culprits": {"known": len(run.culprits.known), "complete": run.culprits.complete},
         "incomplete": [text(why) for why in run.incomplete],
@@ -129,7 +129,7 @@ def run_details(run: Run) -> dict[str, Any]:
 def _operator(operator: Operator, records: Mapping[int, int]) -> dict[str, Any]:
     return {
         "id": operator.id, "name": text(operator.name), "kind": operator.kind.value, "parents": list(operator.parents),
-        "records": records.get(operator.id), "dataset": _maybe(operator.dataset), "line": _maybe(operator.call_site),
+        "records": records.get(operator.id), "dataset": maybe(operator.dataset), "line": maybe(operator.call_site),
     }
 
 
@@ -143,18 +143,19 @@ def _causes(run: Run) -> list[dict[str, Any]]:
 def _cause(culprit: CrashCulprit, count: int) -> dict[str, Any]:
     return {
         "culprits": count, "exception": text(f"{culprit.exception_type}: {culprit.message}"), "operator": text(str(culprit.operator)),
-        "line": _maybe(culprit.user_line), "record": text(shown(culprit.record)),
+        "line": maybe(culprit.user_line), "record": text(shown(culprit.record)),
     }
 
 
-def text(given: str) -> str:
-    """``given`` as a reader sees it: on one line, without what a screen would obey, secrets, and more than 400 characters."""
+def text(given: str, longest: int = LONGEST) -> str:
+    """``given`` as a reader sees it: on one line, without what a screen would obey, secrets, and more than so many characters."""
     # Secrets go before the cut: the rest of one might not be known for what it is.
-    found = plain(masked(given)[: LONGEST + 1])
-    return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}…"
+    found = plain(masked(given)[: longest + 1])
+    return found if len(found) <= longest else f"{found[: longest - 1]}…"
 
 
-def _maybe(given: Any) -> str | None:
+def maybe(given: Any) -> str | None:
+    """The text of what may not be there."""
     return None if given is None else text(str(given))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import logging
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Protocol
 from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.shown import masked
 from bigdebug.trace.culprits import Culprits
+from bigdebug.views.aside import aside
 
 log = logging.getLogger("bigdebug")
 
@@ -69,9 +69,8 @@ class Work:
                 raise ReplayError(f"This view is {self.doing}", remedy="Wait until that has ended, or stop it.")
             self.doing, self.problem, self._stopped, self._began = doing, None, False, time.monotonic()
             self._ended = over = threading.Event()
-        context = contextvars.copy_context()
-        for name, target in (("bigdebug resume", lambda: self._run(work, over)), ("bigdebug progress", lambda: self._watch(over))):
-            threading.Thread(target=context.copy().run, args=(target,), name=name, daemon=True).start()
+        aside(self._run, work, over, name="bigdebug resume")
+        aside(self._watch, over, name="bigdebug progress")
 
     def now(self, doing: str) -> None:
         """What is done from here on, within the same work. Raises ReplayError if it is to stop."""

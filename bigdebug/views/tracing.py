@@ -12,13 +12,10 @@ from typing import Any
 
 from bigdebug.errors import MessageError
 from bigdebug.graph import Operator, OperatorGraph
-from bigdebug.shown import shown
 from bigdebug.trace.page import Page
 from bigdebug.trace.run import Run
-from bigdebug.views.payload import LOOKED_AT, Request, number_of, run_details, text
-
-COLUMNS = 500
-"""Columns of a page that a message has; it says if there are more."""
+from bigdebug.views.fields import COLUMNS, cells, names
+from bigdebug.views.payload import LOOKED_AT, Request, maybe, number_of, run_details, text
 
 ROWS = 50
 """Records of a page."""
@@ -73,17 +70,15 @@ def _parents(graph: OperatorGraph, operator: int) -> list[int]:
 
 def _does(operator: Operator) -> str | None:
     """What Spark calls an operator of a query, with its expressions."""
-    does = operator.detail.get("does")
-    return None if does is None else text(str(does))
+    return maybe(operator.detail.get("does"))
 
 
 def page(at: int, operator: int, start: int, found: Page) -> dict[str, Any]:
     """Records as rows of texts."""
-    columns = found.columns[:COLUMNS]
     return {
-        "at": at, "operator": operator, "start": start, "columns": [text(column) for column in columns], "left": len(found.columns) - len(columns),
+        "at": at, "operator": operator, "start": start, "columns": names(found.columns), "left": max(0, len(found.columns) - COLUMNS),
         "names": None if found.names is None else [text(name) for name in found.names], "origins": found.origins,
-        "numbers": list(found.numbers), "rows": [[text(shown(value)) for value in row[:COLUMNS]] for row in found.rows], "more": found.more,
+        "numbers": list(found.numbers), "rows": [cells(row) for row in found.rows], "more": found.more,
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from bigdebug.shown import shown
 from bigdebug.trace.watch import Watch
 from bigdebug.trace.watched import GuardError, HungCall, Seen, SlowRecord, WatchedRecord
-from bigdebug.views.payload import number_of, text
+from bigdebug.views.payload import maybe, number_of, text
 
 LINES = 5
 """Records, calls and errors of each kind that the panel has."""
@@ -20,7 +20,7 @@ def watch_line(watch: Watch, most: int = LINES) -> dict[str, Any]:
     """A watch with ``most`` of each thing that it knows, the latest first, of records that took long the slowest. Costs the pickles of those."""
     records, hangs, slow = watch.records, watch.hangs, watch.slow
     return {
-        "id": watch.id, "operator": None if watch.operator is None else text(str(watch.operator)), "on": watch.on,
+        "id": watch.id, "operator": maybe(watch.operator), "on": watch.on,
         "guarded": watch.guard is not None, "timeout": watch.timeout, "deviations": watch.deviations,
         "matched": watch.matched, "kept": len(records), "left": watch.left_out, "raised": max(watch.failed, len(watch.errors)),
         "disabled": watch.disabled, "hung": len(hangs), "beyond": len(slow),
@@ -41,7 +41,7 @@ def _record(seen: WatchedRecord) -> dict[str, Any]:
 
 
 def _hang(call: HungCall) -> dict[str, Any]:
-    return {**_seen(call), "seconds": number_of(round(call.seconds, 1)), "state": call.state, "line": _line(call.user_line)}
+    return {**_seen(call), "seconds": number_of(round(call.seconds, 1)), "state": call.state, "line": maybe(call.user_line)}
 
 
 def _slow(seen: SlowRecord) -> dict[str, Any]:
@@ -49,8 +49,4 @@ def _slow(seen: SlowRecord) -> dict[str, Any]:
 
 
 def _error(error: GuardError) -> dict[str, Any]:
-    return {"exception": text(f"{error.exception_type}: {error.message}"), "record": text(shown(error.record)), "line": _line(error.user_line)}
-
-
-def _line(line: Any) -> str | None:
-    return None if line is None else text(str(line))
+    return {"exception": text(f"{error.exception_type}: {error.message}"), "record": text(shown(error.record)), "line": maybe(error.user_line)}

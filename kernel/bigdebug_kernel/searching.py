@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
-import threading
 from typing import Any
 from weakref import WeakSet
 
@@ -12,6 +10,7 @@ from IPython.display import display
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.search import Search, show_searches_with
 from bigdebug.spark import jobs
+from bigdebug.views.aside import aside
 from bigdebug.views.bundle import missing
 from bigdebug.views.diagnosisview import DiagnosisView
 
@@ -53,8 +52,7 @@ class SearchDisplay:
         """Show a search if it takes longer than a bar would wait. Not where widgets have not been built: then it has its bar."""
         if missing() is not None:
             return False
-        context = contextvars.copy_context()  # of the cell: it is this one's output
-        threading.Thread(target=context.run, args=(self._live, search), name="bigdebug search", daemon=True).start()
+        aside(self._live, search, name="bigdebug search")  # within the context of the cell: it is this one's output
         return True
 
     def _live(self, search: Search) -> None:

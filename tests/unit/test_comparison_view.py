@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import bigdebug
 from bigdebug.localize.comparison import Change, Comparison, Inputs, compared
 from bigdebug.model import Origin, SourceRecord
-from bigdebug.views.comparing import COLUMNS, KINDS, ROWS
+from bigdebug.views.comparing import KINDS, ROWS
 from bigdebug.views.comparisonview import ComparisonView
+from bigdebug.views.fields import COLUMNS
 from bigdebug.views.payload import VERSION
 from tests.unit.test_payload import HOSTILE
 

@@ -21,9 +21,10 @@ from bigdebug.trace.page import Page, fields_of, numbered, page_of
 from bigdebug.trace.run import Run
 from bigdebug.trace.trace import Trace
 from bigdebug.views import bundle
+from bigdebug.views.fields import COLUMNS
 from bigdebug.views.payload import LONGEST, VERSION
 from bigdebug.views.traceview import MOVES, TraceView
-from bigdebug.views.tracing import COLUMNS, ROWS
+from bigdebug.views.tracing import ROWS
 from tests.unit.test_payload import HOSTILE, crashed, run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "view"
