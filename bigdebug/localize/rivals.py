@@ -49,13 +49,10 @@ def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) 
 
     Two corrupt records and two innocent ones may be the farthest apart of their group: one of these in the place of one of those repairs nothing.
     """
-    found, tried = list[BitMap](), 0
-    for size in range(2, len(repair) + 1):
-        tried += comb(len(every), size)
-        if tried > RIVALS:
-            break
-        sets = [each for each in map(BitMap, combinations(suspicion.order.tolist(), size)) if each != repair and not any(less <= each for less in found)]
-        for repairs in having(lambda here: [answer.passes for answer in oracle.answers([every - each for each in here])], sets):
+    found = list[BitMap]()
+    for sets in _small(suspicion, every, len(repair)):
+        others = [each for each in sets if each != repair and not any(less <= each for less in found)]
+        for repairs in having(_repairing(oracle, every), others):
             found += repairs
             if len(found) >= DOZENS:
                 return found
@@ -64,16 +61,23 @@ def rivals(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) 
 
 def fewer(oracle: Oracle, suspicion: Suspicion, every: BitMap, repair: BitMap) -> BitMap | None:
     """A repair of fewer members than one of three or more, where there are so few such sets that all can be tried: prefixes meet no pair that stands far apart."""
+    every_size = (repairs for sets in _small(suspicion, every, len(repair) - 1) for repairs in having(_repairing(oracle, every), sets))
+    return next((repairs[0] for repairs in every_size if repairs), None)
+
+
+def _small(suspicion: Suspicion, every: BitMap, most: int) -> Iterator[list[BitMap]]:
+    """The sets of two candidates, of three, of no more than ``most``, as long as there are so few of these and of all before that all can be tried."""
     tried = 0
-    for size in range(2, len(repair)):
+    for size in range(2, most + 1):
         tried += comb(len(every), size)
         if tried > RIVALS:
-            return None
-        sets = list(map(BitMap, combinations(suspicion.order.tolist(), size)))
-        found = next((repairs for repairs in having(lambda here: [answer.passes for answer in oracle.answers([every - each for each in here])], sets) if repairs), None)
-        if found:
-            return found[0]
-    return None
+            return
+        yield list(map(BitMap, combinations(suspicion.order.tolist(), size)))
+
+
+def _repairing(oracle: Oracle, every: BitMap) -> Wanted:
+    """Asks without which of some sets the output is right."""
+    return lambda sets: [answer.passes for answer in oracle.answers([every - each for each in sets])]
 
 
 def having(wanted: Wanted, sets: Sequence[BitMap]) -> Iterator[list[BitMap]]:
