@@ -1,14 +1,6 @@
 /** The replay view in an element. */
-import { h, render } from 'preact';
-import { Asking, type Model } from './asking';
 import { ANSWERS, type Requests } from './comparing';
+import { asked } from './shown';
 import { ComparisonView } from './view/comparisonview';
 
-export function comparison(model: Model, el: HTMLElement): () => void {
-  const asking = new Asking<Requests, typeof ANSWERS>(model, ANSWERS);
-  render(h(ComparisonView, { ask: asking.ask }), el);
-  return () => {
-    asking.close();
-    render(null, el);
-  };
-}
+export const comparison = asked<Requests, typeof ANSWERS>(ANSWERS, ComparisonView);

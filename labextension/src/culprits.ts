@@ -1,24 +1,6 @@
-/** The culprit view in an element: asks, and is drawn anew when the kernel tells that something has changed. */
-import { h, render } from 'preact';
-import { Asking, type Model } from './asking';
+/** The culprit view in an element: drawn anew when something has been decided or done. */
 import { ANSWERS, told, type Requests, type Standing } from './crashing';
+import { standing } from './shown';
 import { CulpritView } from './view/culpritview';
 
-export function culprits(model: Model, el: HTMLElement): () => void {
-  let standing: Standing | null = null;
-  const asking = new Asking<Requests, typeof ANSWERS>(model, ANSWERS, data => {
-    const now = told(data);
-    if (now !== null && (standing === null || now.change >= standing.change)) {
-      standing = now;
-      draw();
-    }
-  });
-  const draw = (): void => {
-    render(h(CulpritView, { ask: asking.ask, told: standing }), el);
-  };
-  draw();
-  return () => {
-    asking.close();
-    render(null, el);
-  };
-}
+export const culprits = standing<Requests, typeof ANSWERS, Standing>(ANSWERS, CulpritView, told, now => now.change);

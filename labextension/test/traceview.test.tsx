@@ -43,9 +43,9 @@ async function then(action: () => void): Promise<void> {
   }
 }
 
-async function show(moved: Standing | null = null): Promise<void> {
+async function show(told: Standing | null = null): Promise<void> {
   await then(() => {
-    render(h(TraceView, { ask, moved }), host);
+    render(h(TraceView, { ask, told }), host);
   });
 }
 
@@ -146,13 +146,13 @@ test('a view that the kernel refuses can be looked at again', async () => {
 test('while the kernel has not answered, it is said what is waited for, and nothing can be asked twice', async () => {
   const never: Ask = () => new Promise(() => undefined);
   await then(() => {
-    render(h(TraceView, { ask: never, moved: null }), host);
+    render(h(TraceView, { ask: never, told: null }), host);
   });
   expect(shown('[role=status]')[0]).toMatch(/^Asking the kernel….*run the cell of this view again/);
   render(null, host);
   await show();
   await then(() => {
-    render(h(TraceView, { ask: never, moved: null }), host);
+    render(h(TraceView, { ask: never, told: null }), host);
   });
   await press('Step back');
   expect(shown('.bd-busy')[0]).toMatch(/^Asking the kernel…/);

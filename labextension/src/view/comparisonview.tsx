@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks';
 import type { Ask, Kind, Page, Summary } from '../comparing';
 import { ChangeTable, chosen, FEW } from './changetable';
-import { Frame, Wrong, WrongView } from './frame';
+import { Wrong } from './frame';
 import { Pages } from './pages';
+import { Stands } from './standing';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';
 import { counted, number } from './words';
@@ -11,28 +12,11 @@ import { counted, number } from './words';
 const ROWS = 20;
 
 export function ComparisonView({ ask }: { ask: Ask }) {
-  const [tries, setTries] = useState(0);
-  const summary = useAnswer(() => ask('comparison', {}), [tries]);
-  switch (summary.is) {
-    case 'refused': {
-      const again = (): void => {
-        setTries(tries + 1);
-      };
-      return <WrongView kind="comparison" why={summary.why} again={again} />;
-    }
-    case 'waiting':
-      return (
-        <Frame kind="comparison">
-          <Waiting what="Asking the kernel…" />
-        </Frame>
-      );
-    case 'answered':
-      return (
-        <Frame kind="comparison">
-          <Compared ask={ask} summary={summary.answer} />
-        </Frame>
-      );
-  }
+  return (
+    <Stands kind="comparison" look={() => ask('comparison', {})} told={null} turn={() => 0}>
+      {summary => <Compared ask={ask} summary={summary} />}
+    </Stands>
+  );
 }
 
 function Compared({ ask, summary }: { ask: Ask; summary: Summary }) {

@@ -1,7 +1,7 @@
 /** One culprit: its record field by field, where that came from, the line that crashed, and what is to become of it. */
 import { useState } from 'preact/hooks';
 import type { Ask, Culprit as Known, Standing } from '../crashing';
-import type { During } from './culpritview';
+import type { During } from './useduring';
 import { Fix } from './fix';
 import { Wrong } from './frame';
 import { RecordFields, RepairForm } from './recordfields';

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Ask, CulpritPage, Place, Standing } from '../crashing';
 import { Culprit } from './culprit';
-import type { During } from './culpritview';
+import type { During } from './useduring';
 import { Wrong } from './frame';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';

@@ -1,14 +1,14 @@
 /** The culprit view: what crashed by cause, one culprit with its record, and the run resumed as somebody decided. */
 import { useState } from 'preact/hooks';
 import type { Ask, Place, Standing } from '../crashing';
-import { refusal, type Refused } from '../payload';
 import { Causes } from './crashcauses';
 import { CauseOf } from './culpritlist';
-import { Frame, Wrong, WrongView } from './frame';
+import { Wrong } from './frame';
 import { Notice } from './notice';
 import { Resume } from './resume';
-import { useAnswer } from './useanswer';
-import { Late, Waiting } from './waiting';
+import { Stands } from './standing';
+import { useDuring, type During } from './useduring';
+import { Late } from './waiting';
 import { counted, number } from './words';
 
 export interface CulpritViewProps {
@@ -18,43 +18,16 @@ export interface CulpritViewProps {
 }
 
 export function CulpritView({ ask, told }: CulpritViewProps) {
-  const [tries, setTries] = useState(0);
-  const first = useAnswer(() => ask('culprits', {}), [tries]);
-  if (first.is === 'refused' && told === null) {
-    const again = (): void => {
-      setTries(tries + 1);
-    };
-    return <WrongView kind="crashes" why={first.why} again={again} />;
-  }
-  const known = first.is === 'answered' ? first.answer : null;
-  const standing = told !== null && told.change >= (known?.change ?? 0) ? told : known;
   return (
-    <Frame kind="crashes">
-      {standing === null ? <Waiting what="Asking the kernel…" /> : <Whole ask={ask} standing={standing} />}
-    </Frame>
+    <Stands kind="crashes" look={() => ask('culprits', {})} told={told} turn={now => now.change}>
+      {standing => <Whole ask={ask} standing={standing} />}
+    </Stands>
   );
 }
 
-/** Does what is asked, and shows what was refused. */
-export type During = (asked: Promise<unknown>) => Promise<boolean>;
-
 function Whole({ ask, standing }: { ask: Ask; standing: Standing }) {
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Refused | null>(null);
+  const { busy, problem, during } = useDuring();
   const [chosen, choose] = useState<Place | null>(null);
-  const during: During = async asked => {
-    setBusy(true);
-    setProblem(null);
-    try {
-      await asked;
-      return true;
-    } catch (why) {
-      setProblem(refusal(why));
-      return false;
-    } finally {
-      setBusy(false);
-    }
-  };
   const here = chosen ?? standing.first ?? begin(standing);
   return (
     <>

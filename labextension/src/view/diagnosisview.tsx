@@ -1,13 +1,10 @@
 /** The localization view: a search while it runs, and then its diagnosis. */
-import { useState } from 'preact/hooks';
 import type { Ask, Diagnosis, Standing } from '../diagnosing';
 import { CourseChart } from './coursechart';
 import { FaultSet, Ranking, Verdict } from './faultset';
-import { Frame, WrongView } from './frame';
 import { Notice } from './notice';
 import { Searching } from './searching';
-import { useAnswer } from './useanswer';
-import { Waiting } from './waiting';
+import { Stands } from './standing';
 import { counted, number, seconds } from './words';
 
 export interface DiagnosisViewProps {
@@ -17,24 +14,14 @@ export interface DiagnosisViewProps {
 }
 
 export function DiagnosisView({ ask, told }: DiagnosisViewProps) {
-  const [tries, setTries] = useState(0);
-  const first = useAnswer(() => ask('diagnosis', {}), [tries]);
-  if (first.is === 'refused' && told === null) {
-    const again = (): void => {
-      setTries(tries + 1);
-    };
-    return <WrongView kind="diagnosis" why={first.why} again={again} />;
-  }
-  const known = first.is === 'answered' ? first.answer : null;
-  const standing = told !== null && told.at > (known?.at ?? 0) ? told : known;
   return (
-    <Frame kind="diagnosis">
-      {standing === null ? <Waiting what="Asking the kernel…" /> : <Stands ask={ask} standing={standing} />}
-    </Frame>
+    <Stands kind="diagnosis" look={() => ask('diagnosis', {})} told={told} turn={now => now.at}>
+      {standing => <Whole ask={ask} standing={standing} />}
+    </Stands>
   );
 }
 
-function Stands({ ask, standing }: { ask: Ask; standing: Standing }) {
+function Whole({ ask, standing }: { ask: Ask; standing: Standing }) {
   if (standing.diagnosis !== null) {
     return <Found ask={ask} standing={standing} diagnosis={standing.diagnosis} />;
   }

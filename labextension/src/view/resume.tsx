@@ -1,6 +1,6 @@
 /** What was decided, the run resumed with it, and what came of that. */
 import type { Ask, Ended, Standing } from '../crashing';
-import type { During } from './culpritview';
+import type { During } from './useduring';
 import { Notice } from './notice';
 import { ResultPage } from './resultpage';
 import { counted, number, seconds } from './words';

@@ -1,52 +1,30 @@
 /** The trace view: the operators of a run, the way of a trace over them, and the records where it stands. */
 import { useState } from 'preact/hooks';
-import { refusal, type Refused } from '../payload';
 import type { Ask, Move, Standing } from '../tracing';
 import { Crumbs } from './crumbs';
-import { Frame, Wrong, WrongView } from './frame';
+import { Wrong } from './frame';
 import { OperatorGraph } from './operatorgraph';
 import { Records, type Choice } from './records';
-import { useAnswer } from './useanswer';
-import { Late, Waiting } from './waiting';
+import { Stands } from './standing';
+import { useDuring, type During } from './useduring';
+import { Late } from './waiting';
 
 export interface TraceViewProps {
   readonly ask: Ask;
   /** Where the view stands since it was last moved; null if it was not. */
-  readonly moved: Standing | null;
+  readonly told: Standing | null;
 }
 
-export function TraceView({ ask, moved }: TraceViewProps) {
-  const [tries, setTries] = useState(0);
-  const first = useAnswer(() => ask('trace', {}), [tries]);
-  if (first.is === 'refused' && moved === null) {
-    const again = (): void => {
-      setTries(tries + 1);
-    };
-    return <WrongView kind="trace" why={first.why} again={again} />;
-  }
-  const known = first.is === 'answered' ? first.answer : null;
-  const standing = moved !== null && moved.change >= (known?.change ?? 0) ? moved : known;
+export function TraceView({ ask, told }: TraceViewProps) {
   return (
-    <Frame kind="trace">
-      {standing === null ? <Waiting what="Asking the kernel…" /> : <Standpoint ask={ask} standing={standing} />}
-    </Frame>
+    <Stands kind="trace" look={() => ask('trace', {})} told={told} turn={now => now.change}>
+      {standing => <Standpoint ask={ask} standing={standing} />}
+    </Stands>
   );
 }
 
 function Standpoint({ ask, standing }: { ask: Ask; standing: Standing }) {
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Refused | null>(null);
-  const during = (asked: Promise<unknown>): void => {
-    setBusy(true);
-    setProblem(null);
-    asked
-      .catch((why: unknown) => {
-        setProblem(refusal(why));
-      })
-      .finally(() => {
-        setBusy(false);
-      });
-  };
+  const { busy, problem, during } = useDuring();
   return (
     <>
       <header>
@@ -65,7 +43,7 @@ function Standpoint({ ask, standing }: { ask: Ask; standing: Standing }) {
         standing={standing}
         busy={busy}
         go={to => {
-          during(ask('crumb', { at: to }));
+          void during(ask('crumb', { at: to }));
         }}
       />
       {problem !== null && <Wrong why={problem} />}
@@ -83,7 +61,7 @@ interface PlaceProps {
   readonly standing: Standing;
   readonly busy: boolean;
   readonly ask: Ask;
-  readonly during: (asked: Promise<unknown>) => void;
+  readonly during: During;
 }
 
 /** Where the trace stands: the operators and the records, of which some are chosen. */
@@ -94,7 +72,7 @@ function Place({ standing, busy, ask, during }: PlaceProps) {
     numbers: new Set()
   });
   const move = ({ operator, numbers }: Choice, how: Move, to?: number): void => {
-    during(ask('move', { at, operator, numbers: [...numbers], move: how, ...(to === undefined ? {} : { to }) }));
+    void during(ask('move', { at, operator, numbers: [...numbers], move: how, ...(to === undefined ? {} : { to }) }));
   };
   return (
     <div class="bd-halves">
