@@ -1,11 +1,7 @@
 import { join } from 'node:path';
-import { expect, test } from './harness';
+import { expect, spark, test } from './harness';
 
-const SPARK = `from pyspark.sql import SparkSession
-spark = (SparkSession.builder.master("local[2]").appName("culprits")
-    .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
-spark.sparkContext.setLogLevel("OFF")`;
+const SPARK = spark('culprits');
 
 const CRASH = `%%lineage flights
 from operator import add

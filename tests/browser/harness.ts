@@ -7,6 +7,13 @@ export { expect } from '@playwright/test';
 
 const PICTURES = join(import.meta.dirname, 'pictures');
 
+/** A cell that starts Spark, under a name. */
+export const spark = (name: string): string => `from pyspark.sql import SparkSession
+spark = (SparkSession.builder.master("local[2]").appName("${name}")
+    .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
+spark.sparkContext.setLogLevel("OFF")`;
+
 export class Desk {
   /** What a script of a record would have called. */
   readonly alerts: string[] = [];
@@ -104,12 +111,12 @@ export class Desk {
   }
 
   /** Runs the first cell, as often as it takes: a notebook that has just been opened loses keys. */
-  async begin(): Promise<void> {
+  async begin(patience = 30_000): Promise<void> {
     await expect(async () => {
       await this.start(0);
       await expect(this.prompt(0)).not.toHaveText('[ ]:', { timeout: 2_000 });
     }).toPass();
-    await expect(this.prompt(0)).toHaveText(/\[\d+\]:/);
+    await expect(this.prompt(0)).toHaveText(/\[\d+\]:/, { timeout: patience });
   }
 
   /** Runs a cell, and goes on at once. */

@@ -1,10 +1,6 @@
-import { expect, test, type Desk } from './harness';
+import { expect, spark, test } from './harness';
 
-const SPARK = `from pyspark.sql import SparkSession
-spark = (SparkSession.builder.master("local[2]").appName("localize")
-    .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
-spark.sparkContext.setLogLevel("OFF")`;
+const SPARK = spark('localize');
 
 // A test of some milliseconds, of 4,000 candidates: a search to its end would take half a minute.
 const JOB = `%%lineage readings
@@ -35,16 +31,6 @@ clean = report.getLineage().goBackAll().where(lambda sale: sale[1] < 0).replay(e
 view = bigdebug.view(dbg.compare(report, clean))
 view`;
 
-/** Runs the first cell, as often as it takes: a notebook that has just been opened loses keys. */
-async function begin(desk: Desk): Promise<void> {
-  await desk.openPanel();
-  await expect(async () => {
-    await desk.start(0);
-    await expect(desk.prompt(0)).not.toHaveText('[ ]:', { timeout: 2_000 });
-  }).toPass();
-  await expect(desk.prompt(0)).toHaveText(/\[\d+\]:/);
-}
-
 test('a localization is stopped by its button while the cell is busy, and says so with the best so far', async ({
   desk
 }) => {
@@ -56,7 +42,8 @@ test('a localization is stopped by its button while the cell is busy, and says s
     'dbg.localize(totals, wrong, search=search)',
     'dbg.localize(totals, wrong)'
   ]);
-  await begin(desk);
+  await desk.openPanel();
+  await desk.begin();
   await desk.run(1);
   await desk.start(2);
   const live = desk.cell(2).locator('.bd-diagnosis');
@@ -97,7 +84,8 @@ test('a localization is stopped by its button while the cell is busy, and says s
 
 test('a replay stands beside the run, with what is different marked and the inputs behind it', async ({ desk }) => {
   await desk.open('replay.ipynb', 'bigdebug', [SPARK, REPLAY, 'view.frame()[["change", "_1 before"]]']);
-  await begin(desk);
+  await desk.openPanel();
+  await desk.begin();
   await desk.run(1);
   const view = desk.cell(1).locator('.bd-comparison');
   await expect(view.locator('tbody th')).toHaveText(['changed', 'changed', 'removed']);

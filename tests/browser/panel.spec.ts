@@ -1,10 +1,6 @@
-import { expect, test } from './harness';
+import { expect, spark, test } from './harness';
 
-const SPARK = `from pyspark.sql import SparkSession
-spark = (SparkSession.builder.master("local[2]").appName("nightly <b>report</b>")
-    .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
-spark.sparkContext.setLogLevel("OFF")`;
+const SPARK = spark('nightly <b>report</b>');
 
 const JOB = `%%lineage "word count"
 lines = sc.parallelize(["a b", "b c", "<script>alert(1)</script> <img src=x onerror=alert(2)>"], 2)

@@ -1,10 +1,6 @@
-import { expect, test, type Desk } from './harness';
+import { expect, spark, test } from './harness';
 
-const SPARK = `from pyspark.sql import SparkSession
-spark = (SparkSession.builder.master("local[2]").appName("trace")
-    .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    .config("spark.python.unix.domain.socket.enabled", "true").getOrCreate())
-spark.sparkContext.setLogLevel("OFF")`;
+const SPARK = spark('trace');
 
 const JOB = `%%lineage words
 lines = sc.parallelize(["a b", "b c", "<script>alert(1)</script> <img src=x onerror=alert(2)>", "שלום b"], 2)
@@ -19,19 +15,10 @@ view`;
 const BUSY = `import time
 while True: time.sleep(0.05)`;
 
-/** Runs the first cell, as often as it takes: a notebook that has just been opened loses keys. */
-async function begin(desk: Desk): Promise<void> {
-  await desk.openPanel();
-  await expect(async () => {
-    await desk.start(0);
-    await expect(desk.prompt(0)).not.toHaveText('[ ]:', { timeout: 2_000 });
-  }).toPass();
-  await expect(desk.prompt(0)).toHaveText(/\[\d+\]:/);
-}
-
 test('from an output back to its source lines, while a cell runs, by the keyboard', async ({ desk }) => {
   await desk.open('trace.ipynb', 'bigdebug', [SPARK, JOB, VIEW, 'view.trace.collect()', BUSY]);
-  await begin(desk);
+  await desk.openPanel();
+  await desk.begin();
   for (const cell of [1, 2]) {
     await desk.run(cell);
   }
@@ -65,7 +52,8 @@ test('from an output back to its source lines, while a cell runs, by the keyboar
 test('a view outlives its page, and says when its kernel is gone', async ({ desk }) => {
   const held = 'from tests.unit.test_trace_view import RECORDS, view_of\nview = view_of(RECORDS)\nview';
   await desk.open('held.ipynb', 'python3', [held]);
-  await begin(desk);
+  await desk.openPanel();
+  await desk.begin();
   const view = desk.page.locator('.bd-trace');
   const rows = view.locator('.bd-records tbody tr');
   await expect(rows).toHaveCount(4);
