@@ -6,7 +6,7 @@
  */
 import * as v from 'valibot';
 import type { AskOf } from './asking';
-import { VERSION, whole } from './payload';
+import { eventOf, whole } from './payload';
 
 const Buffer = v.instance(DataView);
 
@@ -113,9 +113,7 @@ export type Ask = AskOf<Requests, typeof ANSWERS>;
 
 /** What has changed, as all that show the view are told; null for other messages. */
 export function changed(data: unknown): Changed | null {
-  const shape = v.object({ version: v.literal(VERSION), event: v.literal('shown'), content: Changed });
-  const found = v.safeParse(shape, data);
-  return found.success ? found.output.content : null;
+  return eventOf('shown', Changed, data);
 }
 
 /** A flag for each mark, of bits. */

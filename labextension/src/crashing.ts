@@ -6,7 +6,7 @@
  */
 import * as v from 'valibot';
 import type { AskOf } from './asking';
-import { whole } from './payload';
+import { eventOf, whole } from './payload';
 
 const Counts = { skipped: whole, repaired: whole, open: whole };
 
@@ -175,6 +175,5 @@ export type Ask = AskOf<Requests, typeof ANSWERS>;
 
 /** How the view stands, whoever made it so: told unasked; null for other messages. */
 export function told(data: unknown): Standing | null {
-  const found = v.safeParse(v.object({ event: v.literal('culprits'), content: Standing }), data);
-  return found.success ? found.output.content : null;
+  return eventOf('culprits', Standing, data);
 }

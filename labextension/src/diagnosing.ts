@@ -6,7 +6,7 @@
  */
 import * as v from 'valibot';
 import type { AskOf } from './asking';
-import { whole } from './payload';
+import { eventOf, whole } from './payload';
 
 const Row = v.object({
   origin: v.string(),
@@ -97,9 +97,9 @@ export type Ask = AskOf<Requests, typeof ANSWERS>;
 
 /** How the search stands, as the view says by itself, or to whoever stopped it; null for other messages. */
 export function stands(data: unknown): Standing | null {
-  const told = v.safeParse(v.object({ event: v.literal('search'), content: Standing }), data);
-  if (told.success) {
-    return told.output.content;
+  const told = eventOf('search', Standing, data);
+  if (told !== null) {
+    return told;
   }
   const stopped = v.safeParse(v.object({ answer: v.literal('stop'), content: Standing }), data);
   return stopped.success ? stopped.output.content : null;

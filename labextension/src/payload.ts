@@ -125,6 +125,12 @@ export function answered(data: unknown): number | null {
   return found.success ? found.output.id : null;
 }
 
+/** The content of an event of that name and shape; null for all other messages. */
+export function eventOf<Shape extends v.GenericSchema>(name: string, content: Shape, data: unknown) {
+  const found = v.safeParse(v.object({ version: v.literal(VERSION), event: v.literal(name), content }), data);
+  return found.success ? (found.output.content as v.InferOutput<Shape>) : null;
+}
+
 /** What the kernel tells unasked. Throws Refused for what cannot be read, and if the kernel refused this panel. */
 export function readEvent(data: unknown): Changes {
   return read(v.object({ event: v.literal('changes'), content: Changes }), data).content;

@@ -40,12 +40,7 @@ export function heat(drawn: Drawn, setting: Setting): Picture {
     area,
     draw: (pen, { lit, brushed }) => {
       const { ratio, colors } = setting;
-      const [left0, top0] = [Math.round(area.left * ratio), Math.round(area.top * ratio)];
-      const raster = new Raster(
-        Math.max(0, Math.round(area.right * ratio) - left0),
-        Math.max(0, Math.round(area.bottom * ratio) - top0),
-        colors.back
-      );
+      const { raster, left: left0, top: top0 } = Raster.of(area, setting);
       const colorOf = coloring(drawn, setting);
       const value = left(drawn, 'color');
       const thin = Math.min(width, height) * ratio < 4;

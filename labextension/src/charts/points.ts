@@ -35,12 +35,7 @@ export function points(drawn: Drawn, setting: Setting): Picture {
     area,
     draw: (pen, { lit, brushed }) => {
       const { ratio, colors } = setting;
-      const [left0, top0] = [Math.round(area.left * ratio), Math.round(area.top * ratio)];
-      const raster = new Raster(
-        Math.max(0, Math.round(area.right * ratio) - left0),
-        Math.max(0, Math.round(area.bottom * ratio) - top0),
-        colors.back
-      );
+      const { raster, left: left0, top: top0 } = Raster.of(area, setting);
       grid(raster, sides, setting, left0, top0);
       const disc = discOf(radius * ratio, marks <= 500 ? 0.85 : marks <= 30_000 ? 0.6 : 0.4);
       const firm = discOf(radius * ratio, 0.9);

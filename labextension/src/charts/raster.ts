@@ -1,8 +1,16 @@
 /** Pixels that a hundred thousand marks are put on within some milliseconds: discs and rectangles, in part transparent, on a ground. */
 import type { Rgb } from './colors';
+import type { Box, Setting } from './picture';
 
 export class Raster {
   readonly data: Uint8ClampedArray<ArrayBuffer>;
+
+  /** One for a part of a setting, and where its first pixel is. */
+  static of(area: Box, { ratio, colors }: Setting): { raster: Raster; left: number; top: number } {
+    const [left, top] = [Math.round(area.left * ratio), Math.round(area.top * ratio)];
+    const width = Math.max(0, Math.round(area.right * ratio) - left);
+    return { raster: new Raster(width, Math.max(0, Math.round(area.bottom * ratio) - top), colors.back), left, top };
+  }
 
   constructor(
     readonly width: number,

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Ask, CulpritPage, Place, Standing } from '../crashing';
 import { Culprit } from './culprit';
+import { neighbour } from './arrows';
 import type { During } from './useduring';
 import { Wrong } from './frame';
 import { useAnswer } from './useanswer';
@@ -139,12 +140,7 @@ function Pages({ page, turn }: { page: CulpritPage; turn: (start: number) => voi
 
 /** Up and down go from culprit to culprit. */
 function onArrow(event: KeyboardEvent): void {
-  const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-  if (by === 0 || !(event.currentTarget instanceof HTMLElement) || !(event.target instanceof HTMLButtonElement)) {
-    return;
-  }
-  const every = [...event.currentTarget.querySelectorAll('button')];
-  const next = every[every.indexOf(event.target) + by];
+  const next = neighbour(event, HTMLButtonElement, 'button');
   if (next !== undefined) {
     event.preventDefault();
     next.focus();

@@ -3,7 +3,9 @@ import { useRef, useState } from 'preact/hooks';
 import { on } from '../charts/picture';
 import type { Page } from '../brushing';
 import type { ChartProps } from './chartcard';
+import { Cells } from './cells';
 import { Wrong } from './frame';
+import { Turning } from './pages';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';
 import { number } from './words';
@@ -67,25 +69,15 @@ export function MarkTable({ view, drawn, ask, change, brush }: ChartProps) {
       </div>
       {page.total > ROWS && (
         <div class="bd-pages">
-          <button
-            type="button"
-            disabled={start === 0}
-            onClick={() => {
-              setStart(Math.max(0, start - ROWS));
-            }}
+          <Turning
+            start={start}
+            size={ROWS}
+            more={start + ROWS < page.total}
+            words={['Previous', 'Next']}
+            turn={setStart}
           >
-            Previous
-          </button>
-          <span>{`${number(page.start + 1)} to ${number(page.start + page.rows.length)} of ${number(page.total)}`}</span>
-          <button
-            type="button"
-            disabled={start + ROWS >= page.total}
-            onClick={() => {
-              setStart(start + ROWS);
-            }}
-          >
-            Next
-          </button>
+            <span>{`${number(page.start + 1)} to ${number(page.start + page.rows.length)} of ${number(page.total)}`}</span>
+          </Turning>
         </div>
       )}
     </>
@@ -139,13 +131,7 @@ function Rows({ page, brushed, lit, marks, brush }: RowsProps) {
                 }}
               />
             </td>
-            {row.map((cell, column) => (
-              <td key={column}>
-                <div class="bd-value">
-                  <bdi>{cell}</bdi>
-                </div>
-              </td>
-            ))}
+            <Cells row={row} />
           </tr>
         );
       })}

@@ -1,4 +1,5 @@
 /** Pages of something of which it is known how many there are. */
+import type { ComponentChildren } from 'preact';
 import { number } from './words';
 
 export interface PagesProps {
@@ -17,6 +18,28 @@ export function Pages({ start, size, total, what, turn }: PagesProps) {
   const last = Math.min(start + size, total);
   return (
     <div class="bd-pages" role="group" aria-label="Pages">
+      <Turning start={start} size={size} more={last < total} turn={turn}>
+        <span>{`${what} ${number(start + 1)} to ${number(last)} of ${number(total)}`}</span>
+      </Turning>
+    </div>
+  );
+}
+
+export interface TurningProps {
+  readonly start: number;
+  readonly size: number;
+  /** Whether something follows this page. */
+  readonly more: boolean;
+  readonly turn: (start: number) => void;
+  readonly words?: readonly [string, string];
+  /** What stands between the buttons. */
+  readonly children?: ComponentChildren;
+}
+
+/** The buttons that turn a page. */
+export function Turning({ start, size, more, turn, words = ['Earlier', 'Later'], children }: TurningProps) {
+  return (
+    <>
       <button
         type="button"
         disabled={start === 0}
@@ -24,18 +47,18 @@ export function Pages({ start, size, total, what, turn }: PagesProps) {
           turn(Math.max(0, start - size));
         }}
       >
-        Earlier
+        {words[0]}
       </button>
-      <span>{`${what} ${number(start + 1)} to ${number(last)} of ${number(total)}`}</span>
+      {children}
       <button
         type="button"
-        disabled={last >= total}
+        disabled={!more}
         onClick={() => {
           turn(start + size);
         }}
       >
-        Later
+        {words[1]}
       </button>
-    </div>
+    </>
   );
 }

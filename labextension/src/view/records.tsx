@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Ask, Move, Page, Standing } from '../tracing';
 import { nameOf } from './crumbs';
 import { Notice } from './notice';
+import { Turning } from './pages';
 import { RecordTable } from './recordtable';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';
@@ -166,25 +167,9 @@ function Pages({ start, more, last, turn }: PagesProps) {
   }
   return (
     <div class="bd-pages" role="group" aria-label="Pages">
-      <button
-        type="button"
-        disabled={start === 0}
-        onClick={() => {
-          turn(Math.max(0, start - PAGE));
-        }}
-      >
-        Earlier
-      </button>
-      <span>{`records ${number(start + 1)} to ${number((last ?? start) + 1)}`}</span>
-      <button
-        type="button"
-        disabled={!more}
-        onClick={() => {
-          turn(start + PAGE);
-        }}
-      >
-        Later
-      </button>
+      <Turning start={start} size={PAGE} more={more} turn={turn}>
+        <span>{`records ${number(start + 1)} to ${number((last ?? start) + 1)}`}</span>
+      </Turning>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** A page of records, of which some can be chosen: with the mouse, or with the arrow keys and the space bar. */
 import type { Page } from '../tracing';
-import { counted } from './words';
+import { neighbour } from './arrows';
+import { Cells, Columns } from './cells';
 
 export interface RecordTableProps {
   readonly page: Page;
@@ -32,12 +33,7 @@ export function RecordTable({ page, chosen, choose, step }: RecordTableProps) {
             />
           </th>
           {page.names !== null && <th scope="col">{page.origins ? 'origin' : 'rid'}</th>}
-          {page.columns.map((column, at) => (
-            <th key={at} scope="col">
-              <bdi>{column}</bdi>
-            </th>
-          ))}
-          {page.left > 0 && <th scope="col">{`and ${counted(page.left, 'column')} more`}</th>}
+          <Columns names={page.columns} left={page.left} />
         </tr>
       </thead>
       <tbody>
@@ -76,13 +72,7 @@ export function RecordTable({ page, chosen, choose, step }: RecordTableProps) {
                   <bdi>{page.names[at]}</bdi>
                 </td>
               )}
-              {row.map((cell, column) => (
-                <td key={column}>
-                  <div class="bd-value">
-                    <bdi>{cell}</bdi>
-                  </div>
-                </td>
-              ))}
+              <Cells row={row} />
             </tr>
           );
         })}
@@ -93,12 +83,7 @@ export function RecordTable({ page, chosen, choose, step }: RecordTableProps) {
 
 /** Up and down go from box to box. */
 function onArrow(event: KeyboardEvent): void {
-  const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-  if (by === 0 || !(event.currentTarget instanceof HTMLElement) || !(event.target instanceof HTMLInputElement)) {
-    return;
-  }
-  const boxes = [...event.currentTarget.querySelectorAll('input')];
-  const next = boxes[boxes.indexOf(event.target) + by];
+  const next = neighbour(event, HTMLInputElement, 'input');
   if (next !== undefined) {
     event.preventDefault();
     next.focus();

@@ -1,7 +1,9 @@
 /** What a resumed action gives, a page at a time. */
 import { useState } from 'preact/hooks';
 import type { Ask } from '../crashing';
+import { Cells, Columns } from './cells';
 import { Wrong } from './frame';
+import { Turning } from './pages';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';
 import { counted } from './words';
@@ -24,24 +26,13 @@ export function ResultPage({ run, ask }: { run: string; ask: Ask }) {
         <table class="bd-records" aria-label="Result">
           <thead>
             <tr>
-              {columns.map((column, at) => (
-                <th key={at} scope="col">
-                  <bdi>{column}</bdi>
-                </th>
-              ))}
-              {left > 0 && <th scope="col">{`and ${counted(left, 'column')} more`}</th>}
+              <Columns names={columns} left={left} />
             </tr>
           </thead>
           <tbody>
             {rows.map((row, at) => (
               <tr key={at}>
-                {row.map((cell, column) => (
-                  <td key={column}>
-                    <div class="bd-value">
-                      <bdi>{cell}</bdi>
-                    </div>
-                  </td>
-                ))}
+                <Cells row={row} />
               </tr>
             ))}
           </tbody>
@@ -49,26 +40,7 @@ export function ResultPage({ run, ask }: { run: string; ask: Ask }) {
       </div>
       <div class="bd-pages">
         {total !== null && total > PAGE && (
-          <>
-            <button
-              type="button"
-              disabled={start === 0}
-              onClick={() => {
-                setStart(Math.max(0, start - PAGE));
-              }}
-            >
-              Earlier
-            </button>
-            <button
-              type="button"
-              disabled={start + PAGE >= total}
-              onClick={() => {
-                setStart(start + PAGE);
-              }}
-            >
-              Later
-            </button>
-          </>
+          <Turning start={start} size={PAGE} more={start + PAGE < total} turn={setStart} />
         )}
         <span class="bd-from">
           {total !== null && `${counted(total, 'row')}. `}
