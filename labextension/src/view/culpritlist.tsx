@@ -95,7 +95,7 @@ function List({ page, standing, chosen, busy, choose, turn, skip }: ListProps) {
               <span class="bd-record">
                 <bdi>{row.record}</bdi>
               </span>
-              <span class="bd-hidden">{MEANS[row.decided]}</span>
+              <span class="bd-spoken">{MEANS[row.decided]}</span>
             </button>
           </li>
         ))}
