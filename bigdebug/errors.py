@@ -47,6 +47,14 @@ class UnknownOperatorError(BigdebugError):
     """An operator, or a source, that is not part of the run that is asked."""
 
 
+class UnknownItemError(BigdebugError):
+    """A data-item that a provenance graph does not have; the message names ids near it."""
+
+
+class ProvenanceError(BigdebugError):
+    """Provenance triples, or a workflow, that no provenance graph can be made of."""
+
+
 class UnknownColumnError(BigdebugError):
     """A column that the rows which are asked about do not have."""
 

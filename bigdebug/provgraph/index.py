@@ -1,0 +1,159 @@
+"""A provenance graph as arrays: what each item was derived from and what was derived from it, in memory or memory-mapped.
+
+Items are numbered in the order of their ids (``dictionary``); these numbers, their codes, are what questions work with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bigdebug.errors import UnknownItemError
+from bigdebug.provgraph.dictionary import ABSENT, Ids, ids_of
+from bigdebug.provgraph.membership import NO_TABLE
+from bigdebug.provgraph.workflow import Workflow
+
+
+class Edges(NamedTuple):
+    """Triples at some items: row by row the item, its neighbour, the operation between them (all codes)."""
+
+    items: NDArray[np.int64]
+    neighbours: NDArray[np.int64]
+    ops: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """The neighbours of every item in one direction: those of item i stand from ``offsets[i]`` to ``offsets[i + 1]``, ascending, and
+    beside each the operation.
+    """
+
+    offsets: NDArray[Any]
+    neighbours: NDArray[np.uint32]
+    ops: NDArray[Any]
+
+    def of(self, codes: NDArray[Any]) -> Edges:
+        """The triples at these items, item by item in the order given. Takes time by triples and, on disk, by pages touched."""
+        codes = np.asarray(codes, np.int64)
+        starts = self.offsets[codes].astype(np.int64)
+        counts = self.offsets[codes + 1].astype(np.int64) - starts
+        places = np.arange(int(counts.sum())) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return Edges(
+            np.repeat(codes, counts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
+        )
+
+    def degrees(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """How many triples each of these items has in this direction."""
+        codes = np.asarray(codes, np.int64)
+        counts: NDArray[np.int64] = self.offsets[codes + 1].astype(np.int64) - self.offsets[codes].astype(np.int64)
+        return counts
+
+
+@dataclass(frozen=True)
+class Index:
+    """Items, operations, and the triples in both directions.
+
+    ``backward`` leads from an item to those it was derived from (dst to src), ``forward`` to those derived from it. ``tables`` has the
+    place in ``workflow.tables`` of each item's table, NO_TABLE where none is known; without a workflow both are None.
+    """
+
+    ids: Ids
+    operations: Ids
+    backward: Adjacency
+    forward: Adjacency
+    workflow: Workflow | None = None
+    tables: NDArray[Any] | None = None
+    acyclic: bool = True
+    """Whether it is known that no item is derived from itself: looked at when an index is built, seen from the ids alone in memory."""
+
+    @classmethod
+    def of_arrays(
+        cls, src: Iterable[Any], dst: Iterable[Any], op: Iterable[Any] | None = None, ids: Iterable[Any] | None = None
+    ) -> Index:
+        """Of triples in memory, column by column; ``ids`` are of items that may have no triple. A triple that comes twice is kept once.
+
+        Nothing is checked: that is what building does (``building``), which also holds more than memory does.
+        """
+        sources, targets, alone = list(src), list(dst), [] if ids is None else list(ids)
+        known, codes = ids_of([*sources, *targets, *alone])
+        edges = len(sources)
+        named = [None] * edges if op is None else list(op)
+        operations, at = ids_of([name for name in named if name is not None])
+        ops = np.full(edges, len(operations), np.int64)
+        ops[[name is not None for name in named]] = at
+        rows = np.unique(np.stack([codes[edges : 2 * edges], codes[:edges], ops], axis=1), axis=0).T
+        turned = rows[:, np.lexsort((rows[2], rows[0], rows[1]))]
+        return cls(
+            known, operations, _adjacency(rows[0], rows[1], rows[2], len(known)),
+            _adjacency(turned[1], turned[0], turned[2], len(known)),
+            acyclic=bool((rows[0] > rows[1]).all() or (rows[0] < rows[1]).all()),
+        )
+
+    @property
+    def items(self) -> int:
+        return len(self.ids)
+
+    @property
+    def edges(self) -> int:
+        return len(self.backward.neighbours)
+
+    def codes(self, ids: Iterable[Any]) -> NDArray[np.int64]:
+        """The codes of these ids. Raises UnknownItemError, with ids that somebody may have meant, for one that is not there."""
+        wanted = list(ids)
+        try:
+            codes = self.ids.codes(wanted)
+        except TypeError as problem:
+            raise UnknownItemError(f"An item is not there: {problem}", remedy=f"Ids here are like {self._some()}.") from problem
+        missing = np.flatnonzero(codes == ABSENT)
+        if len(missing):
+            lost = wanted[missing[0]]
+            near = ", ".join(repr(other) for other in self.ids.near(lost))
+            others = f" (nor are {len(missing) - 1} of the others)" if len(missing) > 1 else ""
+            raise UnknownItemError(
+                f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items."
+            )
+        return codes
+
+    def named(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The ids of these codes: int64, or Python's str."""
+        return self.ids.take(codes)
+
+    def operations_of(self, ops: NDArray[Any]) -> NDArray[Any]:
+        """The operations of these codes, as objects; None where a triple had none."""
+        ops = np.asarray(ops, np.int64)
+        found = np.full(len(ops), None, object)
+        known = ops < len(self.operations)
+        found[known] = self.operations.take(ops[known])
+        return found
+
+    @cached_property
+    def table_names(self) -> tuple[str, ...]:
+        return self.workflow.tables if self.workflow is not None else ()
+
+    def tables_of(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The names of the tables that these items are of, as objects; None where none is known."""
+        if self.tables is None:
+            return np.full(len(codes), None, object)
+        places = self.tables[np.asarray(codes, np.int64)]
+        names = np.array([*self.table_names, None], object)
+        return names[np.where(places == NO_TABLE, len(self.table_names), places)]
+
+    def _some(self) -> str:
+        return ", ".join(repr(one) for one in self.ids.take(np.arange(min(3, self.items))).tolist()) or "none, for it is empty"
+
+
+def _adjacency(items: NDArray[Any], neighbours: NDArray[Any], ops: NDArray[Any], count: int) -> Adjacency:
+    """Of triples that are sorted by item and neighbour."""
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(items, minlength=count), out=offsets[1:])
+    return Adjacency(offsets, neighbours.astype(np.uint32), smallest(int(ops.max(initial=0)), ops))
+
+
+def smallest(largest: int, values: NDArray[Any]) -> NDArray[Any]:
+    """The values in the smallest unsigned type that holds the largest one."""
+    return values.astype(np.min_scalar_type(largest))
