@@ -55,6 +55,10 @@ class ProvenanceError(BigdebugError):
     """Provenance triples, or a workflow, that no provenance graph can be made of."""
 
 
+class DatasetsError(BigdebugError):
+    """What was recorded of datasets, or is to be, cannot be read."""
+
+
 class UnknownColumnError(BigdebugError):
     """A column that the rows which are asked about do not have."""
 

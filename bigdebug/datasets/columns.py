@@ -1,0 +1,232 @@
+"""Columns: which columns of its sources each column of a query is made of, and which decide over all of them. Pure, over plans as Spark writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bigdebug.datasets.plans import Tree
+from bigdebug.datasets.uses import (
+    FILTER,
+    GROUP_BY,
+    JOIN,
+    NOTHING,
+    SORT,
+    TRANSFORMATION,
+    Reader,
+    Use,
+    Uses,
+    done_to,
+    union,
+)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A column of a result: its number in the plan, its name, and what it is made of."""
+
+    id: int
+    name: str
+    uses: Uses
+
+
+@dataclass(frozen=True)
+class ColumnLineage:
+    """Of a plan: its ``columns``, what decides over all of them (``whole``), its ``leaves`` by the numbers that uses name them by, and the
+    names of nodes that are not known (``opaque``): a column of such a node is said to be made of all that goes in.
+    """
+
+    columns: tuple[Made, ...]
+    whole: Uses
+    leaves: tuple[Tree, ...]
+    opaque: tuple[str, ...]
+
+
+def columns_of(plan: Tree) -> ColumnLineage:
+    """The lineage of a plan's columns. Costs some 10 us for each of its nodes and expressions, whatever the data."""
+    reading = _Reading()
+    rows = reading.rows(plan, {})
+    return ColumnLineage(rows.columns, rows.whole, tuple(reading.leaves), tuple(dict.fromkeys(reading.opaque)))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    columns: tuple[Made, ...]
+    whole: Uses = NOTHING
+
+    def made(self, columns: Sequence[Made]) -> _Rows:
+        return _Rows(tuple(columns), self.whole)
+
+    def decided(self, uses: Uses, how: str) -> _Rows:
+        """The same where what is used decides which rows there are, or where they stand."""
+        return _Rows(self.columns, self.whole | done_to(uses, how))
+
+
+@dataclass
+class _Reading:
+    leaves: list[Tree] = field(default_factory=list)
+    opaque: list[str] = field(default_factory=list)
+    shared: dict[int, _Rows] = field(default_factory=dict)
+    """Common table expressions, by number."""
+
+    def __post_init__(self) -> None:
+        self.used = Reader(self._subquery)
+
+    def rows(self, plan: Tree, outer: Mapping[int, Uses]) -> _Rows:
+        """What a plan gives; ``outer`` is what columns mean around a subquery."""
+        done: list[_Rows] = []
+        for tree in plan:
+            count = len(tree.below)
+            below = done[len(done) - count :]
+            del done[len(done) - count :]
+            done.append(self._node(tree, below, outer))
+        return done[0]
+
+    def _subquery(self, plan: Tree, known: Mapping[int, Uses]) -> tuple[list[Uses], Uses]:
+        rows = self.rows(plan, known)
+        return [made.uses for made in rows.columns], rows.whole
+
+    def _node(self, tree: Tree, below: list[_Rows], outer: Mapping[int, Uses]) -> _Rows:
+        known = {**outer, **{made.id: made.uses for rows in below for made in rows.columns}}
+        rule = _RULES.get(tree.name)
+        if rule is not None:
+            return rule(self, tree, below, known)
+        if not below:
+            return self._leaf(tree)
+        self.opaque.append(tree.name)
+        return self.opaquely(tree, below, known)
+
+    def _leaf(self, tree: Tree) -> _Rows:
+        number = len(self.leaves)
+        self.leaves.append(tree)
+        named = [(each.id, each.fields["name"]) for each in tree.trees("output") if each.id is not None]
+        return _Rows(tuple(Made(i, name, frozenset({Use(number, name)})) for i, name in named))
+
+    def opaquely(self, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+        """Of a function over rows: each column that it makes is made of all that go in."""
+        made = [each for name in ("output", "outputAttrs", "resultAttrs") for each in tree.trees(name) if each.id is not None]
+        joined = _side_by_side(below)
+        if not made:
+            return joined
+        everything = done_to(union(each.uses for each in joined.columns), TRANSFORMATION)
+        return joined.made([Made(each.id or 0, each.fields["name"], everything) for each in made])
+
+    def named(self, expressions: Sequence[Tree], known: Mapping[int, Uses]) -> list[Made]:
+        return [Made(each.id or 0, each.fields["name"], self.used(each, known)) for each in expressions]
+
+
+def _side_by_side(below: Sequence[_Rows]) -> _Rows:
+    return _Rows(tuple(made for rows in below for made in rows.columns), union(rows.whole for rows in below))
+
+
+_Rule = Callable[[_Reading, Tree, list[_Rows], Mapping[int, Uses]], _Rows]
+
+
+def _as_it_is(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[-1]
+
+
+def _project(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[0].made(reading.named(tree.trees("projectList"), known))
+
+
+def _filter(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[0].decided(reading.used.every(tree.trees("condition"), known), FILTER)
+
+
+def _aggregate(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    grouped = reading.used.every(tree.trees("groupingExpressions"), known)
+    return below[0].made(reading.named(tree.trees("aggregateExpressions"), known)).decided(grouped, GROUP_BY)
+
+
+def _join(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    joined = _side_by_side(below).decided(reading.used.every(tree.trees("condition"), known), JOIN)
+    kind = tree.fields.get("joinType") or {}
+    name = str(kind.get("object") or kind.get("product-class") or "").rsplit(".", 1)[-1]
+    if name.startswith(("LeftSemi", "LeftAnti")):
+        return joined.made(below[0].columns)
+    if name.startswith("ExistenceJoin"):
+        there = done_to(union(made.uses for made in below[1].columns), TRANSFORMATION)
+        exists = [Made(each.id or 0, each.fields["name"], there) for each in Tree(name, kind, ()).trees("exists")]
+        return joined.made([*below[0].columns, *exists])
+    return joined
+
+
+def _lateral_join(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    right = [reading.rows(each.subquery, known) for each in tree.trees("right") if each.subquery is not None]
+    return _side_by_side([*below, *right]).decided(reading.used.every(tree.trees("condition"), known), JOIN)
+
+
+def _set(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    """Columns of a union are those at the same place."""
+    return _Rows(
+        tuple(Made(first.id, first.name, union(made.uses for made in each)) for first, *each in zip(below[0].columns, *(rows.columns for rows in below))),
+        union(rows.whole for rows in below),
+    )
+
+
+def _compared(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    """Of INTERSECT and EXCEPT: rows of the left side, that are there or not on the right one."""
+    both = union(made.uses for rows in below for made in rows.columns)
+    return _side_by_side(below).made(below[0].columns).decided(both, FILTER)
+
+
+def _distinct(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    keys = tree.trees("keys")
+    uses = reading.used.every(keys, known) if keys else union(made.uses for made in below[0].columns)
+    return below[0].decided(uses, GROUP_BY)
+
+
+def _sort(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[0].decided(reading.used.every(tree.trees("order"), known), SORT)
+
+
+def _window(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[0].made([*below[0].columns, *reading.named(tree.trees("windowExpressions"), known)])
+
+
+def _generate(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    given = done_to(reading.used.every(tree.trees("generator"), known), TRANSFORMATION)
+    made = [Made(each.id or 0, each.fields["name"], given) for each in tree.trees("generatorOutput")]
+    rows = below[0].made([*below[0].columns, *made])
+    return rows if tree.fields.get("outer") else rows.decided(given, FILTER)
+
+
+def _expand(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    output = tree.trees("output")
+    projections = tree.trees("projections")
+    given = [reading.used.every(projections[i :: len(output)], known) for i in range(len(output))]
+    return below[0].made([Made(each.id or 0, each.fields["name"], uses) for each, uses in zip(output, given)])
+
+
+def _shared(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    reading.shared[int(tree.fields["id"])] = below[0]
+    return below[0]
+
+
+def _sharing(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    rows = reading.shared.get(int(tree.fields["cteId"]))
+    if rows is None:
+        return reading.opaquely(tree, [], known)
+    return rows.made([Made(each.id or 0, each.fields["name"], made.uses) for each, made in zip(tree.trees("output"), rows.columns)])
+
+
+def _over_rows(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    keys = [each for name in ("groupingAttributes", "leftGroupingAttributes") for each in tree.trees(name)]
+    rows = reading.opaquely(tree, below, known)
+    return rows.decided(reading.used.every(keys, known), GROUP_BY) if keys else rows
+
+
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys((
+        "SubqueryAlias", "View", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Repartition", "RepartitionByExpression", "RebalancePartitions",
+        "ResolvedHint", "UnresolvedHint", "WithCTE", "EventTimeWatermark", "CollectMetrics", "LimitAll", "ReturnAnswer", "WithWindowDefinition",
+    ), _as_it_is),
+    **dict.fromkeys((
+        "MapInPandas", "MapInArrow", "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",
+        "ScriptTransformation", "AttachDistributedSequence", "FlatMapGroupsInPandasWithState", "TransformWithStateInPySpark",
+    ), _over_rows),
+    "Project": _project, "Filter": _filter, "Aggregate": _aggregate, "Join": _join, "LateralJoin": _lateral_join, "Union": _set, "Intersect": _compared,
+    "Except": _compared, "Distinct": _distinct, "Deduplicate": _distinct, "DeduplicateWithinWatermark": _distinct, "Sort": _sort, "Window": _window,
+    "Generate": _generate, "Expand": _expand, "CTERelationDef": _shared, "CTERelationRef": _sharing,
+}

@@ -1,0 +1,110 @@
+"""Uses: how a column is made of others. The words are those of OpenLineage's facet columnLineage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from bigdebug.datasets.plans import Tree
+
+IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
+"""A value goes into another as it is, changed, or with those of other rows."""
+
+JOIN, GROUP_BY, FILTER, SORT, WINDOW, CONDITIONAL = "JOIN", "GROUP_BY", "FILTER", "SORT", "WINDOW", "CONDITIONAL"
+"""A value decides which others go in, or where."""
+
+DIRECT = (IDENTITY, TRANSFORMATION, AGGREGATION)
+"""From the least to the most that is done to a value: of two steps the greater one is what is done."""
+
+
+@dataclass(frozen=True, order=True)
+class Use:
+    """A column of a source (the number of its leaf in the plan, its name) and how it is used. ``masking``: its values cannot be told from the result."""
+
+    leaf: int
+    column: str
+    how: str = IDENTITY
+    masking: bool = False
+
+    @property
+    def is_direct(self) -> bool:
+        return self.how in DIRECT
+
+    def then(self, how: str, masking: bool = False) -> Use:
+        """The use by what is done next with the result of this one."""
+        if how not in DIRECT:
+            return replace(self, how=how, masking=False)
+        if not self.is_direct:
+            return self
+        return replace(self, how=max(self.how, how, key=DIRECT.index), masking=self.masking or masking)
+
+
+Uses = frozenset[Use]
+
+NOTHING: Uses = frozenset()
+
+_MASKING = frozenset({
+    "Count", "CountIf", "ApproxCountDistinct", "HyperLogLogPlusPlus", "Md5", "Sha1", "Sha2", "Murmur3Hash", "XxHash64", "HiveHash", "Crc32", "Mask",
+    "IsNull", "IsNotNull",
+})
+"""Of what these give, nobody can tell what they were given."""
+
+SubqueryReader = Callable[[Tree, Mapping[int, "Uses"]], tuple[list["Uses"], "Uses"]]
+
+
+def done_to(uses: Uses, how: str, masking: bool = False) -> Uses:
+    """What is used where something more is done with it."""
+    return frozenset(use.then(how, masking) for use in uses)
+
+
+def union(uses: Iterable[Uses]) -> Uses:
+    """What any of them uses."""
+    return NOTHING.union(*uses)
+
+
+class Reader:
+    """Reads expressions over columns that are known. ``subquery(plan, known)`` gives what a plan within them uses: for each of its columns,
+    and for all of them.
+    """
+
+    def __init__(self, subquery: SubqueryReader) -> None:
+        self._subquery = subquery
+
+    def __call__(self, expression: Tree, known: Mapping[int, Uses]) -> Uses:
+        """What the expression uses. A column that is not known has no source: the number of a group, say."""
+        done: list[Uses] = []
+        for tree in expression:
+            count = len(tree.below)
+            below = done[len(done) - count :]
+            del done[len(done) - count :]
+            done.append(self._one(tree, below, known))
+        return done[0]
+
+    def every(self, expressions: Iterable[Tree], known: Mapping[int, Uses]) -> Uses:
+        """What any of them uses."""
+        return union(self(each, known) for each in expressions)
+
+    def _one(self, tree: Tree, below: list[Uses], known: Mapping[int, Uses]) -> Uses:
+        if tree.name == "AttributeReference":
+            return known.get(tree.id or 0, NOTHING)
+        if tree.name == "OuterReference":
+            return self.every(tree.trees("e"), known).union(*below)
+        if tree.subquery is not None:
+            columns, whole = self._subquery(tree.subquery, known)
+            given = union(columns) if tree.name == "ScalarSubquery" else done_to(union(columns), TRANSFORMATION)
+            return given | whole | done_to(union(below), FILTER)
+        if tree.name == "Alias":
+            return below[0]
+        if tree.name == "AggregateExpression":
+            return below[0] | done_to(union(below[1:]), CONDITIONAL)  # FILTER (WHERE ...)
+        if tree.name == "WindowExpression":
+            return below[0] | done_to(below[1], WINDOW)
+        how = AGGREGATION if ".aggregate." in tree.fields["class"] else TRANSFORMATION
+        conditions = _conditions(tree.name, len(below))
+        values = union(uses for i, uses in enumerate(below) if i not in conditions)
+        return done_to(values, how, tree.name in _MASKING).union(*(done_to(below[i], CONDITIONAL) for i in conditions))
+
+
+def _conditions(name: str, children: int) -> range:
+    """Which children of an expression are conditions alone: a CASE lists each with its value, and a last value."""
+    return range(0, children - 1, 2) if name == "CaseWhen" else range(name == "If")
