@@ -23,15 +23,23 @@ MODES = ("read", "created", "appended", "overwritten", "written", "dropped", "re
 
 @dataclass(frozen=True, order=True)
 class Dataset:
-    """A data entity. ``namespace`` and ``name`` are its identity: ("file", "/data/in"), ("s3://bucket", "in"), ("kafka://host:9092", "topic")."""
+    """A data entity. ``namespace`` and ``name`` are its identity: ("file", "/data/in"), ("s3://bucket", "in"), ("kafka://host:9092", "topic").
+
+    ``location`` is where the files of a table stand, as ``str`` of the dataset that these files are: who reads the files reads the table.
+    """
 
     namespace: str
     name: str
     kind: str = field(default="files", compare=False)
     format: str = field(default="", compare=False)
+    location: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"{self.namespace.rstrip('/')}/{self.name.lstrip('/')}" if self.namespace else self.name
+        if not self.namespace or not self.name:
+            return self.namespace or self.name
+        if self.namespace == "file":
+            return f"file:{self.name}"
+        return f"{self.namespace.rstrip('/')}/{self.name.lstrip('/')}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,8 @@ class Cell:
 @dataclass(frozen=True)
 class Process:
     """A process entity. ``id`` is a UUID, ``session`` the application's id in Spark, times are in UTC; ``opaque`` names the steps of a plan that
-    are not known; ``run`` is the bigdebug run that holds the lineage of its records, if it was captured.
+    are not known; ``run`` is the bigdebug run that holds the lineage of its records, if it was captured; ``text`` is the SQL, or the call, where
+    it is known.
     """
 
     id: str
@@ -95,3 +104,4 @@ class Process:
     opaque: tuple[str, ...] = ()
     cell: Cell | None = None
     run: str = ""
+    text: str = ""

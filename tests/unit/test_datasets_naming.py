@@ -1,0 +1,75 @@
+"""Names of datasets: the same data has one name, however it is said, and nothing of who asks for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug.datasets import naming
+from bigdebug.datasets.model import Dataset
+
+PATHS = {
+    "file:///a//b/": ("file", "/a/b"),
+    "file:/a/b": ("file", "/a/b"),
+    "/a/./c/../b": ("file", "/a/b"),
+    "file:/a/what?#is": ("file", "/a/what?#is"),
+    "s3a://KEY:SECRET@bucket/x/y": ("s3://bucket", "x/y"),
+    "s3://bucket": ("s3://bucket", "/"),
+    "gs://bucket/x": ("gs://bucket", "x"),
+    "hdfs://NN:8020/a": ("hdfs://nn:8020", "/a"),
+    "abfss://c@acc.dfs.core.windows.net/p": ("abfss://c@acc.dfs.core.windows.net", "p"),
+    "dbfs:/mnt/x": ("dbfs://", "/mnt/x"),
+    "https://u:p@host/x.csv?token=t": ("https://host", "/x.csv"),
+    "C:\\data\\x": ("file", "C:/data/x"),
+}
+
+JDBC = {
+    ("jdbc:postgresql://u:p@Host/db?user=a&password=b", "s.t"): ("postgres://host:5432", "db.s.t"),
+    ("jdbc:mysql://h1:3307,h2:3307/shop", "t"): ("mysql://h1:3307", "shop.t"),
+    ("jdbc:oracle:thin:scott/tiger@h:1521:ORCL", "s.t"): ("oracle://h:1521", "ORCL.s.t"),
+    ("jdbc:oracle:thin:scott/tiger@//h:1521/svc", "s.t"): ("oracle://h:1521", "svc.s.t"),
+    ("jdbc:sqlserver://h;databaseName=d;password=x", "dbo.t"): ("mssql://h:1433", "d.dbo.t"),
+    ("jdbc:derby:memory:shop;create=true", "t"): ("derby", "memory:shop.t"),
+    ("jdbc:odd://h/d", "(select  1\n x) q"): ("odd://h", "d.(select 1 x) q"),
+}
+
+
+@pytest.mark.parametrize("uri", PATHS)
+def test_files_have_one_name(uri: str) -> None:
+    found = naming.of_path(uri)
+    assert (found.namespace, found.name) == PATHS[uri]
+
+
+@pytest.mark.parametrize(("url", "table"), JDBC)
+def test_tables_of_databases_have_one_name(url: str, table: str) -> None:
+    found = naming.of_jdbc(url, table)
+    assert (found.namespace, found.name) == JDBC[url, table]
+
+
+def test_a_table_knows_where_its_files_are() -> None:
+    table = naming.of_table("spark_catalog.default.orders", "file:/w", "file:/w/orders", "parquet")
+    assert (str(table), table.location) == ("file:/w/default.orders", str(naming.of_path("/w/orders")))
+    assert str(naming.of_table("db.t", "thrift://m:9083,n:9083")) == "hive://m:9083/db.t"
+
+
+def test_topics_and_what_is_not_known() -> None:
+    assert naming.of_source("kafka", {"kafka.bootstrap.servers": "b:9092,A:9092", "subscribe": "t"}) == Dataset("kafka://a:9092", "t")
+    assert naming.of_source("kafka", {"kafka.bootstrap.servers": "PLAINTEXT://a:9092", "topic": "t"}) == Dataset("kafka://a:9092", "t")
+    assert naming.of_source("rate", {}) == Dataset("rate", "")
+    assert naming.of_source("mongodb", {"collection": "c"}) == Dataset("mongodb", "c")
+    assert naming.of_source("csv", {"PATH": "/a"}) == naming.of_path("/a")
+    assert str(naming.of_source("rate", {})) == "rate"
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_text_has_a_name(uri: str, table: str, servers: str) -> None:
+    for found in (naming.of_path(uri), naming.of_jdbc(uri, table), naming.of_table(table, uri, uri), naming.of_kafka(servers, table)):
+        assert isinstance(str(found), str)
+
+
+@pytest.mark.parametrize(("name", "last"), [
+    ("/a/b.parquet", "b.parquet"), ("default.orders", "orders"), ("orders", "orders"), ("/", ""), ("x/y/", "y"), ("db.s.t", "t"), ("a.", "a."),
+])
+def test_people_call_it_by_its_last_part(name: str, last: str) -> None:
+    assert naming.last_part(name) == last
