@@ -1,0 +1,188 @@
+"""Answers from an index are those of loops over all triples: of ancestors, descendants, what is common, and what else a source feeds."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
+from bigdebug.provgraph import walking
+from bigdebug.provgraph.index import Index
+from bigdebug.provgraph.questions import ancestors, common, descendants, feeds
+from tests.laws.graphs import graphs, lineage
+
+PAPER = [
+    (1, 13, "R1"), (4, 16, "R1"), (7, 19, "R1"), (2, 14, "R1"), (5, 17, "R1"), (14, 22, "R2"), (17, 22, "R2"), (8, 20, "R1"),
+    (20, 24, "R2"), (3, 15, "R1"), (6, 18, "R1"), (15, 23, "R2"), (18, 23, "R2"), (9, 21, "R1"), (21, 25, "R2"),
+]
+"""Its Table IV."""
+
+
+def index_of(triples) -> Index:
+    return Index.of_arrays(*([triple[place] for triple in triples] for place in range(3)))
+
+
+def rows(frame):
+    return {(src, dst, op) for src, dst, op in frame.itertuples(index=False)}
+
+
+@given(graphs(), st.data())
+def test_ancestors_and_descendants_are_those_of_a_loop(graph, data):
+    index = index_of(graph.triples)
+    if not graph.triples:
+        return
+    asked = data.draw(st.lists(st.sampled_from(graph.items), min_size=1, max_size=4))
+    depth = data.draw(st.none() | st.integers(0, 4))
+    for question, backward in ((ancestors, True), (descendants, False)):
+        answer = question(index, asked, depth=depth)
+        depths, triples = lineage(graph.triples, asked, backward=backward, depth=depth)
+        assert dict(zip(answer.items.tolist(), answer.depths.tolist())) == depths
+        assert len(answer) == len(depths)
+        assert answer.depths.tolist() == sorted(answer.depths.tolist())
+        assert rows(answer.triples) == triples
+        assert len(answer.triples) == len(triples)
+        beyond = len(lineage(graph.triples, asked, backward=backward)[1]) - len(triples)
+        assert bool(answer.stopped) == (beyond > 0)
+
+
+@given(graphs(), st.data())
+def test_a_limit_keeps_the_nearest_items_and_says_so(graph, data):
+    index = index_of(graph.triples)
+    if not graph.triples:
+        return
+    asked = data.draw(st.sampled_from(graph.items))
+    limit = data.draw(st.integers(0, 12))
+    whole, answer = ancestors(index, asked), ancestors(index, asked, limit=limit)
+    assert answer.items.tolist() == whole.items.tolist()[:limit]
+    kept = {asked, *answer.items.tolist()}
+    assert rows(answer.triples) <= {triple for triple in rows(whole.triples) if triple[0] in kept and triple[1] in kept}
+    assert set(answer.triples["src"]) == set(answer.items.tolist())
+    assert bool(answer.stopped) == (len(answer.triples) < len(whole.triples))
+
+
+@given(graphs(), st.data())
+def test_it_makes_no_difference_how_what_was_reached_is_kept(graph, data):
+    index = index_of(graph.triples)
+    if not graph.triples:
+        return
+    asked = data.draw(st.lists(st.sampled_from(graph.items), min_size=1, max_size=3))
+    sorted_ = descendants(index, asked)
+    few, walking._FEW = walking._FEW, 2
+    try:
+        flagged = descendants(index, asked)
+    finally:
+        walking._FEW = few
+    assert sorted_.toPandas().equals(flagged.toPandas())
+    assert sorted_.triples.equals(flagged.triples)
+
+
+@given(graphs(), st.data())
+def test_backward_and_forward_are_dual(graph, data):
+    index = index_of(graph.triples)
+    if not graph.triples:
+        return
+    one, other = (data.draw(st.sampled_from(graph.items)) for _ in range(2))
+    assert (one in set(ancestors(index, other))) == (other in set(descendants(index, one)))
+
+
+@given(graphs(), st.data())
+def test_common_ancestors_are_the_intersection_and_the_lowest_have_none_below(graph, data):
+    index = index_of(graph.triples)
+    if len(graph.items) < 2:
+        return
+    asked = data.draw(st.lists(st.sampled_from(graph.items), min_size=2, max_size=4, unique=True))
+    found = common(index, asked)
+    depths = [lineage(graph.triples, [item])[0] for item in asked]
+    shared = set.intersection(*map(set, depths))
+    assert set(found.items.tolist()) == shared
+    assert dict(zip(found, found.depths.tolist())) == {item: max(some[item] for some in depths) for item in shared}
+    above = {item for low in shared for item in lineage(graph.triples, [low])[0]}
+    assert set(found.lowest.tolist()) == shared - above
+
+
+@given(graphs(), st.data())
+def test_what_else_a_source_feeds(graph, data):
+    index = index_of(graph.triples)
+    if not graph.triples:
+        return
+    source, item = (data.draw(st.sampled_from(graph.items)) for _ in range(2))
+    found = feeds(index, source, besides=item)
+    everything = set(lineage(graph.triples, [source], backward=False)[0])
+    left = everything - {item} - set(lineage(graph.triples, [item])[0])
+    assert set(found) == left
+    assert rows(found.triples) == {t for t in lineage(graph.triples, [source], backward=False)[1] if t[1] in left}
+
+
+def test_the_papers_example():
+    """Section I: 23 is derived from 15 and 18 by R2, and these from 3 and 6 by R1."""
+    answer = ancestors(index_of(PAPER), 23)
+    assert answer.toPandas().to_dict("list") == {"item": [15, 18, 3, 6], "depth": [1, 1, 2, 2]}
+    assert rows(answer.triples) == {(15, 23, "R2"), (18, 23, "R2"), (3, 15, "R1"), (6, 18, "R1")}
+    assert repr(answer) == "4 ancestors of 23, by 4 triples: 15, 18, 3, 6"
+    assert repr(ancestors(index_of(PAPER), 3)) == "0 ancestors of 3, by 0 triples: nothing in this graph made it"
+
+
+def test_an_answer_can_be_asked_about():
+    index = index_of(PAPER)
+    assert set(descendants(index, ancestors(index, 23, depth=1))) == {23}
+    assert set(descendants(index, common(index, [14, 22]), depth=1)) == {14}
+
+
+def test_circles_end():
+    index = index_of([(1, 2, "R"), (2, 3, "R"), (3, 1, "R")])
+    answer = ancestors(index, 1)
+    assert dict(zip(answer, answer.depths.tolist())) == {3: 1, 2: 2, 1: 3}
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, "3", True])
+@pytest.mark.parametrize("name", ["depth", "limit"])
+def test_limits_that_are_none(name, wrong):
+    with pytest.raises(ProvenanceError, match=f"{name} is a number of"):
+        ancestors(index_of(PAPER), 23, **{name: wrong})
+
+
+@pytest.mark.parametrize("item", [0, 99, "23", None, 2.5, float("nan"), (22, 99)])
+def test_items_that_are_not_there(item):
+    with pytest.raises(UnknownItemError):
+        ancestors(index_of(PAPER), item)
+
+
+def test_nothing_is_asked():
+    with pytest.raises(ProvenanceError, match="No item is asked about"):
+        ancestors(index_of(PAPER), [])
+    with pytest.raises(ProvenanceError, match="two items or more"):
+        common(index_of(PAPER), [22, 22])
+
+
+def test_an_answer_that_is_too_large_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(walking, "MOST_TRIPLES", 3)
+    with pytest.raises(TooLargeError, match="ask with depth=N"):
+        ancestors(index_of(PAPER), 23)
+    assert len(ancestors(index_of(PAPER), 23, depth=1)) == 2
+
+
+def test_long_ids_are_cut_in_print_only():
+    long = "x" * 10_000_000
+    index = index_of([(long, "<script>alert(1)</script>", None), ("א", long, "R")])
+    answer = ancestors(index, "<script>alert(1)</script>")
+    assert len(repr(answer)) < 500
+    assert answer.items.tolist() == [long, "א"]
+    assert answer.triples["op"].tolist() == [None, "R"]
+
+
+def test_a_question_costs_nothing_of_the_size_of_the_graph():
+    """50,000 chains of ten items: the best of twenty questions takes a hundredth of what a look at each item takes."""
+    src = np.arange(500_000)
+    src = src[src % 10 != 9]
+    index = Index.of_arrays(src, src + 1)
+
+    def seconds() -> float:
+        began = time.perf_counter()
+        assert ancestors(index, 400_009).items.tolist() == list(range(400_008, 399_999, -1))
+        return time.perf_counter() - began
+
+    assert min(seconds() for _ in range(20)) < 0.005
