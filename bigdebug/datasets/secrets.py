@@ -1,0 +1,197 @@
+"""Secrets: what stands in URLs, options, SQL and messages that nobody else is to know. It is taken out before anything is stored, sent, logged or raised.
+
+Found by what it is called (``password=...``), by where it stands (``//user:password@host``), and by its looks (keys of clouds, tokens). What was
+found in one text of a process is taken out of its others as well, for messages say things without their names. What the user calls secret
+(``dbg.mask``) is taken out, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote
+
+from bigdebug.datasets.model import Field, Process
+from bigdebug.shown import MASKED, masked
+
+LONGEST = 4_000
+"""Characters of a text that are kept."""
+
+_LOOKED_AT = 16 * LONGEST
+
+_T = TypeVar("_T")
+
+_TELLING = (
+    r"(?:(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|jaas|"
+    r"(?:api|access|account|private|encryption|shared|storage|signing|client|auth)[_.-]?key)[\w.$-]{0,80}|"
+    r"(?<![a-z0-9])(?:auth|authorization|sig|signature|sas|pass|pw|jwt|cookie|keytab)(?![\w.$-]))"
+)
+"""What names of options have in them whose values are secret; as wide as Spark's own ``spark.redaction.regex``, and wider."""
+
+_QUOTED = r"""'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.|"")*(?:"|$)|`[^`]*(?:`|$)|\{[^}]*(?:\}|$)"""
+_BARE = r"""[^\s;&]+?(?=[,)}\]>"'`]{0,8}(?:[\s;&]|$))"""
+_ABOUT = re.compile(r"(?:interval|timeout|enabled?|size|lifetime|provider|class|type|count|max|path)$", re.IGNORECASE)
+"""Names of options that say how secrets are dealt with, and not which."""
+
+_SCHEME = r"(?:(?:bearer|basic|digest|negotiate|aws4-hmac-sha256)\s+)?"
+
+_CALLED = re.compile(
+    rf"""(?P<said>{_TELLING}["'`]?(?:\s*(?:=>|->|==|=|:)\s*{_SCHEME}|\s*,\s*(?=["'])|\s+(?=["'`])))(?P<value>{_QUOTED}|{_BARE})"""
+    rf"""|(?P<given>(?<!-)--[\w.-]{{0,40}}{_TELLING}\s+|\bidentified\s+by\s+|\bbearer\s+(?=[\w.~+/=-]{{8}}))(?P<word>{_QUOTED}|{_BARE})""",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_STANDING = (
+    re.compile(r"(?<=://)[^\s:/@?#]{1,200}:(?!\d{1,5}(?:/|$))[^\s\"'`]{0,1000}(?=@)"),
+    re.compile(r"(?<=://)[^\s/?#\"'`]*(?=@)"),
+    re.compile(r"(?:(?<=:thin:)|(?<=:oci:))[^\s@]{1,1000}(?=@)", re.IGNORECASE),
+)
+"""User info: of a URL, also one whose password has in it what should be escaped, and as Oracle has it. A host with a port is none."""
+
+_CONTAINER = re.compile(r"(?:abfss?|wasbs?|adl)://$", re.IGNORECASE)
+"""Before the @ of these stands a container."""
+
+_LOOKS = re.compile(
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bdapi[0-9a-f]{32}\w*|\bxox[abprs]-[\w-]{8,}"
+    r"|\bAIza[\w-]{35}|\bsk-[\w-]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+
+
+def without_secrets(text: str) -> str:
+    """The text, with *** where something secret stands; no longer than LONGEST. Once more changes nothing. Takes some 2 ms for the longest."""
+    clean = _hidden(masked(_bounded(text)), lambda value: None)
+    return clean if len(clean) <= LONGEST else f"{clean[: LONGEST - 3]}..."
+
+
+def secret_name(name: str) -> bool:
+    """Whether the values of an option of this name are secret."""
+    return re.search(_TELLING, name, re.IGNORECASE) is not None
+
+
+def options_without_secrets(options: Mapping[str, str]) -> dict[str, str]:
+    """Options, or a configuration: what is secret by its name, or in its value, is ***."""
+    return {name: MASKED if secret_name(name) else without_secrets(value) for name, value in options.items()}
+
+
+class Secrets:
+    """What is known to be secret in a session, beside what shows by itself. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._known: frozenset[str] = frozenset()
+
+    def learn(self, options: Mapping[str, str]) -> None:
+        """Options, or a configuration: their secret values are taken out wherever they stand."""
+        values = {value for name, value in options.items() if secret_name(name) and not _ABOUT.search(name)}
+        self._known |= _telling(values.union(*map(_secrets_of, options.values())))
+
+    def text(self, text: str) -> str:
+        """A text without secrets."""
+        return without_secrets(_replacing(self._known)(text))
+
+    def cleaned(self, process: Process) -> Process:
+        """The process without secrets, in whatever it says. Names of datasets stay the same from process to process, unless a secret is
+        part of one; types of columns are as they were, for the names of fields in them are no options.
+        """
+        found = self._known | _telling(value for text in set(_texts(process)) for value in _secrets_of(text))
+        said, named = _replacing(found), _replacing(value for value in found if len(value) >= 8 and not value.isalpha())
+        changed = _each_text(process, lru_cache(None)(lambda name: _bounded_name(_hidden(masked(named(name)), lambda value: None))))
+        return replace(
+            changed, error=without_secrets(said(process.error)), text=without_secrets(said(process.text)),
+            opaque=tuple(without_secrets(said(each)) for each in process.opaque),
+        )
+
+
+def _replacing(known: Iterable[str]) -> Callable[[str], str]:
+    """Takes what is known to be secret out of a text, as far as it is looked at."""
+    longest_first = sorted(known, key=len, reverse=True)
+    if not longest_first:
+        return _bounded
+    pattern = re.compile("|".join(map(re.escape, longest_first)))
+    return lambda text: pattern.sub(MASKED, _bounded(text))
+
+
+def _bounded_name(text: str) -> str:
+    """A name that is too long, cut so that others which begin alike are cut otherwise."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 40]}...{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def _telling(values: Iterable[str]) -> frozenset[str]:
+    """Those that would not be taken for something else, also as a URL writes them."""
+    long = [value for value in values if len(value) >= 6 and set(value) != {"*"}]
+    return frozenset(form for value in long for form in (value, unquote(value), quote(value, safe="")) if len(form) >= 6)
+
+
+def _secrets_of(text: str) -> set[str]:
+    """The secret values that a text shows."""
+    values: set[str] = set()
+    _hidden(_bounded(text), values.add)
+    return values
+
+
+def _hidden(text: str, tell: Callable[[str], Any]) -> str:
+    """The text without secrets; each is told."""
+    def called(found: re.Match[str]) -> str:
+        said, value = (found["said"], found["value"]) if found["said"] is not None else (found["given"], found["word"])
+        if value[0] in "'\"`{":
+            close = value[-1] if len(value) > 1 and value[-1] in "'\"`}" else ""
+            tell(value[1 : len(value) - len(close)])
+            return f"{said}{value[0]}{MASKED}{close}"
+        tell(value)
+        return f"{said}{MASKED}"
+
+    def who(found: re.Match[str]) -> str:
+        value, before = found[0], found.string[max(0, found.start() - 12) : found.start()]
+        if ":" not in value and _CONTAINER.search(before):
+            return value
+        user, _, password = value.partition(":" if before.endswith("://") else "/")
+        tell(password or user)
+        tell(value)
+        return MASKED
+
+    def looks(found: re.Match[str]) -> str:
+        tell(found[0])
+        return MASKED
+
+    for pattern in _STANDING:
+        text = pattern.sub(who, text)
+    return _CALLED.sub(called, _LOOKS.sub(looks, text))
+
+
+def _bounded(text: str) -> str:
+    """As much of a long text as is looked at. What is cut in two there would not be known for what it is, so it ends where a word does."""
+    if len(text) <= _LOOKED_AT:
+        return text
+    return text[:_LOOKED_AT].rpartition(" ")[0] or "..."
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts of a value, but types."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, Field):
+        yield value.name
+    elif is_dataclass(value):
+        for known in fields(value):
+            yield from _texts(getattr(value, known.name))
+
+
+def _each_text(value: _T, change: Callable[[str], str]) -> _T:
+    """The value with all texts in it changed, but types."""
+    found: Any = value
+    if isinstance(found, str):
+        found = change(found)
+    elif isinstance(found, tuple):
+        found = tuple(_each_text(each, change) for each in found)
+    elif isinstance(found, Field):
+        found = replace(found, name=change(found.name))
+    elif is_dataclass(found) and not isinstance(found, type):
+        found = replace(found, **{known.name: _each_text(getattr(found, known.name), change) for known in fields(found)})
+    return found  # type: ignore[no-any-return]

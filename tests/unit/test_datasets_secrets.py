@@ -1,0 +1,132 @@
+"""What is secret is nowhere in what is kept; what is not is as it was."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
+from bigdebug.datasets.secrets import LONGEST, Secrets, options_without_secrets, secret_name, without_secrets
+from bigdebug.shown import MASKED
+
+PLACES = (
+    "jdbc:postgresql://bob:%s@h:5432/db", "jdbc:postgresql://h/db?user=bob&password=%s&ssl=true", "jdbc:sqlserver://h;user=sa;password=%s;encrypt=true",
+    "jdbc:sqlserver://h;password={%s};encrypt=true", "jdbc:oracle:thin:scott/%s@h:1521:ORCL", "jdbc:teradata://h/USER=u,PASSWORD=%s", "s3a://KEYID:%s@bucket/x",
+    "https://%s@github.com/x.csv", "https://a.blob.core.windows.net/c/x?sv=2020&sig=%s&se=1", "https://b.s3.amazonaws.com/x?X-Amz-Signature=%s",
+    "CREATE TABLE t USING jdbc OPTIONS (url 'jdbc:x', password '%s', dbtable \"t\")", "OPTIONS ('password'='%s')", "OPTIONS (password = \"%s\")",
+    "CREATE USER x IDENTIFIED BY '%s'", "SET spark.hadoop.fs.s3a.secret.key=%s", "select f(password => '%s')", '{"password": "%s", "a": 1}',
+    '{"a": {"api_key":"%s"}}', "Map(password -> %s, url -> x)", "spark.read.option('password', '%s').load()", 'df.option("fs.s3a.secret.key", "%s")',
+    "fs.azure.account.key.acc.dfs.core.windows.net=%s", "fs.azure.account.oauth2.client.secret: %s", "Authorization: Basic %s", "authorization: Bearer %s",
+    "curl -H 'X-Auth-Token: %s'", "spark-submit --password %s --x", "spark-submit --my-api-key %s", "login(auth=%s)", "private_key: %s\n",
+    'sasl.jaas.config=org.apache.X required username="u" password="%s";', "PWD=%s", "Row(name='x', passwd='%s')", "DefaultEndpointsProtocol=https;AccountKey=%s;E=x",
+)
+
+LOOKS = (
+    "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "ghp_" + "a1B2" * 9, "dapi" + "0af3" * 8,
+    "xoxb-123456789012-abcdefABCDEF", "AIza" + "Sy-_x" * 7, "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
+)
+
+secret = st.text(st.sampled_from("abcdefXYZ0123456789+/=_-.!$%^*~#?@:"), min_size=8, max_size=40).map(lambda s: f"Q7{s}9z")
+
+HARMLESS = (
+    "select token_count, author from t where author = 'x' and passenger_count = 3", "hdfs://nn:8020/data@2020/x", "abfss://c@acc.dfs.core.windows.net/p",
+    "s3://bucket/key=1/part=2", "file:/data/tokens/passwords.csv", "default.orders", "[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found.",
+    "select * from orders o join items i on o.key = i.key where compass = 'N'", "2026-11-27T01:02:03Z", "jdbc:postgresql://h:5432/db", "a@b.org",
+    "FATAL: password authentication failed for user x",
+)
+
+
+@given(secret, st.sampled_from(PLACES))
+@example("Q7p/ss9zword", "jdbc:postgresql://bob:%s@h:5432/db")
+def test_a_secret_is_taken_out_wherever_it_stands(value: str, place: str) -> None:
+    if place.startswith("https://%s"):
+        value = value.replace("/", "").replace("?", "").replace("#", "").replace(":", "")
+    text = f"before {place.replace('%s', value)} after"
+    cleaned = without_secrets(text)
+    assert value not in cleaned
+    assert MASKED in cleaned
+    assert cleaned.startswith("before ")
+    assert without_secrets(cleaned) == cleaned
+
+
+@pytest.mark.parametrize("value", LOOKS)
+def test_what_looks_like_a_key_is_one(value: str) -> None:
+    assert without_secrets(f"x {value} y") == f"x {MASKED} y"
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_not_secret_is_as_it_was(text: str) -> None:
+    assert without_secrets(text) == text
+
+
+@given(st.text())
+def test_once_more_changes_nothing(text: str) -> None:
+    assert without_secrets(without_secrets(text)) == without_secrets(text)
+
+
+@pytest.mark.parametrize("text", [
+    "a" * 10_000_000, "password" * 8_000, "://a:b" * 10_000, "--" * 32_000, "password=" + ")" * 30_000 + "x", "'" * 64_000, "password={" * 7_000, "a:" * 32_000,
+])
+def test_long_texts_take_no_longer_than_they_should_and_are_cut(text: str) -> None:
+    assert len(without_secrets(text)) <= LONGEST
+
+
+def test_a_secret_that_is_cut_in_two_is_not_shown() -> None:
+    text = f"{'x ' * 31_990} password='{'S' * 60_000}' tail"
+    assert "SSS" not in without_secrets(text)
+
+
+def test_options_are_secret_by_their_names() -> None:
+    given = {"user": "bob", "password": "x", "url": "jdbc:pg://a:b@h/d", "fs.s3a.access.key": "k", "kafka.ssl.truststore.password": "t", "path": "/a"}
+    assert options_without_secrets(given) == {
+        "user": "bob", "password": MASKED, "url": f"jdbc:pg://{MASKED}@h/d", "fs.s3a.access.key": MASKED, "kafka.ssl.truststore.password": MASKED, "path": "/a",
+    }
+    assert not any(map(secret_name, ("path", "key", "header", "author", "passengers", "numPartitions", "primary_key")))
+
+
+def process(**said: object) -> Process:
+    return Process("id", "job", "write", "app", datetime(2026, 1, 1, tzinfo=timezone.utc), **said)  # type: ignore[arg-type]
+
+
+@given(secret, st.sampled_from(PLACES))
+def test_what_one_text_of_a_process_shows_is_taken_out_of_all(value: str, place: str) -> None:
+    value = value.translate(str.maketrans("/?#:@+=%", "abcdefgh"))
+    told = process(
+        text=place.replace("%s", value), error=f"login failed with {value}!", opaque=(f"Odd[{value}]",), cell=Cell(f"/nb/{value}.ipynb"),
+        reads=(Access(Dataset("pg://h", f"t_{value}"), schema=(Field(f"c{value}", "int"),)),),
+        columns=(ColumnEdge(Dataset("a", "b"), "x", Dataset("pg://h", f"t_{value}"), f"c{value}", "IDENTITY"),),
+    )
+    cleaned = Secrets().cleaned(told)
+    assert value not in repr(cleaned)
+    assert cleaned.columns[0].input == cleaned.reads[0].dataset
+    assert cleaned.columns[0].used == cleaned.reads[0].schema[0].name
+    assert Secrets().cleaned(cleaned) == cleaned
+
+
+@given(secret)
+def test_what_a_configuration_says_is_taken_out_too(value: str) -> None:
+    secrets = Secrets()
+    secrets.learn({"spark.hadoop.fs.s3a.secret.key": value, "spark.token.renewal-interval": "86400000", "spark.some.url": f"https://u:{value[::-1]}x@h/"})
+    told = process(error=f"{value} is no key, nor is {value[::-1]}x; after 86400000 ms")
+    assert secrets.cleaned(told).error == f"{MASKED} is no key, nor is {MASKED}; after 86400000 ms"
+    assert secrets.text(told.error) == secrets.cleaned(told).error
+
+
+def test_types_and_plain_names_are_as_they_were() -> None:
+    columns = (Field("password", "struct<password:string,token:int>"), Field("token", "int"))
+    told = process(reads=(Access(Dataset("file", "/data/orders"), schema=columns),), text="select password, token from orders")
+    assert Secrets().cleaned(told) == told
+
+
+def test_long_names_that_begin_alike_stay_two() -> None:
+    first, other = (Secrets().cleaned(process(reads=(Access(Dataset("file", f"/{'x' * 9_000}{last}")),))).reads[0].dataset for last in "ab")
+    assert first != other
+    assert len(first.name) <= LONGEST
+
+
+def test_a_word_that_is_a_password_too_does_not_change_names() -> None:
+    told = process(text="password=orders_", reads=(Access(Dataset("postgres://h", "postgres.orders_x")),), error="password=postgres")
+    assert Secrets().cleaned(told).reads == told.reads
