@@ -1,0 +1,140 @@
+"""Prepared graphs: triples that Spark holds, each once, with what the plans know of them, found when a plan first needs it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.report import Findings, ImportReport, triple
+from bigdebug.provgraph.splits import splits_of
+from bigdebug.provgraph.workflow import Workflow
+from bigdebug.spark.provgraph.components import components
+from bigdebug.spark.provgraph.incoming import items_of, partitions_for, triples_of, unlike
+from bigdebug.spark.provgraph.kept import kept, let_go
+from bigdebug.spark.provgraph.plans import Components, ConnectedSets, Plan, Recursive
+from bigdebug.spark.provgraph.sets import Cut, Sets, dependencies, sets, with_sets
+from bigdebug.spark.provgraph.tables import TABLE
+from bigdebug.spark.sql.actions import unheard
+
+PLANS = ("rq", "ccprov", "csprov")
+
+_EXAMPLES = 5
+
+
+class Prepared:
+    """The triples of a DataFrame, read once. ``report`` says what was found in them and left out."""
+
+    def __init__(
+        self, frame: Any, workflow: Workflow | None = None, columns: Sequence[str] = ("src", "dst", "op"), threshold: int = 25_000, splits: Any = None,
+        strict: bool = False,
+    ) -> None:
+        """Raises ProvenanceError for columns that are not there, or of other types; if ``strict``, also for triples that are not clean."""
+        began = time.perf_counter()
+        self.spark = frame.sparkSession
+        self.workflow = workflow if workflow is not None and workflow.items is not None else None
+        self._threshold, self._given = threshold, splits
+        read = kept(triples_of(frame, columns, workflow), "provenance")
+        findings = Findings(strict)
+        counted = _Counted(read, findings)
+        clean = read.where("src is not null and dst is not null and src != dst")
+        self.partitions = partitions_for(self.spark, counted.rows)
+        self.triples = kept(clean.repartition(self.partitions, "dst").dropDuplicates(["src", "dst", "op"]), "provenance")
+        let_go(read)
+        [[edges, operations]] = unheard(self.triples.agg(F.count(F.lit(1)), F.countDistinct("op")), "collect")
+        self.items = kept(items_of(self.triples, self.workflow, self.partitions), "provenance")
+        counted.repeated(edges)
+        self._look_at_tables(findings)
+        self.report = ImportReport(
+            counted.rows, edges, unheard(self.items, "count"), operations, findings.found(), time.perf_counter() - began, 0,
+        )
+
+    def _look_at_tables(self, findings: Findings) -> None:
+        if self.workflow is None:
+            return
+        strange = self.items.where(F.col(TABLE).isNull())
+        if count := unheard(strange, "count"):
+            findings.add("no table", count, (repr(row[0]) for row in unheard(strange.limit(_EXAMPLES), "collect")))
+        _add(findings, "unmade", unlike(self.triples, self.items, self.workflow))
+
+    @cached_property
+    def placed(self) -> Any:
+        """Items with their ``component``."""
+        found = components(self.triples.select("src", "dst"), self.partitions)
+        placed = kept(self.items.join(found, "item"), "components")
+        let_go(found)
+        return placed
+
+    @cached_property
+    def sets(self) -> Sets:
+        """Items with their ``component`` and set (``csid``), and the cuts that made these. Raises ProvenanceError without a workflow."""
+        if self.workflow is None:
+            raise ProvenanceError(
+                "Large components are cut into sets along the workflow, and none was given that says which table an item is of",
+                remedy="Give workflow=Workflow.of(edges, items=...), or ask with plan='ccprov'.",
+            )
+        splits = splits_of(self.workflow, self._given, None if self._given else self._sizes)
+        return sets(self.triples, self.placed, self.workflow, splits, self._threshold, self.partitions)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """How many items each table has."""
+        assert self.workflow is not None
+        counts = unheard(self.items.where(F.col(TABLE).isNotNull()).groupBy(TABLE).count(), "collect")
+        return {self.workflow.tables[place]: count for place, count in counts}
+
+    @cached_property
+    def dependencies(self) -> Any:
+        """Which set derives which."""
+        return kept(dependencies(self._in_sets), "sets")
+
+    @cached_property
+    def _in_sets(self) -> Any:
+        return kept(with_sets(self.triples, self.sets.items), "sets")
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        return self.sets.cuts
+
+    def plan(self, name: str) -> Plan:
+        """A plan, ready for questions."""
+        if name == "rq":
+            return Recursive(self.triples, self.partitions)
+        if name == "ccprov":
+            own = self.placed.select(F.col("item").alias("dst"), "component")
+            return Components(kept(self.triples.join(own, "dst").select("src", "dst", "op", "component"), "components"), self.placed, self.partitions)
+        return ConnectedSets(self._in_sets, self.sets.items, self.dependencies, self.partitions)
+
+    def close(self) -> None:
+        """Let Spark forget all of it."""
+        known = vars(self)
+        held = [self.triples, self.items, *(known[name] for name in ("placed", "dependencies", "_in_sets") if name in known)]
+        let_go(*held, *([self.sets.items] if "sets" in known else []))
+
+
+class _Counted:
+    """What is wrong with the rows that were read, as they were."""
+
+    def __init__(self, read: Any, findings: Findings) -> None:
+        lost = F.col("src").isNull() | F.col("dst").isNull()
+        counts = [F.count(F.lit(1)), F.count(F.when(lost, 1)), F.count(F.when(F.col("src") == F.col("dst"), 1))]
+        [[self.rows, self._lost, self._loops]] = unheard(read.agg(*counts), "collect")
+        self._read, self._findings = read, findings
+        if self._lost:
+            _add(findings, "missing", read.where(lost), self._lost)
+        if self._loops:
+            _add(findings, "self-loops", read.where("src = dst"), self._loops)
+
+    def repeated(self, edges: int) -> None:
+        """Tell of triples that came again, when it is known how many there are."""
+        self._findings.add("duplicates", self.rows - self._lost - self._loops - edges, ())
+
+
+def _add(findings: Findings, kind: str, triples: Any, count: int | None = None) -> None:
+    count = unheard(triples, "count") if count is None else count
+    if count:
+        findings.add(kind, count, (triple(*row[:3]) for row in unheard(triples.limit(_EXAMPLES), "collect")))
