@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.answer import frame_of, named_few
-from bigdebug.provgraph.index import Adjacency, Index
+from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.questions import codes_of
-from bigdebug.provgraph.walking import Codes, Triples, Walk, distinct, walk
+from bigdebug.provgraph.walking import Codes, Triples, Walk, adjacency, distinct, walk
 
 
 def paths(index: Index, source: Any, target: Any) -> Paths:
@@ -134,7 +134,7 @@ class Paths:
         """The rows of the triples of the k shortest paths. Best first: as the way that is left is known, no path is begun in vain."""
         src, dst = self._ends
         start, end = self._place(self.start), self._place(self.end)
-        backward = _adjacency(dst, src, len(self._codes))
+        backward = adjacency(dst, src, len(self._codes))
         back = walk(backward, np.array([end]), backward=True)
         left = np.zeros(len(self._codes), np.int64)
         left[back.items] = back.depths
@@ -176,26 +176,18 @@ def _between(triples: Triples, start: int, end: int) -> Triples:
     src, dst = (np.searchsorted(codes, column) for column in (triples.src, triples.dst))
     first, last = np.searchsorted(codes, [start, end])
     ahead, behind = np.zeros(len(codes), bool), np.zeros(len(codes), bool)
-    ahead[walk(_adjacency(src, dst, len(codes)), np.array([first]), backward=False).items] = True
-    behind[walk(_adjacency(dst, src, len(codes)), np.array([last]), backward=True).items] = True
+    ahead[walk(adjacency(src, dst, len(codes)), np.array([first]), backward=False).items] = True
+    behind[walk(adjacency(dst, src, len(codes)), np.array([last]), backward=True).items] = True
     ahead[first] = behind[last] = True
     kept = np.flatnonzero(ahead[src] & behind[dst] & ahead[last])
     kept = kept[np.lexsort((triples.op[kept], triples.src[kept], triples.dst[kept]))]
     return Triples(*(column[kept] for column in triples))
 
 
-def _adjacency(at: Codes, neighbours: Codes, items: int) -> Adjacency:
-    order = np.argsort(at, kind="stable")
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(at, minlength=items))])
-    return Adjacency(offsets, neighbours[order].astype(np.uint32), np.zeros(len(at), np.uint8))
-
-
 def _layers(src: Codes, dst: Codes, items: int) -> list[Codes]:
     """Rows of triples, in an order in which each item's come behind those that lead to it. Triples in circles are in none."""
     waiting = np.bincount(dst, minlength=items)
-    order = np.argsort(src, kind="stable")
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(src, minlength=items))])
-    rows = Adjacency(offsets, order.astype(np.uint32), np.zeros(len(src), np.uint8))
+    rows = adjacency(src, np.arange(len(src)), items)
     ready = np.flatnonzero(waiting == 0)
     layers = []
     while len(ready):

@@ -151,6 +151,13 @@ class _Reached:
         return new
 
 
+def adjacency(at: Codes, neighbours: Codes, items: int) -> Adjacency:
+    """In memory, of pairs in any order; without operations."""
+    order = np.argsort(at, kind="stable")
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(at, minlength=items))])
+    return Adjacency(offsets, neighbours[order].astype(np.uint32), np.zeros(len(at), np.uint8))
+
+
 def distinct(codes: Codes) -> Codes:
     """The codes, sorted, each once. (np.unique of numpy 2.4 is many times slower.)"""
     if not len(codes):
