@@ -160,12 +160,7 @@ class TextIds:
     @classmethod
     def of(cls, texts: pa.LargeStringArray) -> TextIds:
         """Of an Arrow array that is sorted and has each text once."""
-        if not len(texts):
-            return cls(np.zeros(1, np.int64), np.zeros(0, np.uint8))
-        _, offsets, data = texts.buffers()
-        places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        held = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-        return cls(places - places[0], held[places[0] : places[-1]])
+        return cls(*text_arrays(texts))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -230,6 +225,16 @@ def ids_of(values: Iterable[Any]) -> tuple[Ids, NDArray[np.int64]]:
     distinct = sorted(set(texts(held)))
     place = {text: code for code, text in enumerate(distinct)}
     return TextIds.of(pa.array(distinct, pa.large_string())), np.fromiter((place[text] for text in held), np.int64)
+
+
+def text_arrays(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Where each text begins, the first at 0 and the end behind the last one; and their bytes."""
+    _, offsets, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, np.int64), np.zeros(0, np.uint8)
+    places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    held = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return places - places[0], held[places[0] : places[-1]]
 
 
 def restored(kind: str, arrays: Arrays) -> Ids:

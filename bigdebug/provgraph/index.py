@@ -8,50 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bigdebug.errors import UnknownItemError
+from bigdebug.provgraph.adjacency import Adjacency, Edges
+from bigdebug.provgraph.cycles import cycles
 from bigdebug.provgraph.dictionary import ABSENT, Ids, ids_of
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.workflow import Workflow
 
-
-class Edges(NamedTuple):
-    """Triples at some items: row by row the item, its neighbour, the operation between them (all codes)."""
-
-    items: NDArray[np.int64]
-    neighbours: NDArray[np.int64]
-    ops: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Adjacency:
-    """The neighbours of every item in one direction: those of item i stand from ``offsets[i]`` to ``offsets[i + 1]``, ascending, and
-    beside each the operation.
-    """
-
-    offsets: NDArray[Any]
-    neighbours: NDArray[np.uint32]
-    ops: NDArray[Any]
-
-    def of(self, codes: NDArray[Any]) -> Edges:
-        """The triples at these items, item by item in the order given. Takes time by triples and, on disk, by pages touched."""
-        codes = np.asarray(codes, np.int64)
-        starts = self.offsets[codes].astype(np.int64)
-        counts = self.offsets[codes + 1].astype(np.int64) - starts
-        places = np.arange(int(counts.sum())) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-        return Edges(
-            np.repeat(codes, counts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
-        )
-
-    def degrees(self, codes: NDArray[Any]) -> NDArray[np.int64]:
-        """How many triples each of these items has in this direction."""
-        codes = np.asarray(codes, np.int64)
-        counts: NDArray[np.int64] = self.offsets[codes + 1].astype(np.int64) - self.offsets[codes].astype(np.int64)
-        return counts
+__all__ = ["NO_TABLE", "Adjacency", "Edges", "Index"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +38,7 @@ class Index:
     workflow: Workflow | None = None
     tables: NDArray[Any] | None = None
     acyclic: bool = True
-    """Whether it is known that no item is derived from itself: looked at when an index is built, seen from the ids alone in memory."""
+    """Whether no item is derived from itself; it was looked at when the index was built."""
 
     @classmethod
     def of_arrays(
@@ -88,11 +57,9 @@ class Index:
         ops[[name is not None for name in named]] = at
         rows = np.unique(np.stack([codes[edges : 2 * edges], codes[:edges], ops], axis=1), axis=0).T
         turned = rows[:, np.lexsort((rows[2], rows[0], rows[1]))]
-        return cls(
-            known, operations, _adjacency(rows[0], rows[1], rows[2], len(known)),
-            _adjacency(turned[1], turned[0], turned[2], len(known)),
-            acyclic=bool((rows[0] > rows[1]).all() or (rows[0] < rows[1]).all()),
-        )
+        backward = _adjacency(rows[0], rows[1], rows[2], len(known))
+        forward = _adjacency(turned[1], turned[0], turned[2], len(known))
+        return cls(known, operations, backward, forward, acyclic=not cycles(backward, forward).items)
 
     @property
     def items(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
@@ -33,7 +35,7 @@ class Ranges:
     def of(self, ids: NDArray[np.int64]) -> NDArray[np.uint16]:
         """The table of each id, NO_TABLE where no range has it."""
         places = np.searchsorted(self.firsts, ids, side="right") - 1
-        within = (places >= 0) & (ids <= self.lasts[places])
+        within = (places >= 0) & (ids <= self.lasts[np.maximum(places, 0)])
         return np.where(within, self.tables[places], NO_TABLE).astype(np.uint16)
 
 
@@ -44,12 +46,12 @@ class Prefixes:
     prefixes: tuple[str, ...]
     tables: tuple[int, ...]
 
-    def of(self, ids: Iterable[str]) -> NDArray[np.uint16]:
+    def of(self, ids: pa.Array) -> NDArray[np.uint16]:
         """The table of each id, NO_TABLE where no prefix fits."""
-        longest = list(zip(reversed(self.prefixes), reversed(self.tables)))
-        return np.array(
-            [next((table for prefix, table in longest if text.startswith(prefix)), NO_TABLE) for text in ids], np.uint16
-        )
+        found = np.full(len(ids), NO_TABLE, np.uint16)
+        for prefix, table in zip(self.prefixes, self.tables):
+            found[pc.starts_with(ids, prefix).to_numpy(zero_copy_only=False)] = table
+        return found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,158 @@
+"""What is wrong with items and triples, seen against the workflow: ids of no table, or of two, and steps that it does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.chunks import Column
+from bigdebug.provgraph.dictionary import Ids
+from bigdebug.provgraph.edges import Rows
+from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
+from bigdebug.provgraph.numbering import Merged
+from bigdebug.provgraph.report import Findings, triple
+from bigdebug.provgraph.stored import Folder
+from bigdebug.provgraph.workflow import Workflow
+from bigdebug.shown import shown
+
+
+class ItemTables:
+    """Writes the table of each item while the dictionary of ids is written."""
+
+    def __init__(self, workflow: Workflow, column: Column, folder: Folder, findings: Findings) -> None:
+        self.workflow = workflow
+        self.column = column
+        self.folder = folder
+        self.findings = findings
+        folder.append("tables", np.zeros(0, np.uint16))
+
+    def add(self, part: Merged) -> None:
+        """The next items."""
+        items = self.workflow.items
+        if isinstance(items, (Ranges, Prefixes)):
+            if isinstance(items, Ranges) != isinstance(part.values, np.ndarray):
+                raise ProvenanceError(
+                    "Items of tables are told by ranges of integers, or by beginnings of texts, and ids are not of that type",
+                    value=part.values[0] if isinstance(part.values, np.ndarray) else part.values[0].as_py(),
+                    remedy="Tell them by what ids are: Workflow.of(edges, items=...).",
+                )
+            tables = items.of(part.values)
+        else:
+            tables = self._told(part)
+        lost = np.flatnonzero(tables == NO_TABLE)
+        self.findings.add("no table", len(lost), (shown(_at(part.values, place)) for place in lost.tolist()))
+        self.folder.append("tables", tables)
+
+    def _told(self, part: Merged) -> NDArray[np.uint16]:
+        """The tables that rows told, or a list."""
+        found = np.full(len(part.values), NO_TABLE, np.uint16)
+        clash = np.zeros(len(part.values), bool)
+        for number, start, codes in part.parts:
+            told = self.column.tables_of(number, start, start + len(codes))
+            if told is None:
+                continue
+            known = found[codes]
+            other = np.flatnonzero((known != NO_TABLE) & (told != NO_TABLE) & (known != told) & ~clash[codes])
+            clash[codes[other]] = True
+            self.findings.add(
+                "two tables", len(other),
+                (
+                    f"{shown(_at(part.values, int(codes[place])))} of {self._name(known[place])} and {self._name(told[place])}"
+                    for place in other.tolist()
+                ),
+            )
+            found[codes] = np.where(known == NO_TABLE, told, known)
+        return found
+
+    def _name(self, place: Any) -> str:
+        return shown(self.workflow.tables[int(place)])
+
+
+class Steps:
+    """Looks at triples, each seen once, for what the workflow does not have; and at whether ids alone show that there is no cycle."""
+
+    def __init__(
+        self, workflow: Workflow | None, tables: NDArray[Any] | None, ids: Ids, operations: Ids, findings: Findings
+    ) -> None:
+        self.workflow = workflow if tables is not None else None
+        self.tables = tables
+        self.ids = ids
+        self.operations = operations
+        self.findings = findings
+        self._grows = self._shrinks = self._follows = True
+        self._allowed = None if workflow is None else _allowed(workflow, operations)
+
+    @property
+    def acyclic(self) -> bool:
+        """Whether the triples seen can have no cycle: ids grow along all of them, or shrink, or all follow the workflow."""
+        return self._grows or self._shrinks or (self.workflow is not None and self._follows)
+
+    def add(self, rows: Rows) -> None:
+        """Further triples: dst, src, operation."""
+        self._grows = self._grows and bool((rows.neighbours < rows.items).all())
+        self._shrinks = self._shrinks and bool((rows.neighbours > rows.items).all())
+        if self.workflow is None or self.tables is None or self._allowed is None:
+            return
+        count = len(self.workflow.tables)
+        sources, targets = self.tables[rows.neighbours], self.tables[rows.items]
+        known = (sources != NO_TABLE) & (targets != NO_TABLE)
+        pairs = np.where(known, sources.astype(np.int64) * count + targets, 0)
+        made = known & self.workflow.made.ravel()[pairs] if count else known
+        self._follows = self._follows and bool(made.all())
+        odd = np.flatnonzero(known & ~made)
+        self.findings.add("unmade", len(odd), self._examples(rows, odd))
+        strange = np.flatnonzero(made & ~self._allowed_at(pairs, rows.ops))
+        self.findings.add("unknown operations", len(strange), self._examples(rows, strange))
+
+    def repeated(self, rows: Rows) -> None:
+        """Triples that were there before."""
+        self.findings.add("duplicates", len(rows.items), self._examples(rows, np.arange(len(rows.items))))
+
+    def _allowed_at(self, pairs: NDArray[np.int64], ops: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether the operation of each triple is one that the workflow names for its tables, or names none."""
+        free, known = self._allowed or (np.ones(1, bool), np.zeros(0, np.int64))
+        return free[pairs] | np.isin(pairs * (len(self.operations) + 1) + ops, known)
+
+    def _examples(self, rows: Rows, places: NDArray[Any]) -> Iterable[str]:
+        for place in places.tolist():
+            dst, src = self.ids.take(np.array([rows.items[place], rows.neighbours[place]], np.int64)).tolist()
+            op = int(rows.ops[place])
+            name = self.operations.take(np.array([op])).tolist()[0] if op < len(self.operations) else None
+            yield triple(src, dst, name) + self._between(rows, place)
+
+    def _between(self, rows: Rows, place: int) -> str:
+        if self.workflow is None or self.tables is None:
+            return ""
+        names = [*self.workflow.tables, None]
+        sides = [int(self.tables[int(side[place])]) for side in (rows.neighbours, rows.items)]
+        src, dst = (names[side if side != NO_TABLE else -1] for side in sides)
+        return f" ({shown(src) if src else 'no table'} -> {shown(dst) if dst else 'no table'})"
+
+
+def _allowed(workflow: Workflow, operations: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which pairs of tables have no operations named; and pairs with the code of each operation that is named, as numbers."""
+    count, width = len(workflow.tables), len(operations) + 1
+    free = np.ones(max(count * count, 1), bool)
+    known: list[int] = []
+    for (source, made), some in workflow.operations.items():
+        pair = workflow.place(source) * count + workflow.place(made)
+        free[pair] = False
+        codes = [_code(operations, name) for name in some]
+        known += [pair * width + code for code in codes if code >= 0]
+    return free, np.array(known, np.int64)
+
+
+def _code(operations: Ids, name: Any) -> int:
+    try:
+        return int(operations.codes([name])[0])
+    except TypeError:
+        return -1
+
+
+def _at(values: Any, place: int) -> Any:
+    return values[place].as_py() if isinstance(values, pa.Array) else int(values[place])

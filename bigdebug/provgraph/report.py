@@ -1,0 +1,117 @@
+"""What an import found in its triples: how many, what was left out, and the first examples of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigdebug.errors import ProvenanceError
+from bigdebug.shown import shown
+
+_EXAMPLES = 5
+"""Examples that are kept of each kind of finding."""
+
+KINDS = {
+    "malformed": ("rows that are no triples", False),
+    "missing": ("rows without src or dst", False),
+    "self-loops": ("triples that derive an item from itself", False),
+    "duplicates": ("triples that were there before", False),
+    "cycles": ("items that are derived from themselves, or stand between such ones", True),
+    "no table": ("items of no table", True),
+    "two tables": ("items that are said to be of two tables", True),
+    "unmade": ("triples between tables of which the workflow does not make the second from the first", True),
+    "unknown operations": ("triples with an operation that the workflow does not have there", True),
+}
+"""By name: what it is, and whether such triples are kept, in the order in which reports tell of them."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong with triples: its kind (of ``KINDS``), how many times it came, and the first ones as text."""
+
+    kind: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what, kept = KINDS[self.kind]
+        fate = "kept" if kept else "left out"
+        return f"{self.count:,} {what} ({fate}): {'; '.join(self.examples)}{' ...' if self.count > len(self.examples) else ''}"
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What was read and what came of it. ``rows`` were read, ``edges`` triples and ``items`` items are in the graph."""
+
+    rows: int
+    edges: int
+    items: int
+    operations: int
+    findings: tuple[Finding, ...]
+    seconds: float
+    bytes: int
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was found, repeated triples aside: these say the same twice."""
+        return all(finding.kind == "duplicates" for finding in self.findings)
+
+    def __getitem__(self, kind: str) -> Finding:
+        """The finding of a kind, with a count of 0 where there was none."""
+        if kind not in KINDS:
+            raise KeyError(f"{kind!r} is none of {', '.join(KINDS)}")
+        return next((finding for finding in self.findings if finding.kind == kind), Finding(kind, 0, ()))
+
+    def __str__(self) -> str:
+        size = f"{self.edges:,} triples between {self.items:,} items by {self.operations:,} operations, of {self.rows:,} rows"
+        place = f"{self.bytes:,} bytes in {self.seconds:.1f} s"
+        return "\n".join([f"{size}; {place}", *(f"  {finding}" for finding in self.findings)])
+
+    def data(self) -> dict[str, Any]:
+        """It as JSON."""
+        return {**vars(self), "findings": [[one.kind, one.count, list(one.examples)] for one in self.findings]}
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> ImportReport:
+        """The report that ``data`` told."""
+        findings = tuple(Finding(kind, count, tuple(examples)) for kind, count, examples in data["findings"])
+        return cls(**{**data, "findings": findings})
+
+
+@dataclass
+class Findings:
+    """Counts what is wrong while triples are read. Strict ones raise ProvenanceError at the first, repeated triples aside."""
+
+    strict: bool = False
+    _counts: dict[str, int] = field(default_factory=dict)
+    _examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, kind: str, count: int, examples: Iterable[str]) -> None:
+        """``count`` more of a kind; of ``examples`` as many are looked at as are still wanted."""
+        if not count:
+            return
+        self._counts[kind] = self._counts.get(kind, 0) + count
+        some = self._examples.setdefault(kind, [])
+        for example in examples:
+            if len(some) == _EXAMPLES:
+                break
+            some.append(example)
+        if self.strict and kind != "duplicates":
+            raise ProvenanceError(
+                f"The triples are not clean: {KINDS[kind][0]}: {'; '.join(some)}",
+                remedy="Mend them, or import without strict=True: a report tells then what was left out and what was kept.",
+            )
+
+    def count(self, kind: str) -> int:
+        """How many there were so far."""
+        return self._counts.get(kind, 0)
+
+    def found(self) -> tuple[Finding, ...]:
+        """All of it, in the order of ``KINDS``."""
+        return tuple(Finding(kind, self._counts[kind], tuple(self._examples[kind])) for kind in KINDS if kind in self._counts)
+
+
+def triple(src: Any, dst: Any, op: Any = None) -> str:
+    """A triple as text of a line."""
+    return f"{shown(src)} -> {shown(dst)}" + (f" by {shown(op)}" if op is not None else "")

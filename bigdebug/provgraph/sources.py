@@ -1,0 +1,230 @@
+"""Where columns come from: Parquet, CSV, pandas, and whatever speaks Arrow; read in batches, so that none has to fit in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.dataset as arrow_dataset
+
+from bigdebug.errors import ProvenanceError
+
+Malformed = Callable[[str, int, str], None]
+"""Told of a line that has another number of fields: its file, its number and its text."""
+
+_ROWS = 1 << 16
+"""Rows of a batch."""
+_BLOCK = 1 << 22
+"""Bytes of text that are parsed at once."""
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
+_PACKED = {".gz", ".bz2", ".zst", ".lz4"}
+_REMEDY = "Give the path of Parquet or CSV files, a pandas DataFrame, an Arrow table, or what hands over an Arrow stream."
+
+
+class Source(Protocol):
+    """Columns by their names."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known without reading them."""
+        ...
+
+    def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
+        """Of each column some values, or none, of the type that they are of; what ``batches`` gives is not used up by it."""
+        ...
+
+    def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
+        """The columns of these names, some rows at a time. Of CSV they are texts, for what they mean is not for a parser to say."""
+        ...
+
+
+def source_of(given: Any) -> Source:
+    """What to read ``given`` with. Raises ProvenanceError for what cannot be read."""
+    if isinstance(given, (str, os.PathLike)):
+        return _files([given])
+    if isinstance(given, (list, tuple)) and given and all(isinstance(one, (str, os.PathLike)) for one in given):
+        return _files(given)
+    if type(given).__module__.split(".")[0] == "pandas":
+        return PandasSource(given)
+    if isinstance(given, pa.RecordBatchReader):
+        return ArrowSource(given)
+    if hasattr(given, "__arrow_c_stream__"):
+        return ArrowSource(pa.RecordBatchReader.from_stream(given))
+    raise ProvenanceError("No triples can be read from this", value=type(given).__name__, remedy=_REMEDY)
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """Parquet files, also of several folders and partitions; in any file system that Arrow knows."""
+
+    dataset: Any
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.dataset.schema.names)
+
+    @property
+    def rows(self) -> int | None:
+        return int(self.dataset.count_rows())
+
+    def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
+        return {name: pa.array([], self.dataset.schema.field(name).type) for name in columns}
+
+    def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
+        # Little is read ahead: a batch is as large as its texts are.
+        yield from self.dataset.to_batches(
+            columns=list(columns), batch_size=_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
+        )
+
+
+@dataclass(frozen=True)
+class CsvSource:
+    """Text files with a header line; an empty field is null, unless it is quoted."""
+
+    files: tuple[Path, ...]
+
+    @property
+    def names(self) -> list[str]:
+        with self._reader(self.files[0], None, None, _ignored) as reader:
+            return list(reader.schema.names)
+
+    @property
+    def rows(self) -> int | None:
+        return None
+
+    def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
+        first: pa.RecordBatch = next((batch for batch in self.batches(columns, _ignored) if len(batch)), None)
+        return {name: pa.array([], pa.large_string()) if first is None else first.column(name) for name in columns}
+
+    def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
+        for file in self.files:
+            with self._reader(file, columns, {name: pa.large_string() for name in columns}, malformed) as reader:
+                yield from reader
+
+    def _reader(self, file: Path, columns: Sequence[str] | None, types: dict[str, Any] | None, malformed: Malformed) -> Any:
+        def skip(row: Any) -> str:
+            if row.text:
+                malformed(file.name, row.number, row.text)
+            return "skip"
+
+        # One thread, for several cannot tell numbers of lines; blank lines are rows, so that they are counted.
+        return arrow_csv.open_csv(
+            pa.input_stream(os.fspath(file), compression="detect"),
+            arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+            arrow_csv.ParseOptions(
+                delimiter=_separator(file), newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
+            ),
+            arrow_csv.ConvertOptions(
+                column_types=types, include_columns=list(columns or ()), null_values=[""], strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class PandasSource:
+    """A pandas DataFrame."""
+
+    frame: Any
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name in self.frame.columns if isinstance(name, str)]
+
+    @property
+    def rows(self) -> int | None:
+        return len(self.frame)
+
+    def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
+        return {name: pa.array(self.frame[name].dropna().iloc[:1], from_pandas=True) for name in columns}
+
+    def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(self.frame), _ROWS):
+            part = self.frame[list(columns)].iloc[start : start + _ROWS]
+            try:
+                yield pa.RecordBatch.from_pandas(part, preserve_index=False)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeEncodeError) as problem:
+                raise ProvenanceError(
+                    f"Rows {start} to {start + len(part) - 1} have values of several types, or of none that an id can have: {problem}",
+                    remedy="Make the columns all integers or all texts, by astype.",
+                ) from problem
+
+
+@dataclass(frozen=True)
+class ArrowSource:
+    """A stream of Arrow batches; it can be gone through once."""
+
+    reader: pa.RecordBatchReader
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.reader.schema.names)
+
+    @property
+    def rows(self) -> int | None:
+        return None
+
+    def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
+        return {name: pa.array([], self.reader.schema.field(name).type) for name in columns}
+
+    def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
+        for batch in self.reader:
+            wanted = batch.select(list(columns))
+            for start in range(0, len(wanted), _ROWS):
+                yield wanted.slice(start, _ROWS)
+
+
+def _files(paths: Sequence[str | os.PathLike[str]]) -> Source:
+    """The files of some paths, of which all are of one kind."""
+    local = [Path(path) for path in paths]
+    if any("://" in os.fspath(path) for path in paths):
+        return _parquet([os.fspath(path) for path in paths])
+    for path in local:
+        if not path.exists():
+            raise ProvenanceError("There is no such file", value=os.fspath(path), remedy="Look at its path.")
+    found = [file for path in local for file in (_within(path) if path.is_dir() else [path])]
+    kinds = {_kind(file) for file in found}
+    if kinds == {".parquet"}:
+        return _parquet([os.fspath(path) for path in local])
+    if kinds and kinds <= set(_SEPARATORS):
+        return CsvSource(tuple(found))
+    raise ProvenanceError("These files are not all Parquet or all CSV", value=sorted(kinds), remedy=_REMEDY)
+
+
+def _parquet(paths: list[str]) -> ParquetSource:
+    try:
+        return ParquetSource(arrow_dataset.dataset(paths[0] if len(paths) == 1 else paths, format="parquet", partitioning="hive"))
+    except (OSError, ValueError, TypeError) as problem:
+        raise ProvenanceError(f"The Parquet files cannot be read: {problem}", value=paths[0], remedy=_REMEDY) from problem
+
+
+def _within(folder: Path) -> list[Path]:
+    """The files of a folder, in order, without those that Spark and others keep beside data."""
+    return sorted(
+        file for file in folder.rglob("*")
+        if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts)
+    )
+
+
+def _kind(file: Path) -> str:
+    """The suffix that says what is in a file; Spark's part files of CSV have it before that of their compression."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in _PACKED:
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
+
+
+def _separator(file: Path) -> str:
+    return _SEPARATORS[_kind(file)]
+
+
+def _ignored(file: str, line: int, text: str) -> None:
+    """Lines that are looked at beforehand are told of when they are read in earnest."""

@@ -1,0 +1,171 @@
+"""An index on disk: a directory of arrays and a manifest, which is written last. Without one, or with a file cut short, it is none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bigdebug.errors import CorruptBlockError, StoreError, StoreVersionError
+from bigdebug.provgraph.dictionary import Ids, restored
+from bigdebug.provgraph.index import Adjacency, Index
+from bigdebug.provgraph.report import ImportReport
+from bigdebug.provgraph.workflow import Workflow
+
+FORMAT = 1
+MANIFEST = "provenance.json"
+
+
+class Folder:
+    """Arrays of an index that is being written: each grows at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._types: dict[str, np.dtype[Any]] = {}
+
+    def append(self, name: str, values: NDArray[Any]) -> None:
+        """Adds to the array of this name, all of whose parts are of one type; none at all is an array, too."""
+        kind = self._types.setdefault(name, values.dtype)
+        assert kind == values.dtype, f"{name} is of {kind} and {values.dtype}"
+        with (self.path / name).open("ab") as file:
+            np.ascontiguousarray(values).tofile(file)
+
+    def read(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Some values of an array."""
+        kind = self._types[name]
+        return np.fromfile(self.path / name, kind, stop - start, offset=start * kind.itemsize)
+
+    def mapped(self, name: str) -> NDArray[Any]:
+        """All of an array, mapped."""
+        return _mapped(self.path / name, self._types[name], self.length(name))
+
+    def ids(self, name: str, kind: str) -> Ids:
+        """The dictionary of this name, mapped."""
+        return _restored(name, kind, {known: self.mapped(known) for known in self._types if known.startswith(f"{name}.")})
+
+    def has(self, name: str) -> bool:
+        return name in self._types
+
+    def length(self, name: str) -> int:
+        return (self.path / name).stat().st_size // self._types[name].itemsize
+
+    def remove(self, name: str) -> None:
+        """As if it had not been written."""
+        del self._types[name]
+        (self.path / name).unlink()
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.length(name) * kind.itemsize for name, kind in self._types.items())
+
+    def close(self, told: Mapping[str, Any]) -> None:
+        """Writes the manifest, when all else is on the disk for good."""
+        for name in self._types:
+            _sync(self.path / name)
+        arrays = {name: [kind.newbyteorder("<").str, self.length(name)] for name, kind in self._types.items()}
+        text = json.dumps({"format": FORMAT, "arrays": arrays, **told}, indent=1)
+        (self.path / MANIFEST).write_text(text, encoding="utf-8")
+        _sync(self.path / MANIFEST)
+        _sync(self.path)
+
+
+@contextmanager
+def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
+    """A folder beside ``target`` that takes its place in the end; an error, or an interruption, leaves nothing of it."""
+    _refuse_others(target, replace)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield Folder(path)
+        if target.exists():
+            aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+            target.rename(aside)
+            path.rename(target)
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            path.rename(target)
+        _sync(target.parent)
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def _refuse_others(target: Path, replace: bool) -> None:
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not (target / MANIFEST).exists():
+        raise StoreError("Something else is where the index is to be", value=str(target), remedy="Name a new or an empty directory.")
+    if not replace:
+        raise StoreError(
+            "There is an index already", value=str(target), remedy="Open it by bigdebug.open, or say replace=True to build it anew."
+        )
+
+
+def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
+    """The index in a directory, mapped, and the report of its import. Takes milliseconds, whatever its size.
+
+    Raises StoreError for what is none, StoreVersionError for one of a later version, CorruptBlockError for one that was cut short.
+    """
+    home = Path(path)
+    try:
+        told = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
+        _check_format(told["format"], home)
+        arrays = {name: _mapped(home / name, np.dtype(kind), length) for name, (kind, length) in told["arrays"].items()}
+        index = Index(
+            _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
+            _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, arrays.get("tables"),
+            told["acyclic"],
+        )
+        return index, ImportReport.of_data(told["report"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+        raise StoreError(
+            f"This is no index of a provenance graph, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
+            remedy="Give a directory that bigdebug.provenance(..., at=DIR) made.",
+        ) from problem
+
+
+def _check_format(version: Any, home: Path) -> None:
+    if type(version) is not int or version < 1:
+        raise ValueError(f"format {version!r} never was")
+    if version > FORMAT:
+        raise StoreVersionError(
+            f"The index was built in format {version} and this bigdebug reads up to {FORMAT}", value=str(home),
+            remedy="Open it with the bigdebug that built it, or a newer one.",
+        )
+
+
+def _mapped(path: Path, kind: np.dtype[Any], length: int) -> NDArray[Any]:
+    size = path.stat().st_size
+    if size != length * kind.itemsize:
+        raise CorruptBlockError(
+            f"A file of the index has {size} bytes and had {length * kind.itemsize}", value=str(path),
+            remedy="Build the index again from its triples.",
+        )
+    # An empty file cannot be mapped. What is mapped is a plain array: slices of np.memmap are slow.
+    return np.asarray(np.memmap(path, kind, "r", shape=(length,))) if length else np.zeros(0, kind)
+
+
+def _restored(name: str, kind: str, arrays: Mapping[str, NDArray[Any]]) -> Ids:
+    prefix = f"{name}."
+    return restored(kind, {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
+
+
+def _adjacency(name: str, arrays: Mapping[str, NDArray[Any]]) -> Adjacency:
+    return Adjacency(arrays[f"{name}.offsets"], arrays[f"{name}.neighbours"], arrays[f"{name}.ops"])
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file, or the names in a directory, are on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,188 @@
+"""An index that is built out of core is the one that loops would make, in whatever pieces the triples come."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bigdebug.errors import ProvenanceError, StoreError
+from bigdebug.provgraph import building
+from bigdebug.provgraph.building import LEAST, build
+from bigdebug.provgraph.index import Index
+from bigdebug.provgraph.stored import open_index
+from bigdebug.provgraph.triples import Triples
+from bigdebug.provgraph.workflow import Workflow
+
+INTEGERS = st.integers(-3, 15) | st.integers(-(2**63), 2**63 - 1)
+TEXTS = st.text(max_size=4) | st.sampled_from(["a", "a\0", "א", "<script>alert(1)</script>", "ab" * 500])
+OPS = st.none() | st.sampled_from(["R1", "R2", "סכום"]) | st.integers(0, 500).map(str)
+
+
+def triples(ids):
+    return st.lists(st.tuples(ids, ids, OPS), max_size=60)
+
+
+def table(some, kind):
+    src, dst, op = ([t[place] for t in some] for place in range(3))
+    return pa.table({"src": pa.array(src, kind), "dst": pa.array(dst, kind), "op": pa.array(op, pa.string())})
+
+
+def stream(whole, size):
+    return pa.RecordBatchReader.from_batches(whole.schema, whole.to_batches(max_chunksize=size))
+
+
+def built(folder, given, **options):
+    path = folder / "index"
+    build(given if isinstance(given, Triples) else Triples.of(given), path, replace=True, **options)
+    return open_index(path)
+
+
+def edges(index: Index, side) -> list:
+    found = side.of(np.arange(index.items))
+    return list(
+        zip(index.named(found.items).tolist(), index.named(found.neighbours).tolist(), index.operations_of(found.ops).tolist())
+    )
+
+
+def order(triple):
+    return triple[0], triple[1], triple[2] is None, triple[2] or ""
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data(), st.booleans(), st.integers(1, 20), st.integers(1, 10), st.integers(1, 400))
+def test_pieces_of_any_size_give_the_same_index(tmp_path_factory, data, texts, batch, rows, size):
+    some = data.draw(triples(TEXTS if texts else INTEGERS))
+    path = tmp_path_factory.mktemp("law")
+    with pytest.MonkeyPatch.context() as small:
+        # As if the memory allowed held so few rows and bytes.
+        small.setattr(building, "_ROW", LEAST // rows)
+        small.setattr(building, "_RANGE", LEAST // size)
+        index, report = built(path, stream(table(some, pa.large_string() if texts else pa.int64()), batch), memory=LEAST)
+    kept = [t for t in some if t[0] != t[1]]
+    assert index.named(np.arange(index.items)).tolist() == sorted({one for t in kept for one in t[:2]})
+    assert edges(index, index.forward) == sorted(set(kept), key=order)
+    assert edges(index, index.backward) == sorted({(d, s, o) for s, d, o in kept}, key=order)
+    assert report.rows == len(some)
+    assert report.edges == len(set(kept))
+    assert report["self-loops"].count == len(some) - len(kept)
+    assert report["duplicates"].count == len(kept) - len(set(kept))
+    assert index.acyclic == (not cyclic(kept))
+    assert report["cycles"].count >= len(cyclic(kept))
+    assert [one.name for one in path.iterdir()] == ["index"]
+
+
+def cyclic(some) -> set:
+    """Items that are derived from themselves, found by walking from each."""
+    children = {}
+    for src, dst, _ in some:
+        children.setdefault(src, set()).add(dst)
+
+    def reached(item):
+        seen, left = set(), list(children.get(item, ()))
+        while left:
+            one = left.pop()
+            if one not in seen:
+                seen.add(one)
+                left += children.get(one, ())
+        return seen
+
+    return {item for item in children if item in reached(item)}
+
+
+def test_operations_that_do_not_fit_beside_two_items_stand_apart(tmp_path):
+    rng = np.random.default_rng(7)
+    some = pd.DataFrame({"src": rng.integers(0, 2**22, 200_000), "dst": rng.integers(2**22, 2**23, 200_000), "op": np.arange(200_000)})
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(building, "Packing", type("Wide", (building.Packing,), {"narrow": False}))
+        index, _ = built(tmp_path, some, memory=LEAST)
+    found = index.backward.of(np.arange(index.items))
+    again = pd.DataFrame({"src": index.named(found.neighbours), "dst": index.named(found.items), "op": index.operations_of(found.ops).astype(int)})
+    pd.testing.assert_frame_equal(again.sort_values("op", ignore_index=True), some)
+
+
+def test_a_cycle_is_named_and_strict_refuses_it(tmp_path):
+    some = pd.DataFrame({"src": [1, 2, 3, 9], "dst": [2, 3, 2, 1], "op": "R"})
+    index, report = built(tmp_path, some)
+    assert not index.acyclic
+    assert report["cycles"].count == 2
+    assert report["cycles"].examples in (("2 -> 3 -> 2",), ("3 -> 2 -> 3",))
+    with pytest.raises(ProvenanceError, match="2 -> 3 -> 2"):
+        built(tmp_path, some, strict=True)
+    # What was there is there still, and nothing else.
+    assert open_index(tmp_path / "index")[1] == report
+    assert [one.name for one in tmp_path.iterdir()] == ["index"]
+
+
+WORKFLOW = [("raw", "clean", ["trim", "cast"]), ("clean", "sums", "sum"), ("raw", "notes")]
+
+
+@pytest.mark.parametrize("how", ["ranges", "list", "columns"])
+def test_items_and_steps_are_checked_against_the_workflow(tmp_path, how):
+    some = pd.DataFrame(
+        [(1, 11, "trim", "raw", "clean"), (2, 12, "guess", "raw", "clean"), (11, 21, "sum", "clean", "sums"), (1, 21, "sum", "raw", "sums"),
+         (1, 31, "any", "raw", "notes"), (1, 99, "sum", "raw", None), (12, 1, "sum", "clean", "raw")],
+        columns=["src", "dst", "op", "s", "d"],
+    )
+    items = {
+        "ranges": {"raw": range(1, 10), "clean": [range(11, 20)], "sums": range(21, 30), "notes": range(31, 40)},
+        "list": pd.DataFrame({"item": [1, 2, 3, 11, 12, 21, 31], "table": ["raw", "raw", "raw", "clean", "clean", "sums", "notes"]}),
+        "columns": ("s", "d"),
+    }[how]
+    index, report = built(tmp_path, some, workflow=Workflow.of(WORKFLOW, items=items))
+    assert report["no table"].count == 1
+    assert report["no table"].examples == ("99",)
+    assert report["unmade"].count == 2
+    assert set(report["unmade"].examples) == {"1 -> 21 by 'sum' ('raw' -> 'sums')", "12 -> 1 by 'sum' ('clean' -> 'raw')"}
+    assert report["unknown operations"].examples == ("2 -> 12 by 'guess' ('raw' -> 'clean')",)
+    assert index.edges == 7
+    assert index.tables_of(index.codes([1, 11, 21, 31, 99])).tolist() == ["raw", "clean", "sums", "notes", None]
+    assert index.workflow.tables == ("raw", "clean", "notes", "sums")
+    assert (3 in index.named(np.arange(index.items)).tolist()) == (how == "list")
+
+
+def test_beginnings_of_texts_tell_tables_and_the_longest_counts(tmp_path):
+    some = pd.DataFrame({"src": ["r/1", "r/2", "x"], "dst": ["r/clean/1", "r/clean/2", "r/clean/1"], "op": None})
+    index, report = built(tmp_path, some, workflow=Workflow.of([("raw", "clean")], items={"raw": "r/", "clean": ["r/clean/"]}))
+    assert index.tables_of(index.codes(["r/1", "r/clean/1", "x"])).tolist() == ["raw", "clean", None]
+    assert report["no table"].examples == ("'x'",)
+
+
+def test_an_item_of_two_tables_is_told_once(tmp_path):
+    some = pd.DataFrame({"src": [1, 1, 1, 2], "dst": [2, 3, 4, 5], "op": "R", "s": ["a", "b", "b", "b"], "d": ["b", "b", "b", "c"]})
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(building, "_ROW", LEAST // 2)
+        index, report = built(tmp_path, some, workflow=Workflow.of([("a", "b"), ("b", "c")], items=("s", "d")))
+    assert report["two tables"].count == 1
+    assert report["two tables"].examples == ("1 of 'a' and 'b'",)
+    assert index.tables_of(index.codes([1])).tolist() == ["a"]
+
+
+def test_ids_that_no_table_can_have_are_refused(tmp_path):
+    some = pd.DataFrame({"src": ["a"], "dst": ["b"], "op": "R"})
+    with pytest.raises(ProvenanceError, match="not of that type"):
+        built(tmp_path, some, workflow=Workflow.of([("x", "y")], items={"x": range(1, 5)}))
+    with pytest.raises(ProvenanceError, match="no such table.*'Y'"):
+        built(tmp_path, some.assign(s="x", d="Y"), workflow=Workflow.of([("x", "y")], items=("s", "d")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_already_is_not_written_over(tmp_path):
+    some = Triples.of(pd.DataFrame({"src": [1], "dst": [2], "op": "R"}))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(StoreError, match="Something else"):
+        build(some, tmp_path / "other", replace=True)
+    build(some, tmp_path / "index")
+    with pytest.raises(StoreError, match="replace=True"):
+        build(some, tmp_path / "index")
+    index, _ = open_index(tmp_path / "index")
+    build(some, tmp_path / "index", replace=True)
+    assert index.named(np.arange(2)).tolist() == [1, 2], "what is open stays readable"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["index", "other"]
+
+
+def test_so_little_memory_is_refused(tmp_path):
+    with pytest.raises(ProvenanceError, match="64 MB or more"):
+        build(Triples.of(pd.DataFrame({"src": [1], "dst": [2], "op": "R"})), tmp_path / "index", memory=1_000)
