@@ -21,10 +21,11 @@ _CHUNK = 4_000_000
 
 
 class Joining:
-    """Items that are joined by triples as these come, in any order; holds four bytes for each item and some for each triple at hand."""
+    """Items that are joined by triples as these come, in any order; holds eight bytes for each item and some for each triple at hand."""
 
     def __init__(self, items: int) -> None:
         self._first: Labels = np.arange(items, dtype=np.uint32)
+        self._place = np.empty(items, np.uint32)
 
     def join(self, one: NDArray[np.uint32], other: NDArray[np.uint32]) -> None:
         """Each of ``one`` is in the component of the one beside it in ``other``. Takes time by their number times its logarithm."""
@@ -34,7 +35,8 @@ class Joining:
         if not len(left):
             return
         met = distinct(np.concatenate([left, right]))
-        groups = _grouped(np.searchsorted(met, left), np.searchsorted(met, right), len(met))
+        self._place[met] = np.arange(len(met), dtype=np.uint32)
+        groups = _grouped(self._place[left], self._place[right], len(met))
         first = np.full(int(groups.max()) + 1, len(met))
         np.minimum.at(first, groups, np.arange(len(met)))
         self._first[met] = met[first[groups]]
@@ -58,7 +60,7 @@ class Joining:
         return found
 
 
-def _grouped(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _grouped(one: NDArray[np.uint32], other: NDArray[np.uint32], count: int) -> NDArray[np.uint32]:
     """The component of each of ``count`` nodes, as numbers from 0.
 
     In each round nodes have random ranks, and each that has a neighbour of lower rank joins one: half of them in the mean, whatever the
@@ -67,18 +69,18 @@ def _grouped(one: NDArray[np.int64], other: NDArray[np.int64], count: int) -> ND
     rng = np.random.default_rng(count)
     rounds = []
     while len(one):
-        rank = rng.permutation(count)
+        rank = rng.permutation(np.arange(count, dtype=np.uint32))
         higher = rank[one] > rank[other]
-        into = np.arange(count)
+        into = np.arange(count, dtype=np.uint32)
         into[np.where(higher, one, other)] = np.where(higher, other, one)
         while True:
             further = into[into]
             if (further == into).all():
                 break
             into = further
-        roots = into == np.arange(count)
+        roots = into == np.arange(count, dtype=np.uint32)
         count = int(roots.sum())
-        into = (np.cumsum(roots) - 1)[into]
+        into = (np.cumsum(roots, dtype=np.uint32) - 1)[into]
         rounds.append(into)
         one, other = into[one], into[other]
         apart = one != other
@@ -105,7 +107,7 @@ def read(along: Adjacency, chunk: int = _CHUNK) -> Iterator[tuple[NDArray[np.uin
 
 
 def components(index: Index) -> Components:
-    """The weakly connected components of a graph. Reads all triples once; holds eight bytes for each item."""
+    """The weakly connected components of a graph. Reads all triples once; holds a dozen bytes for each item."""
     joining = Joining(index.items)
     for one, other in read(index.backward):
         joining.join(one, other)

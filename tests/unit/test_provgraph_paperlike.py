@@ -6,8 +6,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from bigdebug.provgraph.dictionary import ids_of, integer_ids
+from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paperlike import LEVELS, OPERATIONS, TABLES, PaperLike, table_of
+from bigdebug.provgraph.paperqueries import CLASSES, queries
+from bigdebug.provgraph.questions import ancestors
+from bigdebug.provgraph.sets import sets
 from bigdebug.provgraph.splits import splits_of
+from bigdebug.provgraph.walking import adjacency
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +58,48 @@ def test_triples_follow_the_workflow_and_its_levels(whole):
     seen = {(TABLES[pair // 25], TABLES[pair % 25]) for pair in np.unique(src.astype(int) * 25 + dst).tolist()}
     assert seen <= set(workflow.edges)
     assert [len(split.tables) for split in splits_of(workflow, whole.splits())] == [5, 8, 12]
+
+
+@pytest.fixture(scope="module")
+def cut(whole):
+    workflow = whole.workflow()
+    tables = np.array([workflow.place(name) for name in TABLES], np.uint16)[table_of(whole.starts, np.arange(whole.items))]
+    backward, forward = adjacency(whole.dst, whole.src, whole.items), adjacency(whole.src, whole.dst, whole.items)
+    index = Index(integer_ids(np.arange(whole.items)), ids_of(OPERATIONS)[0], backward, forward, workflow, tables)
+    return sets(index, splits=whole.splits())
+
+
+def test_its_sets_are_those_of_table_ix(cut):
+    assert [tuple(row) for row in cut.statistics().itertuples(index=False)] == [
+        ("LC1", "sp1", 20, 0, 490), ("LC1", "sp2", 29_696, 4, 21_734), ("LC1", "sp3", 219_879, 11, 3_291),
+        ("LC2", "sp1", 1, 0, 4), ("LC2", "sp2", 1, 0, 211), ("LC2", "sp3", 1, 1, 899_785),
+        ("LC3", "sp1", 10, 0, 313), ("LC3", "sp2", 15_491, 1, 2_578), ("LC3", "sp3", 128_264, 0, 643),
+        ("LC2_lc1", "sp3.1", 64_737, 0, 30), ("LC2_lc1", "sp3.2", 132_599, 2, 24_733),
+    ]
+    assert len(cut) - len(cut.components) + 3 == 590_698
+    assert len(cut.dependencies) == 645_303
+
+
+def test_its_other_components_are_small(cut):
+    sizes = cut.components.sizes[cut.components.firsts]
+    assert int((sizes > 7_453).sum()) == 3
+    middling = sizes[(sizes > 100) & (sizes <= 7_453)]
+    assert (len(middling), int(middling.min()), int(middling.max())) == (132, 910, 7_453)
+
+
+def test_its_three_classes_of_queries_are_there(whole, cut):
+    found = queries(whole, 3)
+    for one in CLASSES:
+        assert len(found[one.name]) == 3
+        for item in found[one.name].tolist():
+            answer = ancestors(cut.components.index, item)
+            assert len(answer) in one.lineage
+            assert len(answer.walked.triples.src) in one.lineage
+            places = np.flatnonzero(whole.ids == item)[0]
+            assert any(places in whole.spans[component] for component in one.components)
+            volume = cut.volume(np.array([item]))
+            assert len(answer) < volume["items"]
+            assert volume["triples"] <= volume["component_triples"]
 
 
 def test_the_same_seed_gives_the_same_graph_and_another_one_another():
