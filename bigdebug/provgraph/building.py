@@ -30,8 +30,11 @@ from bigdebug.provgraph.triples import Triples, listed
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
 
-LEAST = 64 << 20
+LEAST = 128 << 20
 """Bytes of memory below which nothing is built."""
+
+_FIXED = 48 << 20
+"""Bytes of memory that are there for readers and buffers."""
 
 _ROW, _TEXT, _RANGE = 160, 12, 12
 """How many bytes of memory a row of a chunk takes, and how many times its size a chunk of texts, and a range that is merged."""
@@ -110,7 +113,8 @@ class _Build:
         coded = Coded(Column(spill), Column(spill))
         items = self.workflow.items if self.workflow else None
         tables = (items.src, items.dst) if isinstance(items, Columns) else None
-        for chunk in self.triples.chunks(self.memory // _ROW, self.memory // _TEXT, self.findings, tables):
+        free = self.memory - _FIXED
+        for chunk in self.triples.chunks(free // _ROW, free // _TEXT, self.findings, tables):
             coded.add(chunk, self._place)
             self.rows += len(chunk.src)
             self.step("Reading triples", len(chunk.src))
@@ -165,4 +169,4 @@ class _Build:
 
     @property
     def _range(self) -> int:
-        return self.memory // _RANGE
+        return (self.memory - _FIXED) // _RANGE

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.dataset as arrow_dataset
+from pyarrow.parquet import ParquetFile
 
 from bigdebug.errors import ProvenanceError
 
@@ -21,6 +22,8 @@ _ROWS = 1 << 16
 """Rows of a batch."""
 _BLOCK = 1 << 22
 """Bytes of text that are parsed at once."""
+_BUFFER = 1 << 16
+"""Bytes that are read at once of each column of a Parquet file."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
 _PACKED = {".gz", ".bz2", ".zst", ".lz4"}
 _REMEDY = "Give the path of Parquet or CSV files, a pandas DataFrame, an Arrow table, or what hands over an Arrow stream."
@@ -79,10 +82,22 @@ class ParquetSource:
         return {name: pa.array([], self.dataset.schema.field(name).type) for name in columns}
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
-        # Little is read ahead: a batch is as large as its texts are.
-        yield from self.dataset.to_batches(
-            columns=list(columns), batch_size=_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=False
-        )
+        for fragment in self.dataset.get_fragments():
+            told = arrow_dataset.get_partition_keys(fragment.partition_expression)
+            with fragment.filesystem.open_input_file(fragment.path) as file:
+                # A dataset would read row groups as a whole, and some ahead of others.
+                parquet = ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
+                there = [name for name in columns if name in parquet.schema_arrow.names and name not in told]
+                for batch in parquet.iter_batches(_ROWS, columns=there, use_threads=False):
+                    yield pa.record_batch([self._column(batch, name, told) for name in columns], names=list(columns))
+
+    def _column(self, batch: pa.RecordBatch, name: str, told: dict[str, Any]) -> pa.Array:
+        """A column of a batch; of those that a file does not have, the one value that the names of its folders tell, or nulls."""
+        if name in batch.schema.names and name not in told:
+            return batch.column(name)
+        kind = self.dataset.schema.field(name).type
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return pa.repeat(pa.scalar(told.get(name), plain), len(batch))
 
 
 @dataclass(frozen=True)
