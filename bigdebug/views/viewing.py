@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from bigdebug.errors import NotCapturedError
 from bigdebug.localize.comparison import Comparison
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.search import Search
+from bigdebug.provgraph.answer import Answer
+from bigdebug.provgraph.paths import Paths
 from bigdebug.session import active_session
 from bigdebug.trace.capture import Capture
 from bigdebug.trace.run import Run
@@ -15,17 +17,29 @@ from bigdebug.trace.watch import Watch
 from bigdebug.views.comparisonview import ComparisonView
 from bigdebug.views.culpritview import culprits_in
 from bigdebug.views.diagnosisview import DiagnosisView
+from bigdebug.views.provenance import picture
 from bigdebug.views.traceview import TraceView
 from bigdebug.views.view import View
 from bigdebug.views.watchview import WatchView
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
-def view(what: Any) -> View:
+
+@overload
+def view(what: Answer | Paths) -> go.Figure: ...
+
+
+@overload
+def view(what: Any) -> View: ...
+
+
+def view(what: Any) -> Any:
     """A view of a run, a trace, or an RDD or DataFrame of which an action was captured: its operators, and its records to step from.
 
     Of a diagnosis, or of a ``bigdebug.Search()`` that ``dbg.localize`` is given: fault sets, and how far the search is. Of a comparison: both results side by side.
     Of culprits, one culprit, or a run that failed: what crashed, to leave out, repair and resume.
-    Of a watch: what tasks tell of records, while they run.
+    Of a watch: what tasks tell of records, while they run. Of an answer about a provenance graph, or paths in one: a plotly figure, if it is small.
     In a notebook it is a widget; elsewhere, the table of ``what``. Raises NotCapturedError for what no lineage is known of. Costs no job:
     records are read when they are looked at.
     """
@@ -35,6 +49,8 @@ def view(what: Any) -> View:
         return ComparisonView(what)
     if isinstance(what, Watch):
         return WatchView(what)
+    if isinstance(what, Answer | Paths):
+        return picture(what)
     if isinstance(what, Capture):
         what = what.latest
     if hasattr(what, "goBackAll"):  # a trace of any kind, also of a saved session

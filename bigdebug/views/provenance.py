@@ -1,0 +1,137 @@
+"""A picture of a small answer about a provenance graph: a column of items for each table, and a line for each triple.
+
+Plotly takes some of what it writes for markup; ids, tables and operations are the user's data, so they are texts here whatever is in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from bigdebug.errors import TooLargeError
+from bigdebug.provgraph.answer import Answer
+from bigdebug.provgraph.paths import Paths
+from bigdebug.provgraph.walking import Codes, Triples, adjacency, distinct
+
+MOST_ITEMS = 300
+"""Items beyond which a picture is refused: nobody could follow its lines."""
+_NAMED = 60
+"""Items up to which each has its name beside it; the names of more are shown where one points."""
+_LONGEST = 40
+"""Characters of an id, or of an operation, that are shown."""
+_OPERATIONS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a6d00", "#882255")
+"""Colours that people tell apart who see few; operations beyond them share one."""
+_OTHERS = "#888888"
+_SWEEPS = 6
+
+
+def picture(answer: Answer | Paths) -> go.Figure:
+    """The items of an answer, or those on paths, by table in the order of the workflow; without one, by how many triples made them at most.
+
+    Those that were asked about are diamonds; operations have colours. Raises TooLargeError for more than ``MOST_ITEMS`` items.
+    """
+    asked = answer.asked_codes if isinstance(answer, Answer) else np.array([answer.start, answer.end])
+    triples = answer.walked.triples if isinstance(answer, Answer) else answer.between
+    found = answer.walked.items if isinstance(answer, Answer) else np.zeros(0, np.int64)
+    items = distinct(np.concatenate([asked, found, triples.src, triples.dst]))
+    if len(items) > MOST_ITEMS:
+        raise TooLargeError(
+            "A picture of so many items shows nothing", value=len(items),
+            remedy=f"Up to {MOST_ITEMS} are drawn: ask with depth=1 or limit={MOST_ITEMS - len(asked)}, or look at answer.by_table().",
+        )
+    src, dst = np.searchsorted(items, triples.src), np.searchsorted(items, triples.dst)
+    column, heads = _columns(answer, items, src, dst)
+    row = _rows(column, src, dst)
+    figure = go.Figure()
+    _draw_triples(figure, answer, items, triples, (column[src], row[src], column[dst], row[dst]))
+    _draw_items(figure, answer, items, np.isin(items, asked), column, row)
+    most = int(np.bincount(column).max())
+    figure.update_layout(
+        template="plotly_white", height=min(max(160 + 22 * most, 260), 2_000), margin={"l": 20, "r": 20, "t": 60, "b": 20},
+        hovermode="closest", title=_text(repr(answer), 160), title_font_size=14,
+        xaxis={
+            "tickmode": "array", "tickvals": list(range(len(heads))), "ticktext": heads, "side": "top", "zeroline": False, "showgrid": False,
+            "range": [-0.5, len(heads) - 0.3],
+        },
+        yaxis={"visible": False, "autorange": "reversed"},
+    )
+    return figure
+
+
+def _columns(answer: Answer | Paths, items: Codes, src: Codes, dst: Codes) -> tuple[Codes, list[str]]:
+    """The column of each item, and what stands above each column."""
+    if answer.index.workflow is None:
+        layer = np.zeros(len(items), np.int64)
+        for _ in range(len(items)):
+            further = layer.copy()
+            np.maximum.at(further, dst, layer[src] + 1)
+            # In a graph with circles there is no last one; it has no more layers than items.
+            if (further == layer).all():
+                break
+            layer = further
+        found, column = np.unique(layer, return_inverse=True)
+        return column, [f"step {number}" if number else "sources" for number in found.tolist()]
+    names = answer.index.tables_of(items).tolist()
+    order = [name for name in (*answer.index.workflow.tables, None) if name in set(names)]
+    place = {name: number for number, name in enumerate(order)}
+    return np.array([place[name] for name in names]), [_text("no table" if name is None else name) for name in order]
+
+
+def _rows(column: Codes, src: Codes, dst: Codes) -> NDArray[np.float64]:
+    """Where each item stands in its column: near the items that it is joined with, so that few lines cross."""
+    near = adjacency(np.concatenate([src, dst]), np.concatenate([dst, src]), len(column))
+    row = np.zeros(len(column))
+    for _ in range(_SWEEPS):
+        beside = np.array([row[near.neighbours[near.offsets[item] : near.offsets[item + 1]]].mean() if near.degrees(np.array([item]))[0] else 0.0
+                           for item in range(len(column))])  # fmt: skip
+        for number in np.unique(column):
+            within = np.flatnonzero(column == number)
+            ordered = within[np.argsort(beside[within], kind="stable")]
+            row[ordered] = np.arange(len(ordered)) - (len(ordered) - 1) / 2
+    return row
+
+
+def _draw_triples(figure: go.Figure, answer: Answer | Paths, items: Codes, triples: Triples, ends: tuple[NDArray[Any], ...]) -> None:
+    """A line for each triple, those of an operation as one trace; what it is, in its middle, where one points."""
+    names, ids = answer.index.operations_of(triples.op).tolist(), answer.index.named
+    for number, op in enumerate(dict.fromkeys(names)):
+        chosen = np.array([name == op for name in names])
+        color = _OPERATIONS[number] if number < len(_OPERATIONS) else _OTHERS
+        left, low, right, high = (end[chosen].astype(float) for end in ends)
+        name = _text("no operation" if op is None else str(op))
+        gap = np.full(len(left), np.nan)
+        figure.add_scatter(
+            x=np.stack([left, right, gap], axis=1).ravel(), y=np.stack([low, high, gap], axis=1).ravel(), mode="lines", name=name,
+            line={"color": color, "width": 1.2}, opacity=0.7, hoverinfo="skip", legendgroup=str(number),
+        )
+        hover = [f"{_text(s)} → {_text(d)}: {name}" for s, d in zip(ids(triples.src[chosen]).tolist(), ids(triples.dst[chosen]).tolist())]
+        figure.add_scatter(
+            x=(left + right) / 2, y=(low + high) / 2, mode="markers", marker={"size": 10, "opacity": 0, "color": color}, hovertext=hover,
+            hoverinfo="text", showlegend=False, legendgroup=str(number),
+        )
+
+
+def _draw_items(
+    figure: go.Figure, answer: Answer | Paths, items: Codes, asked: NDArray[np.bool_], column: Codes, row: NDArray[np.float64]
+) -> None:
+    texts = np.array([_text(value) for value in answer.index.named(items).tolist()], object)
+    for name, chosen, marker in (
+        ("items", ~asked, {"size": 8, "color": "#444444"}), ("asked about", asked, {"size": 13, "color": "#000000", "symbol": "diamond"}),
+    ):  # fmt: skip
+        if chosen.any():
+            figure.add_scatter(
+                x=column[chosen], y=row[chosen], name=name, marker=marker, hoverinfo="text", hovertext=texts[chosen], text=texts[chosen],
+                mode="markers+text" if len(items) <= _NAMED else "markers", textposition="middle right", textfont_size=11,
+            )
+
+
+def _text(value: Any, longest: int = _LONGEST) -> str:
+    """The value as text that plotly shows as it is: cut, with no markup, no formulas, and its own direction of writing."""
+    text = value if isinstance(value, str) else str(value)
+    text = " ".join(text[:longest].split()) + ("…" if len(text) > longest else "")
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
+        text = text.replace(character, entity)
+    return f"\u2068{text}\u2069"
