@@ -59,6 +59,14 @@ class DatasetsError(BigdebugError):
     """What was recorded of datasets, or is to be, cannot be read."""
 
 
+class UnknownDatasetError(DatasetsError):
+    """A dataset, a job or a process of which nothing was recorded; the message names what is near."""
+
+
+class AmbiguousDatasetError(DatasetsError):
+    """A name that several datasets have; the message names them."""
+
+
 class UnknownColumnError(BigdebugError):
     """A column that the rows which are asked about do not have."""
 
@@ -69,6 +77,10 @@ class StoreError(BigdebugError):
 
 class StoreVersionError(StoreError):
     """A block or a saved session of a format that this version does not read."""
+
+
+class CorruptStoreError(StoreError):
+    """A store of datasets that has been damaged, or is none."""
 
 
 class CorruptBlockError(StoreError):

@@ -1,0 +1,55 @@
+"""Retention: what is kept of the past, by age and by number."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from bigdebug.datasets import rows
+
+DAYS, PROCESSES = "BIGDEBUG_KEEP_DAYS", "BIGDEBUG_KEEP_PROCESSES"
+"""The variables of the environment that say it."""
+
+_AT_ONCE = 1_000
+"""Processes that one transaction takes away, so that nobody waits for long."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Processes that ended more than ``days`` ago go, and the oldest of more than ``processes``; with them what nothing else tells of."""
+
+    days: float = 400
+    processes: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not self.days > 0 or self.processes < 1:
+            raise ValueError(f"what is kept is some days and some processes, not {self.days} and {self.processes}; see {DAYS} and {PROCESSES}")
+
+    @classmethod
+    def of_environment(cls) -> Retention:
+        """As BIGDEBUG_KEEP_DAYS and BIGDEBUG_KEEP_PROCESSES say. Raises ValueError for what are no numbers."""
+        return cls(float(os.environ.get(DAYS) or cls.days), int(os.environ.get(PROCESSES) or cls.processes))
+
+
+def retain(transaction: Callable[[], AbstractContextManager[sqlite3.Connection]], retention: Retention, now: datetime | None = None) -> int:
+    """Take away what is not kept; gives how many processes. Costs milliseconds if there are none."""
+    oldest = rows.microseconds((now or datetime.now(timezone.utc)) - timedelta(days=min(retention.days, 300_000)))
+    gone = 0
+    while True:
+        with transaction() as db:
+            (count,) = db.execute("SELECT COUNT(*) FROM process").fetchone()
+            numbers = db.execute(
+                "SELECT number FROM process WHERE started < ?1 AND COALESCE(ended, started) < ?1"
+                " UNION SELECT number FROM (SELECT number FROM process ORDER BY started, number LIMIT ?2) LIMIT ?3",
+                (oldest, max(0, count - retention.processes), _AT_ONCE),
+            ).fetchall()
+            rows.forget(db, [number for (number,) in numbers])
+            gone += len(numbers)
+            if len(numbers) < _AT_ONCE:
+                if gone:
+                    rows.sweep(db)
+                return gone
