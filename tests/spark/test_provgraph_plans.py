@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.errors import ProvenanceError, UnknownItemError
+from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
 from bigdebug.provgraph import questions
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
+from bigdebug.provgraph.sets import sets
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.graph import SparkGraph
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared
+from bigdebug.spark.provgraph.recursion import BACKWARD
 
 TABLES = ["t0", "t1", "t2", "t3", "t4", "t5"]
 FLOW = [("t0", "t1"), ("t1", "t2"), ("t1", "t3"), ("t2", "t4"), ("t3", "t4"), ("t4", "t5")]
@@ -67,24 +72,111 @@ def same(answer, expected):
     assert answer.stopped == expected.stopped
 
 
+def frame(spark, rows):
+    return spark.createDataFrame(pd.DataFrame(rows, columns=["src", "dst", "op"]), "src string, dst string, op string" if isinstance(rows[0][0], str) else None)
+
+
+def indexed(rows, workflow):
+    """The index of some triples in memory, with the tables of their items."""
+    index = Index.of_arrays(*zip(*rows))
+    return replace(index, workflow=workflow, tables=workflow.items.of(index.ids.take(np.arange(index.items))))
+
+
 @settings(max_examples=2)
 @given(graphs(), st.booleans())
-def test_all_plans_answer_as_the_index_does(spark, known, texts):
+def test_all_plans_answer_as_the_index_does(spark, known, as_texts):
     rows, rng = known
-    if texts:
+    if as_texts:
         rows = [(as_text(src), as_text(dst), op) for src, dst, op in rows]
-    index = Index.of_arrays(*zip(*rows))
-    prepared = Prepared(spark.createDataFrame(pd.DataFrame(rows, columns=["src", "dst", "op"])), flow(str if texts else int), threshold=8)
+    workflow = flow(str if as_texts else int)
+    index = indexed(rows, workflow)
+    prepared = Prepared(frame(spark, rows), workflow, threshold=8)
     several, (one, other) = asked_of(rows, rng, 6), asked_of(rows, rng, 2)
-    answers = [SparkGraph(prepared, name) for name in PLANS]
-    for graph in answers:
-        assert graph.report.edges == index.edges
-        assert graph.report.items == index.items
+    assert (prepared.report.edges, prepared.report.items) == (index.edges, index.items)
+    graphs = [SparkGraph(prepared, name) for name in PLANS]
+    assert graphs[0].statistics().equals(sets(index, 8).statistics())
+    for graph in graphs:
         same(graph.ancestors(several), questions.ancestors(index, several))
-        same(graph.descendants(several), questions.descendants(index, several))
-        same(graph.ancestors(one, depth=2), questions.ancestors(index, one, depth=2))
         same(graph.descendants(several, limit=5), questions.descendants(index, several, limit=5))
+        same(graph.ancestors(one, depth=2), questions.ancestors(index, one, depth=2))
         if one != other:
             assert list(graph.common([one, other]).items) == list(questions.common(index, [one, other]).items)
             assert graph.paths(one, other).count == paths(index, one, other).count
-    prepared.close()
+        graph.close()
+
+
+PERSONS = [
+    (1, 13, "R1"), (4, 16, "R1"), (7, 19, "R1"), (2, 14, "R1"), (5, 17, "R1"), (14, 22, "R2"), (17, 22, "R2"), (8, 20, "R1"), (20, 24, "R2"),
+    (3, 15, "R1"), (6, 18, "R1"), (15, 23, "R2"), (18, 23, "R2"), (9, 21, "R1"), (21, 25, "R2"),
+]
+"""Table IV: persons, those of 25 and older, and the mean age by city."""
+CCID = dict(zip(PERSONS, [1, 2, 3, 4, 4, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7]))
+
+COMPONENT = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (5, 7), (7, 8), (7, 9), (6, 10), (10, 11), (10, 12)]
+"""Table VII."""
+CSID = ["S1 S1", "S1 S1", "S1 S2", "S1 S2", "S2 S2", "S2 S2", "S2 S3", "S3 S3", "S3 S3", "S2 S4", "S4 S4", "S4 S4"]
+
+
+def test_the_persons_of_the_paper(spark):
+    workflow = Workflow.of([("Person1", "Person2", "R1"), ("Person2", "AvgAge", "R2")], items={"Person1": range(1, 13), "Person2": range(13, 22), "AvgAge": range(22, 26)})
+    prepared = Prepared(frame(spark, PERSONS), workflow, near=0)
+    known = {tuple(row[:3]): row.component for row in prepared.in_components.collect()}
+    assert len({(CCID[triple], known[triple]) for triple in PERSONS}) == len(set(CCID.values())) == len(set(known.values()))
+    for name in PLANS:
+        graph = SparkGraph(prepared, name)
+        found = graph.ancestors(23)
+        assert triples_in(found) == sorted(map(str, [(15, 23, "R2"), (18, 23, "R2"), (3, 15, "R1"), (6, 18, "R1")]))
+        assert found.toPandas().values.tolist() == [[15, "Person2", 1], [18, "Person2", 1], [3, "Person1", 2], [6, "Person1", 2]]
+        assert graph.ancestors([1]).toPandas().empty
+        with pytest.raises(UnknownItemError, match=r"No item has this id \(got 10\)\. Near it are 9, 13"):
+            graph.ancestors([23, 10])
+
+
+def test_the_component_of_the_paper_falls_into_its_four_sets(spark):
+    workflow = Workflow.of([("A", "B"), ("B", "C"), ("B", "D")], items={"A": range(1, 4), "B": range(4, 7), "C": range(7, 10), "D": range(10, 13)})
+    rows = [(*pair, "-") for pair in COMPONENT]
+    prepared = Prepared(frame(spark, rows), workflow, threshold=4, splits=[["A"], ["B"], ["C"], ["D"]], near=0)
+    names = {1: "S1", 4: "S2", 7: "S3", 10: "S4"}
+    known = {(row.src, row.dst): f"{names[row.src_csid]} {names[row.dst_csid]}" for row in prepared.in_sets.collect()}
+    assert [known[pair] for pair in COMPONENT] == CSID
+    assert sorted(f"{names[row[0]]} {names[row[1]]}" for row in prepared.dependencies.collect()) == ["S1 S2", "S2 S3", "S2 S4"]
+    graph = SparkGraph(prepared, "csprov")
+    assert graph._plan.volume(pa.array([8]), BACKWARD).triples.count() == 12 - 3
+    assert sorted(graph.ancestors(8)) == [1, 2, 3, 4, 5, 7]
+    assert graph.statistics().values.tolist() == [["LC1", f"sp{n}", 1, 0, 3] for n in range(1, 5)]
+    graph.close()
+
+
+def test_what_is_no_triple_is_left_out_and_told_of(spark):
+    rows = [("a/1", "b/1", "x"), ("a/1", "b/1", "x"), (None, "b/1", "x"), ("b/1", "b/1", None), ("b/1", "a/2", "<script>alert(1)</script>"), ("c", "b/1", "x")]
+    prepared = Prepared(frame(spark, rows), Workflow.of([("A", "B")], items={"A": "a/", "B": "b/"}))
+    report = prepared.report
+    assert (report.rows, report.edges, report.items, report.operations) == (6, 3, 4, 2)
+    assert {finding.kind: (finding.count, finding.examples) for finding in report.findings} == {
+        "missing": (1, ("None -> 'b/1' by 'x'",)), "self-loops": (1, ("'b/1' -> 'b/1'",)), "duplicates": (1, ()), "no table": (1, ("'c'",)),
+        "unmade": (1, ("'b/1' -> 'a/2' by '<script>alert(1)</script>'",)),
+    }
+    with pytest.raises(ProvenanceError, match="not clean"):
+        Prepared(frame(spark, rows), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"), [(("parent", "dst", "op"), "no such column"), (("src", "dst", "when"), "Operations are texts"), (("src", "op", "dst"), "integers or texts")],
+)
+def test_columns_that_have_no_ids_are_refused_by_name(spark, columns, message):
+    with pytest.raises(ProvenanceError, match=message):
+        Prepared(spark.sql("select 1L src, 2 dst, 'x' op, current_timestamp() when"), columns=columns)
+
+
+def test_an_answer_that_the_driver_does_not_take_stays_in_spark(spark, monkeypatch):
+    monkeypatch.setattr("bigdebug.spark.provgraph.graph.MOST", 3)
+    rows = [(n, n + 1, "next") for n in range(20)]
+    graph = SparkGraph(Prepared(frame(spark, rows)), "rq")
+    answer = graph.ancestors([8])
+    assert {(row.item, row.depth) for row in answer.toDF().collect()} == {(n, 8 - n) for n in range(8)}
+    assert {(row.src, row.dst) for row in answer.triplesDF().collect()} == {(n, n + 1) for n in range(8)}
+    assert len(graph.descendants([8], depth=4)) == 4
+    with pytest.raises(TooLargeError, match="toDF"):
+        answer.toPandas()
+    with pytest.raises(UnknownItemError, match="Near it are 20"):
+        graph.ancestors([8, 99])

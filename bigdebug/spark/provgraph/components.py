@@ -1,6 +1,6 @@
 """Weakly connected components of a graph in a DataFrame, by alternating large-star and small-star (Kiveris et al., 2014).
 
-The paper's implementation goes the same way. Both stars hang the neighbours of an item on the smallest item among them: large-star the larger
+What the driver takes, it joins there. The paper's implementation goes the way of stars. Both stars hang the neighbours of an item on the smallest item among them: large-star the larger
 ones, small-star the others. Each keeps the components as they are, and when neither changes an edge, each component is a star around its smallest
 item, which names it.
 """
@@ -9,22 +9,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, Window
 from pyspark.sql import functions as F
 
+from bigdebug.provgraph.components import Joining
 from bigdebug.spark.provgraph.kept import kept, let_go
+from bigdebug.spark.provgraph.lookups import MOST, fetched
 from bigdebug.spark.sql.actions import unheard
 
-def components(edges: Any, partitions: int) -> Any:
+
+def components(edges: Any, partitions: int, near: int = MOST) -> Any:
     """The component of each item that an edge has: columns ``item`` and ``component``, the smallest item of the component. The frame is kept.
 
-    ``edges`` has columns ``src`` and ``dst`` of one type, without NULL; an edge from an item to itself says that there is this item. Two jobs a round, in which
-    the edges go through two shuffles of ``partitions``; there are as many rounds as the logarithm of the longest way between two items, or
-    fewer, and each round's plan begins at the edges of the one before.
+    ``edges`` has columns ``src`` and ``dst`` of one type, without NULL, and none joins an item with itself. Up to ``near`` of them are joined in the driver. More
+    take two jobs a round, in which they go through two shuffles of ``partitions``; there are as many rounds as the logarithm of the longest way between
+    two items, or fewer, and each round's plan begins at the edges of the one before.
     """
-    own = F.col("src") == F.col("dst")
-    alone = edges.where(own).select(F.col("src").alias("item"), F.col("dst").alias("component"))
-    pairs = kept(edges.where(~own).select(F.greatest("src", "dst").alias("item"), F.least("src", "dst").alias("near")).distinct(), "components")
+    if near and (table := fetched(edges.select("src", "dst"), near)) is not None:
+        kind = dict(edges.dtypes)["src"]
+        return kept(edges.sparkSession.createDataFrame(_joined(table), f"item {kind}, component {kind}"), "components")
+    pairs = kept(edges.select(F.greatest("src", "dst").alias("item"), F.least("src", "dst").alias("near")).distinct(), "components")
     changed = True
     while changed:
         before, pairs = pairs, kept(_round(pairs, partitions), "components")
@@ -32,9 +39,22 @@ def components(edges: Any, partitions: int) -> Any:
         [[changed]] = unheard(pairs.agg(F.max("changed")), "collect")  # None where there is no edge
     centres = pairs.select(F.col("near").alias("item"), F.col("near").alias("component"))
     stars = pairs.select("item", F.col("near").alias("component"))
-    found = kept(stars.union(centres).union(alone.join(stars, "item", "left_anti")).distinct(), "components")
+    found = kept(stars.union(centres).distinct(), "components")
     let_go(pairs)
     return found
+
+
+def _joined(edges: pa.Table) -> pa.Table:
+    """The component of each item, of edges in the driver."""
+    ids = pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges.schema.field("src").type).combine_chunks().dictionary_encode()
+    order = pc.sort_indices(ids.dictionary)
+    place = np.empty(len(order), np.uint32)
+    place[order.to_numpy()] = np.arange(len(order), dtype=np.uint32)
+    codes = place[ids.indices.to_numpy()]
+    joining = Joining(len(order))
+    joining.join(codes[: edges.num_rows], codes[edges.num_rows :])
+    items = ids.dictionary.take(order)
+    return pa.table({"item": items, "component": items.take(pa.array(joining.labels()))})
 
 
 def _round(pairs: Any, partitions: int) -> Any:

@@ -23,8 +23,8 @@ from bigdebug.provgraph.paths import Paths, paths
 from bigdebug.provgraph.questions import Common
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
-from bigdebug.spark.provgraph.lookups import among, fetched
-from bigdebug.spark.provgraph.plans import MOST, Plan
+from bigdebug.spark.provgraph.lookups import MOST, among, fetched
+from bigdebug.spark.provgraph.plans import Plan
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared
 from bigdebug.spark.provgraph.recursion import BACKWARD, FORWARD, Ends, Far, recursed
 from bigdebug.spark.provgraph.tables import TABLE
@@ -46,6 +46,7 @@ class SparkGraph:
         self._prepared = prepared
         self._why = why
         self._plan: Plan = prepared.plan(plan)
+        prepared.enter(self)
 
     @property
     def report(self) -> ImportReport:
@@ -74,20 +75,19 @@ class SparkGraph:
         return FrameAnswer.of(questions.feeds(index, source, besides, depth), self._prepared.spark)
 
     def statistics(self) -> pd.DataFrame:
-        """What large components fell into along the splits, as in Table IX: columns component, set (that was cut), split, sets, large (sets of 1,000 items or
-        more) and largest (items of the largest set). Computes the sets, if the plan has not.
+        """What large components fell into along the splits, as in Table IX: columns component, split, sets, large (sets of 1,000 items or more) and
+        largest (items of the largest set). LC1 is the largest component, LC1_lc1 a set of it that was cut again. Computes the sets, if the plan has not.
         """
-        cuts = self._prepared.cuts
-        return pd.DataFrame(cuts, columns=["component", "set", "split", "sets", "large", "largest"])
+        return pd.DataFrame(self._prepared.sets.cuts, columns=["component", "split", "sets", "large", "largest"])
 
     def planned(self, plan: str) -> SparkGraph:
         """The same graph with another plan; what both need is found once."""
         return SparkGraph(self._prepared, plan, "as asked")
 
     def close(self) -> None:
-        """Let Spark forget the graph."""
+        """Let Spark forget what this plan holds. What others of the same graph need goes with the last of them."""
         self._plan.close()
-        self._prepared.close()
+        self._prepared.leave(self)
 
     def __repr__(self) -> str:
         report = self.report
@@ -114,13 +114,13 @@ class SparkGraph:
         return self._indexed(near, ids)
 
     def _lineage(self, ids: list[Any], ends: Ends, depth: int | None = None, limit: int | None = None) -> pa.Table | Far:
-        """Triples that have the lineage of these items, and one level more than is asked for, to know whether there is one."""
+        """Triples that have the lineage of these items, if not more."""
         start = self._array(ids)
         volume = self._plan.volume(start, ends)
         triples = volume.triples.select("src", "dst", "op")
         if volume.few and (whole := fetched(triples, MOST)) is not None:
             return whole
-        return recursed(triples, start, ends, MOST, None if depth is None else depth + 1, limit)
+        return recursed(triples, start, ends, MOST, depth, limit)
 
     def _indexed(self, found: Sequence[pa.Table], ids: list[Any]) -> Index:
         start = self._array(ids)

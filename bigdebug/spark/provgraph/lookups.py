@@ -16,6 +16,9 @@ from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.keys import by_halves
 from bigdebug.spark.sql.literals import sqls_of
 
+MOST = 2_000_000
+"""Rows of a question's that the driver takes."""
+
 _TOGETHER = 10
 """Values of one IN: Spark knows of the batches of rows that it holds the smallest and the largest value, and looks at no more values than these by it."""
 

@@ -12,11 +12,8 @@ from pyspark.sql import functions as F
 
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import walk
-from bigdebug.spark.provgraph.lookups import among, fetched, held, ids_in
+from bigdebug.spark.provgraph.lookups import MOST, among, fetched, held, ids_in
 from bigdebug.spark.provgraph.recursion import Ends, Far, recursed
-
-MOST = 2_000_000
-"""Triples that the driver takes."""
 
 
 class Volume(NamedTuple):

@@ -16,8 +16,9 @@ from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.components import components
 from bigdebug.spark.provgraph.incoming import items_of, partitions_for, triples_of, unlike
 from bigdebug.spark.provgraph.kept import kept, let_go
+from bigdebug.spark.provgraph.lookups import MOST
 from bigdebug.spark.provgraph.plans import Components, ConnectedSets, Plan, Recursive
-from bigdebug.spark.provgraph.sets import Cut, Sets, dependencies, sets, with_sets
+from bigdebug.spark.provgraph.sets import Sets, dependencies, sets, with_sets
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
 
@@ -31,13 +32,14 @@ class Prepared:
 
     def __init__(
         self, frame: Any, workflow: Workflow | None = None, columns: Sequence[str] = ("src", "dst", "op"), threshold: int = 25_000, splits: Any = None,
-        strict: bool = False,
+        strict: bool = False, near: int = MOST,
     ) -> None:
-        """Raises ProvenanceError for columns that are not there, or of other types; if ``strict``, also for triples that are not clean."""
+        """Up to ``near`` edges are joined to components in the driver. Raises ProvenanceError for columns that are not there, or of other types; if ``strict``, also for triples that are not clean."""
         began = time.perf_counter()
+        self._users: list[object] = []
         self.spark = frame.sparkSession
         self.workflow = workflow if workflow is not None and workflow.items is not None else None
-        self._threshold, self._given = threshold, splits
+        self._threshold, self._given, self._near = threshold, splits, near
         read = kept(triples_of(frame, columns, workflow), "provenance")
         findings = Findings(strict)
         counted = _Counted(read, findings)
@@ -64,7 +66,7 @@ class Prepared:
     @cached_property
     def placed(self) -> Any:
         """Items with their ``component``."""
-        found = components(self.triples.select("src", "dst"), self.partitions)
+        found = components(self.triples, self.partitions, self._near)
         placed = kept(self.items.join(found, "item"), "components")
         let_go(found)
         return placed
@@ -77,8 +79,8 @@ class Prepared:
                 "Large components are cut into sets along the workflow, and none was given that says which table an item is of",
                 remedy="Give workflow=Workflow.of(edges, items=...), or ask with plan='ccprov'.",
             )
-        splits = splits_of(self.workflow, self._given, None if self._given else self._sizes)
-        return sets(self.triples, self.placed, self.workflow, splits, self._threshold, self.partitions)
+        splits = splits_of(self.workflow, self._given, self._sizes)
+        return sets(self.triples, self.placed, self.workflow, splits, self._threshold, self.partitions, self._near)
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -90,29 +92,40 @@ class Prepared:
     @cached_property
     def dependencies(self) -> Any:
         """Which set derives which."""
-        return kept(dependencies(self._in_sets), "sets")
+        return kept(dependencies(self.in_sets), "sets")
 
     @cached_property
-    def _in_sets(self) -> Any:
+    def in_sets(self) -> Any:
+        """The triples with the sets of their items: ``src_csid`` and ``dst_csid``."""
         return kept(with_sets(self.triples, self.sets.items), "sets")
 
-    @property
-    def cuts(self) -> tuple[Cut, ...]:
-        return self.sets.cuts
+    @cached_property
+    def in_components(self) -> Any:
+        """The triples with the ``component`` of their items."""
+        own = self.placed.select(F.col("item").alias("dst"), "component")
+        return kept(self.triples.join(own, "dst").select("src", "dst", "op", "component"), "components")
 
     def plan(self, name: str) -> Plan:
         """A plan, ready for questions."""
         if name == "rq":
             return Recursive(self.triples, self.partitions)
         if name == "ccprov":
-            own = self.placed.select(F.col("item").alias("dst"), "component")
-            return Components(kept(self.triples.join(own, "dst").select("src", "dst", "op", "component"), "components"), self.placed, self.partitions)
-        return ConnectedSets(self._in_sets, self.sets.items, self.dependencies, self.partitions)
+            return Components(self.in_components, self.placed, self.partitions)
+        return ConnectedSets(self.in_sets, self.sets.items, self.dependencies, self.partitions)
 
-    def close(self) -> None:
-        """Let Spark forget all of it."""
+    def enter(self, user: object) -> None:
+        """Somebody needs this graph, until ``leave``."""
+        self._users.append(user)
+
+    def leave(self, user: object) -> None:
+        """Somebody does not need it any more; with the last one Spark forgets it."""
+        self._users = [other for other in self._users if other is not user]
+        if not self._users:
+            self._close()
+
+    def _close(self) -> None:
         known = vars(self)
-        held = [self.triples, self.items, *(known[name] for name in ("placed", "dependencies", "_in_sets") if name in known)]
+        held = [self.triples, self.items, *(known[name] for name in ("placed", "in_components", "dependencies", "in_sets") if name in known)]
         let_go(*held, *([self.sets.items] if "sets" in known else []))
 
 

@@ -32,14 +32,15 @@ BACKWARD, FORWARD = Ends("dst", "src"), Ends("src", "dst")
 
 
 def recursed(triples: Any, start: pa.Array, ends: Ends, most: int, depth: int | None = None, enough: int | None = None) -> pa.Table | Far:
-    """The triples on the ways from the items ``start``, a job for each level; no further than ``depth`` levels, nor beyond the level at which there are more than ``enough`` items.
+    """The triples on the ways from the items ``start``, a job for each level; no further than ``depth`` levels and one more, to know whether there is one, nor
+    beyond the level at which there are more than ``enough`` items.
 
-    ``triples`` are best held by the near end. More than ``most`` of them stay in Spark.
+    ``triples`` are best held by the near end. More than ``most`` of them stay in Spark, and those alone that are asked for.
     """
     seen = frontier = start
     levels: list[pa.Table] = []
     left, level = most, 0
-    while len(frontier) and level != depth and (enough is None or len(seen) - len(start) <= enough):
+    while len(frontier) and (depth is None or level <= depth) and (enough is None or len(seen) - len(start) <= enough):
         found = fetched(among(triples, ends.near, frontier), left)
         if found is None:
             return _far(triples, start, ends, depth)

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from bigdebug.provgraph.sets import Cut
 from bigdebug.provgraph.splits import Split
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.components import components
 from bigdebug.spark.provgraph.kept import kept, let_go
+from bigdebug.spark.provgraph.lookups import MOST
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
 
 LARGE = 1_000
 """Items from which on the statistics count a set as a large one (Table IX)."""
-
-
-class Cut(NamedTuple):
-    """What a large component, or set, fell into within one split: a cell of Table IX."""
-
-    component: Any
-    set: Any
-    """The component, or the set of an earlier cut, that was cut; named by its smallest item, as all are."""
-    split: str
-    sets: int
-    large: int
-    """Sets of 1,000 items or more."""
-    largest: int
-    """Items of the largest set."""
 
 
 class Sets(NamedTuple):
@@ -41,7 +29,7 @@ class Sets(NamedTuple):
     cuts: tuple[Cut, ...]
 
 
-def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], threshold: int, partitions: int) -> Sets:
+def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], threshold: int, partitions: int, near: int = MOST) -> Sets:
     """The sets of a graph: components of fewer than ``threshold`` items, and what larger ones fall into, until no set is as large or its split is a single table.
 
     ``items`` have ``item``, ``table`` and ``component``. All sets that are still too large are cut at once, so it takes the rounds of ``components``
@@ -49,22 +37,25 @@ def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], 
     """
     known = kept(items.withColumn("csid", F.col("component")), "sets")
     cuts: list[Cut] = []
+    names: dict[Any, str] = {}
     for level in _levels(workflow, splits):
-        counted = known.groupBy("csid").agg(F.count(F.lit(1)).alias("size"), F.max(level.has_parts).alias("has_parts"))
-        large = counted.where((F.col("size") >= threshold) & F.col("has_parts")).select(F.col("csid").alias("large"))
+        counted = known.groupBy("csid").agg(F.count(F.lit(1)).alias("size"), F.max(level.split).alias("split"))
+        large = counted.where((F.col("size") >= threshold) & (F.col("split") >= 0)).select(F.col("csid").alias("large"))
         cut = kept(known.join(large, F.col("csid") == F.col("large"), "left_semi").withColumn("split", level.split), "sets")
         if not unheard(cut.limit(1), "count"):
             let_go(cut)
             break
         within = _within(triples, cut)
-        found = components(within, partitions)
+        found = components(within, partitions, near)
         named = cut.join(found.withColumnRenamed("component", "own"), "item", "left").withColumn("own", F.coalesce("own", "item"))
         new = kept(named, "sets")
-        cuts += _cuts(new, level.names)
+        names = names or _numbered("LC", unheard(cut.groupBy("csid").count(), "collect"))
+        more, names = _cuts(new, level.names, names, threshold)
+        cuts += more
         rest = known.join(large, F.col("csid") == F.col("large"), "left_anti")
         before, known = known, kept(rest.select("item", TABLE, "component", "csid").union(new.select("item", TABLE, "component", F.col("own").alias("csid"))), "sets")
         let_go(before, cut, found, new)
-    return Sets(known, tuple(sorted(cuts, key=lambda cut: (str(cut.component), str(cut.set), cut.split))))
+    return Sets(known, tuple(cuts))
 
 
 def with_sets(triples: Any, items: Any) -> Any:
@@ -80,26 +71,20 @@ def dependencies(triples: Any) -> Any:
 
 
 class _Level(NamedTuple):
-    """One round of cuts: by table, the number of the split that it is in at this depth, and whether the split around it has parts at all."""
+    """One round of cuts: the place of the split that an item is in, -1 if what it is in is not cut any more; and the names of the splits."""
 
     split: Column
-    has_parts: Column
     names: Sequence[str]
 
 
 def _levels(workflow: Workflow, splits: Sequence[Split]) -> Iterator[_Level]:
-    """The rounds, as long as a split has parts. An item without a table is in a split of its own, with others of that kind, which has none."""
-    around: dict[str, Split] = {table: Split("all", workflow.tables, tuple(splits)) for table in workflow.tables}
-    while any(split.parts for split in around.values()):
-        inner = {table: next((part for part in split.parts if table in part.tables), split) for table, split in around.items()}
-        names = list(dict.fromkeys(split.name for split in inner.values()))
-        numbers = F.lit([names.index(inner[table].name) for table in workflow.tables])
-        parts = F.lit([bool(around[table].parts) for table in workflow.tables])
-        place = F.col(TABLE) + 1
-        yield _Level(
-            F.coalesce(F.element_at(numbers, place), F.lit(len(names))), F.coalesce(F.element_at(parts, place), F.lit(False)), [*names, "no table"],
-        )
-        around = inner
+    """The splits, their parts, the parts of these, and so on. Items of no table are together, as if they were one, where components are cut."""
+    level, without_table = list(splits), len(splits)
+    while level and workflow.tables:
+        places = {table: place for place, split in enumerate(level) for table in split.tables}
+        numbers = F.lit([places.get(table, -1) for table in workflow.tables])
+        yield _Level(F.coalesce(F.element_at(numbers, F.col(TABLE) + 1), F.lit(without_table)), [*(split.name for split in level), "no table"])
+        level, without_table = [part for split in level for part in split.parts], -1
 
 
 def _within(triples: Any, cut: Any) -> Any:
@@ -110,9 +95,20 @@ def _within(triples: Any, cut: Any) -> Any:
     return triples.where("src_csid = dst_csid AND src_split = dst_split").select("src", "dst")
 
 
-def _cuts(new: Any, names: Sequence[str]) -> list[Cut]:
-    sized = new.groupBy("component", "csid", "split", "own").count()
-    told = sized.groupBy("component", "csid", "split").agg(
-        F.count(F.lit(1)), F.count(F.when(F.col("count") >= LARGE, 1)), F.max("count"),
-    )
-    return [Cut(component, csid, names[split], *counts) for component, csid, split, *counts in unheard(told, "collect")]
+def _cuts(new: Any, splits: Sequence[str], names: Mapping[Any, str], threshold: int) -> tuple[list[Cut], dict[Any, str]]:
+    """What was cut, by its name, fell into; and names for what is still too large."""
+    sized = kept(new.groupBy("csid", "split", "own").count(), "sets")
+    told = sized.groupBy("csid", "split").agg(F.count(F.lit(1)), F.count(F.when(F.col("count") >= LARGE, 1)), F.max("count"))
+    left: dict[Any, list[Any]] = {}
+    for csid, own, count in unheard(sized.where(F.col("count") >= threshold).select("csid", "own", "count"), "collect"):
+        left.setdefault(csid, []).append((own, count))
+    order = {was: place for place, was in enumerate(names)}
+    rows = sorted(unheard(told, "collect"), key=lambda row: (order[row[0]], row[1]))
+    let_go(sized)
+    cuts = [Cut(names[was], splits[split], *counts) for was, split, *counts in rows]
+    return cuts, {own: name for was in names if was in left for own, name in _numbered(f"{names[was]}_lc", left[was]).items()}
+
+
+def _numbered(name: str, sized: Iterable[Any]) -> dict[Any, str]:
+    """Names of sets, given with their sizes: the largest first."""
+    return {first: f"{name}{number}" for number, (first, _) in enumerate(sorted(sized, key=lambda one: (-one[1], one[0])), 1)}
