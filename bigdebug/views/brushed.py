@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bigdebug.trace.crossfilter.aggregates import Shown
+from bigdebug.trace.crossfilter.computed import arrow_of
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.views import Answer
 from bigdebug.views.channels import channel
 from bigdebug.views.charting import ROWS, Chart
-
-_WIDE = Context(prec=76)
 
 Flags = npt.NDArray[np.bool_]
 
@@ -67,7 +64,7 @@ class Brushed:
             return pa.array(self._sizes) if counted else self.marks.columns[name]
         if name not in self._now:
             shown = np.ma.MaskedArray(self._answer.counts) if counted else self._answer.values[name]
-            self._now[name] = _arrow(shown, pa.int64() if counted else self.marks.columns[name].type)
+            self._now[name] = arrow_of(shown, pa.int64() if counted else self.marks.columns[name].type)
         return self._now[name]
 
     def columns(self, recomputed: bool) -> Mapping[str, pa.Array]:
@@ -104,21 +101,3 @@ class Brushed:
         numbers = np.asarray(lengths.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
         steps = np.diff(numbers)
         return len(numbers) > 2 and bool(np.all(steps <= 0) or np.all(steps >= 0))
-
-
-def _arrow(shown: Shown, kind: pa.DataType) -> pa.Array:
-    """What a view shows, in the type of the column; in one that holds it where that does not (a sum beyond its type)."""
-    missing, values = np.ma.getmaskarray(shown), np.ma.getdata(shown)
-    if values.dtype != object:
-        try:
-            return pa.array(values, mask=missing).cast(kind)
-        except pa.ArrowInvalid:
-            return pa.array(values, mask=missing)
-    found = [None if none else value for value, none in zip(values.tolist(), missing.tolist())]
-    if pa.types.is_decimal(kind):
-        digits = Decimal(1).scaleb(-kind.scale)
-        found = [None if value is None else Decimal(value).quantize(digits, ROUND_HALF_UP, _WIDE) for value in found]
-    try:
-        return pa.array(found, kind)
-    except (pa.ArrowInvalid, OverflowError):
-        return pa.array([value if value is None or isinstance(value, float) else Decimal(value) for value in found])

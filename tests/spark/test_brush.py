@@ -54,6 +54,13 @@ select a.id, b.id, a.x from t a join t b on a.k = b.k and a.id < b.id
 select count(*) n, sum(x) q, min(k) m from t
 select y, n from (select upper(k) y, count(*) n from t group by k) where y in ('A', 'B') or y is null
 select x.* from (select k, count(*) n from t group by k) x order by n desc
+select k, round(avg(x), 1) r, coalesce(sum(x), 0) z, round(sum(f), 2) h, if(count(x) > 2, 'many', null) m, greatest(max(k), 'b') l, avg(x) * 2 + 1 v from t group by k
+select g, round(avg(price), 2) r, round(sum(price * 2), 1) s, cast(sum(x) as double) c, abs(avg(small) - max(f)) e, 1 one, count(*) n from t group by g order by r, s
+select upper(k) u, concat(upper(k), ': ', upper(k)) v, coalesce(concat(upper(k), '<', min(k)), '') w, bool_or(flag) is null a, isnan(max(f)) b from t group by upper(k)
+select y, r, r + 1 s from (select k y, round(avg(x), 1) r from t group by k) where y <> 'b' order by r
+select f, round(avg(f), 1) r, f + avg(x) s from t group by f
+select u.name, round(avg(t.x * u.weight), 2) q from t join u on t.k = u.k group by u.name
+select round(avg(x), 1) r, coalesce(count(k), 7) c from t
 """.strip().splitlines()
 
 
@@ -164,17 +171,68 @@ def test_marks_that_do_not_follow_are_lit_by_their_lineage(sql: str, spark: Any,
         assert {ids.columns["id"][each].as_py() for each in answer.lit} == lineage
 
 
+# Functions of aggregates that Spark may not be able to compute of some rows.
+FAILING = """
+select k, sum(x) / nullif(sum(g), 0) a, try_divide(sum(x), count(distinct g) - 1) b, sum(price) / count(*) c, sum(x) + sum(x) d, cast(avg(x) as int) e, avg(x) between 1 and 9 f from t group by k
+select g, concat(g, ': ', count(*)) a, format_number(avg(x), 2) b, date_add(min(d), 1) c, date_format(max(at), 'yyyy-MM HH') e, min(d) - interval 1 day f, nvl2(max(k), 1, 2) h from t group by g
+select g, sum(price) * 3 a, sum(x) div count(*) b, pmod(sum(x), 7) c, hex(max(b)) e, length(max(k)) f, timestamp_seconds(sum(x)) h, sum(x) / count(*) filter (where id >= 0) i from t group by g
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("sql", FAILING)
+def test_functions_of_aggregates_that_may_fail_follow_and_say_so(sql: str, spark: Any, dbg: Any, tables: list[int]) -> None:
+    ids, result = dbg.marks(spark.sql("select id from t"), spark.sql(sql), over="t")
+    labels = [*result.columns][1:]
+    assert result.recomputed == {*labels}
+    assert {note.split()[0] for note in result.notes if "has no value where the query would fail" in note} <= {*labels}
+    assert result.notes
+    views, chance = views_of((ids, result)), random.Random(sql)
+    for size in (20, 3):
+        marks = BitMap(chance.sample(range(len(ids)), size))
+        chosen = [ids.columns["id"][mark].as_py() for mark in marks]
+        spark.sql("select * from t").where(f"id in ({', '.join(map(str, chosen))})").createOrReplaceTempView("chosen")
+        answer = views.answer(result.name, Selection().brushed(ids.name, marks))
+        assert bag(shown(result, answer)) == bag(given(spark, sql.replace("from t", "from chosen t")))
+
+
+def test_a_function_of_aggregates_has_no_value_where_its_query_would_fail(spark: Any, dbg: Any) -> None:
+    values = "values (1, 'a', 6, 2), (2, 'a', 1, 0), (3, 'b', 1, 4), (4, 'b', null, null) as v(id, k, x, y)"
+    ids, result = dbg.marks(spark.sql(f"select id from {values}"), spark.sql(f"select k, sum(x) / sum(y) q, k || sum(x) c from {values} group by k order by k"))
+    assert result.notes == ("q has no value where the query would fail on the rows that are left.",)  # a text of a number there always is
+    views = views_of((ids, result))
+    assert views.answer(result.name, Selection()).values["q"].tolist() == [3.5, 0.25]
+    answer = views.answer(result.name, Selection().brushed(ids.name, [1, 2]))
+    assert answer.values["q"].tolist() == [None, 0.25]  # 1 / 0
+    assert answer.values["c"].tolist() == ["a1", "b1"]
+    assert views.answer(result.name, Selection().brushed(ids.name, [3])).values["q"].tolist() == [None, None]
+
+
+def test_a_brush_over_functions_of_aggregates_is_no_job_and_no_query(spark: Any, dbg: Any, tables: list[int]) -> None:
+    ids, result = dbg.marks(spark.sql("select id from t"), spark.sql("select k, round(avg(x), 1) r from t group by k"), over="t")
+    views, tracker = views_of((ids, result)), spark.sparkContext.statusTracker()
+    before = len(tracker.getJobIdsForGroup()), spark._jsparkSession.sharedState().statusStore().executionsCount()
+    active = spark._jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession()
+    views.answer(result.name, Selection().brushed(ids.name, [1, 2, 3]))
+    assert (len(tracker.getJobIdsForGroup()), spark._jsparkSession.sharedState().statusStore().executionsCount()) == before
+    assert spark._jvm.org.apache.spark.sql.classic.SparkSession.getActiveSession().equals(active)
+
+
 def test_a_column_that_is_not_recomputed_says_why(spark: Any, dbg: Any, tables: list[int]) -> None:
+    spark.udf.register("twice", lambda x: x and x * 2, "int")
     [result] = dbg.marks(spark.sql("""
-        select k, count(*) n, round(avg(x), 1) r, sum(x) / count(*) q, collect_list(x) c, sum(distinct x) z, approx_count_distinct(x) a, count(distinct x, g) p, min(s) l,
-               sum(much) w, upper(k) u, 1 one from t group by k
+        select k, count(*) n, round(stddev(x), 1) r, twice(max(x)) q, collect_list(x) c, sum(distinct x) z, approx_count_distinct(x) a, count(distinct x, g) p, min(s) l,
+               sum(much) w, upper(k) u, 1 one, struct(max(x), 1) o, s, named_struct('s', s) is null or count(*) > 1 i, max(x) + (select max(weight) from u) j,
+               sum(much) * 2 v from t group by k, s
     """))
-    assert result.recomputed == {"n", "w"}
+    assert result.recomputed == {"n", "w", "v"}
     assert {note.split()[0]: note for note in result.notes} == {
-        "r": "r stays as it is: it is computed of the aggregates of its group.", "q": "q stays as it is: it is computed of the aggregates of its group.",
+        "r": "r stays as it is: linked views do not recompute stddev.", "q": "q stays as it is: a function of the user's, or a subquery, computes it of the aggregates of its group.",
         "c": "c stays as it is: linked views do not recompute collect_list.", "z": "z stays as it is: linked views do not recompute distinct sum.",
         "a": "a stays as it is: linked views do not recompute approx_count_distinct.", "p": "p stays as it is: linked views do not recompute distinct count.",
-        "l": "l stays as it is: linked views do not compare values of type STRUCT<u: INT>.",
+        "l": "l stays as it is: linked views do not compare values of type STRUCT<u: INT>.", "o": "o stays as it is: linked views do not compare values of type STRUCT<col1: INT, col2: INT NOT NULL>.",
+        "i": "i stays as it is: linked views do not compare values of type STRUCT<u: INT>.",
+        "j": "j stays as it is: a function of the user's, or a subquery, computes it of the aggregates of its group.",
+        "v": "v has no value where the query would fail on the rows that are left.",
     }
 
 
@@ -185,6 +243,9 @@ def test_a_sum_that_might_overflow_stays(spark: Any, dbg: Any) -> None:
     assert result.notes == ("t stays as it is: Spark might not have room for its sum.",)
     [result] = dbg.marks(spark.sql(f"select k, try_sum(x) s from (select k, x from {values} union all select k, x from {values}) group by k"))
     assert result.notes == ("s stays as it is: Spark might not have room for its sum.",)
+    [result] = dbg.marks(spark.sql(f"select k, round(sum(y), 1) s from {values} where k < 3 group by k"))
+    assert not result.recomputed
+    assert "s stays as it is: Spark might not have room for a sum that it is computed of." in result.notes
 
 
 REFUSED = {

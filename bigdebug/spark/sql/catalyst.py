@@ -45,6 +45,17 @@ class Catalyst(Expressions):
         """Whether names that differ in case are different names."""
         return bool(self.jsession.sessionState().conf().caseSensitiveAnalysis())
 
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Within: the session is the active one of this thread of the JVM, so that what is computed there has its settings."""
+        sessions = self.jvm.org.apache.spark.sql.classic.SparkSession
+        before = sessions.getActiveSession()
+        sessions.setActiveSession(self.jsession)
+        try:
+            yield
+        finally:  # others may be given this thread
+            sessions.setActiveSession(before.get()) if before.isDefined() else sessions.clearActiveSession()
+
     # ---- what is in a tree ------------------------------------------------------------------------------------
 
     def asks_clock(self, expression: Expr) -> bool:

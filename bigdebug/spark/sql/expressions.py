@@ -96,6 +96,10 @@ class Expressions:
             expression = self._expressions.Cast(expression, made, self._nothing, self._expressions.EvalMode.LEGACY())
         return expression
 
+    def has_room(self, cast: Expr) -> bool:
+        """Whether the type of a cast has a place for all values of the type that it casts."""
+        return bool(self._expressions.Cast.canUpCast(cast.child().dataType(), cast.dataType()))
+
     def is_computed(self, expression: Expr) -> Expr:
         """Whether computing an expression does not throw, on a row."""
         # Within what is not NULL itself: of what cannot be NULL, the optimizer would know whether it is without computing it.

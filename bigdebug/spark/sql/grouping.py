@@ -16,13 +16,14 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import group_of
 from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended
+from bigdebug.spark.sql.following import Derived, Stays, following
 from bigdebug.spark.sql.keys import all_of, frame_of
 from bigdebug.spark.sql.reading import PlanOperator
-from bigdebug.spark.sql.recomputed import Recomputed, Stays, recomputed
+from bigdebug.spark.sql.recomputed import Recomputed
 from bigdebug.spark.sql.result import Result
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.aggregates import Aggregate
-from bigdebug.trace.crossfilter.outputs import NO_RECORD, Followed, Outputs
+from bigdebug.trace.crossfilter.outputs import NO_RECORD, Followed, Outputs, Together
 from bigdebug.trace.names import array_of
 
 _ABOVE = {"Project", "Sort", "Filter", "Limit", "ResolvedHint", "Repartition", "RepartitionByExpression", "RebalancePartitions"}
@@ -47,12 +48,12 @@ class Groups:
     sources: frozenset[int]
     columns: Mapping[str, pa.Array]
     keys: Sequence[pa.Array]
-    follows: Mapping[str, Recomputed]
+    follows: Mapping[str, Recomputed | Derived]
     notes: tuple[str, ...]
 
     @property
     def arguments(self) -> list[Expr]:
-        return [each.argument for each in self.follows.values() if each.argument is not None]
+        return [part.argument for how in self.follows.values() for part in _parts(how) if part.argument is not None]
 
     @property
     def rows(self) -> PlanOperator:
@@ -66,17 +67,27 @@ class Groups:
         return bool(same_session and mine.output().equals(others.output()) and mine.sameResult(others))
 
     def outputs(self, codes: npt.NDArray[Any], takes: Sequence[Rids], values: Sequence[tuple[Expr, pa.Array]]) -> Outputs:
-        followed: dict[str, Followed | Aggregate] = {}
+        followed: dict[str, Followed | Together | Aggregate] = {}
         notes = list(self.notes)
         for label, how in self.follows.items():
-            found = next((array for argument, array in values if how.argument is not None and argument.semanticEquals(how.argument)), None)
-            if found is not None and not how.fits(found):
-                notes.append(f"{label} stays as it is: Spark might not have room for its sum.")
+            found = [_values_of(part, values) for part in _parts(how)]
+            if not all(each is None or part.fits(each) for part, each in zip(_parts(how), found)):
+                notes.append(f"{label} stays as it is: Spark might not have room for {'a sum that it is computed of' if isinstance(how, Derived) else 'its sum'}.")
             else:
-                followed[label] = how.counted() if found is None else Followed(how.aggregate, found)
+                followed[label] = how.followed(found, self.keys) if isinstance(how, Derived) else how.followed(found[0])
         if not self.group.node.groupingExpressions().length():
             notes.append("There is one row also of no records: it is there when its mark is not lit.")
         return Outputs(self.columns, len(self.keys[0]), codes, takes, followed, tuple(notes))
+
+
+def _parts(how: Recomputed | Derived) -> Sequence[Recomputed]:
+    """The aggregates that a column is, or is computed of."""
+    return how.parts if isinstance(how, Derived) else (how,)
+
+
+def _values_of(part: Recomputed, values: Sequence[tuple[Expr, pa.Array]]) -> pa.Array | None:
+    """The values of an aggregate's argument among those of all arguments; None if it has none."""
+    return None if part.argument is None else next(array for argument, array in values if argument.semanticEquals(part.argument))
 
 
 def group_by(root: PlanOperator) -> tuple[PlanOperator | None, tuple[PlanOperator, ...]]:
@@ -100,18 +111,20 @@ def groups_of(steps: Steps, group: PlanOperator, above: Sequence[PlanOperator], 
     return Groups(steps, group, sources, columns, list(keys.values()), follows, tuple(notes))
 
 
-def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], result: Result) -> tuple[dict[str, Recomputed], list[str]]:
+def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], result: Result) -> tuple[dict[str, Recomputed | Derived], list[str]]:
     """The columns that are computed anew, and why others are not."""
     chosen = dict.fromkeys(_CHOOSING[operator.name] for number, operator in enumerate(above) if _chooses(catalyst, group, operator, above[number + 1:]))
     if chosen:
         return {}, [f"Marks are only lit: {' and '.join(chosen)} would choose others of some of the records."]
     follows, notes = {}, []
     for label, column in zip(result.labels, result.outputs):
-        how = recomputed(catalyst, above, group, column)
-        if isinstance(how, Recomputed):
+        how = following(catalyst, above, group, column)
+        if not isinstance(how, Stays):
             follows[label] = how
         elif how.why:
             notes.append(f"{label} stays as it is: {how.why}.")
+        if isinstance(how, Derived) and not how.certain:
+            notes.append(f"{label} has no value where the query would fail on the rows that are left.")
     return follows, notes
 
 
@@ -120,7 +133,7 @@ def _chooses(catalyst: Catalyst, group: PlanOperator, operator: PlanOperator, be
     if operator.name != "Filter":
         return operator.name in _CHOOSING
     asked = catalyst.items(operator.node.condition().references().toSeq())
-    return any(recomputed(catalyst, below, group, column) != Stays() for column in asked)
+    return any(following(catalyst, below, group, column) != Stays() for column in asked)
 
 
 # ---- links ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Recomputed columns: which columns of a group-by are aggregates of rows that linked views compute as Spark does, and of what values."""
+"""Recomputed aggregates: which aggregates of rows linked views compute as Spark does, and of what values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.kinds import WHOLE, is_floating, is_number
-from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.crossfilter.aggregates import Aggregate, Avg, Count, Distinct, Max, Min, Sum
+from bigdebug.trace.crossfilter.outputs import Followed
 from bigdebug.trace.crossfilter.rounded import Rounded
 from bigdebug.trace.crossfilter.values import Values
 
@@ -39,56 +39,17 @@ class Recomputed:
     argument: Expr | None = None
     fits: Callable[[pa.Array], bool] = lambda values: True
 
-    def counted(self) -> Aggregate:
-        """The aggregate, where it has no argument: how many rows there are."""
-        return Count()
+    def followed(self, values: pa.Array | None) -> Followed | Aggregate:
+        """It with the values of its argument, None if it has none."""
+        return Count() if values is None else Followed(self.aggregate, values)
 
 
-@dataclass(frozen=True)
-class Stays:
-    """A column that stays as it is: one of keys, or ``why`` it is not computed anew."""
-
-    why: str = ""
+class NotRecomputedError(Exception):
+    """Why something is not what linked views compute."""
 
 
-class _NotRecomputedError(Exception):
-    """Why an aggregate is none that linked views compute."""
-
-
-_COMPUTED = Stays("it is computed of the aggregates of its group")
-
-
-def recomputed(catalyst: Catalyst, above: Sequence[PlanOperator], group: PlanOperator, column: Expr) -> Recomputed | Stays:
-    """How a column of a result follows the rows that a group-by takes, if it does.
-
-    ``above`` are the operators between the group-by and the result, the highest first.
-    """
-    for number, operator in enumerate(above):
-        if operator.name == "Project":
-            made = _made(catalyst, operator.node.projectList(), column)
-            if made.nodeName() != "AttributeReference":
-                below = [recomputed(catalyst, above[number + 1:], group, each) for each in catalyst.items(made.references().toSeq())]
-                return Stays() if all(each == Stays() for each in below) else _COMPUTED
-            column = made
-    made = _made(catalyst, group.node.aggregateExpressions(), column)
-    if not catalyst.computes_many(made):
-        return Stays()
-    if made.nodeName() != "AggregateExpression":
-        return _COMPUTED
-    try:
-        return _of_function(catalyst, made)
-    except _NotRecomputedError as why:
-        return Stays(str(why))
-
-
-def _made(catalyst: Catalyst, columns: Any, column: Expr) -> Expr:
-    """What a list of expressions has in the place of a column."""
-    number = column.exprId().id()
-    [made] = [each for each in catalyst.items(columns) if each.exprId().id() == number][:1]
-    return made.child() if made.nodeName() == "Alias" else made
-
-
-def _of_function(catalyst: Catalyst, called: Expr) -> Recomputed:
+def recomputed(catalyst: Catalyst, called: Expr) -> Recomputed:
+    """How an aggregate is computed of some of the rows. Raises NotRecomputedError for one that is not."""
     function, only = called.aggregateFunction(), called.filter()
     if catalyst.is_a(function, "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"):  # count_if
         function = function.replacement()
@@ -98,7 +59,7 @@ def _of_function(catalyst: Catalyst, called: Expr) -> Recomputed:
     if name == "Count" and not distinct:
         return _counted(catalyst, arguments, condition)
     if name not in _FUNCTIONS or len(arguments) != 1 or (distinct and name not in ("Count", "Min", "Max")):
-        raise _NotRecomputedError(f"linked views do not recompute {'distinct ' * distinct}{function.prettyName()}")
+        raise NotRecomputedError(f"linked views do not recompute {'distinct ' * distinct}{function.prettyName()}")
     made = _FUNCTIONS[name](catalyst, function, arguments[0])
     if not condition:
         return made
@@ -119,7 +80,7 @@ def _different(catalyst: Catalyst, function: Expr, argument: Expr) -> Recomputed
     try:
         compared = comparable(catalyst, argument)
     except UntraceableError as refused:
-        raise _NotRecomputedError(refused.what) from refused
+        raise NotRecomputedError(refused.what) from refused
     return Recomputed(Distinct, _plain(compared))
 
 
@@ -159,16 +120,21 @@ _FUNCTIONS: dict[str, Callable[[Catalyst, Expr, Expr], Recomputed]] = {
 
 
 def _plain(argument: Expr) -> Expr:
-    kind = argument.dataType().sql()
-    if kind in _ORDERED or (is_number(kind) and ",-" not in kind):
-        return argument
-    raise _NotRecomputedError(f"linked views do not compare values of type {kind}")
+    check_plain(argument)
+    return argument
+
+
+def check_plain(expression: Expr) -> None:
+    """Raise NotRecomputedError for values of another type than numbers, text, bytes, moments and flags."""
+    kind = expression.dataType().sql()
+    if kind not in _ORDERED and (not is_number(kind) or ",-" in kind):
+        raise NotRecomputedError(f"linked views do not compare values of type {kind}")
 
 
 def _check_decimal(argument: Expr, what: str) -> None:
     kind = argument.dataType().sql()
     if not kind.startswith("DECIMAL") or ",-" in kind:
-        raise _NotRecomputedError(f"linked views do not recompute {what} of type {kind}")
+        raise NotRecomputedError(f"linked views do not recompute {what} of type {kind}")
 
 
 # ---- what never overflows -------------------------------------------------------------------------------------------

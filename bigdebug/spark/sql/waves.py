@@ -84,14 +84,8 @@ class Asking:
             self._meanwhile = None
 
     def _beside(self, work: Callable[[], object]) -> None:
-        """What runs in another thread of the JVM has the settings of a session there only if that is the active one."""
-        sessions = self.catalyst.jvm.org.apache.spark.sql.classic.SparkSession
-        before = sessions.getActiveSession()
-        sessions.setActiveSession(self.catalyst.jsession)
-        try:
+        with self.catalyst.active():
             work()
-        finally:  # others may be given this thread of the JVM
-            sessions.setActiveSession(before.get()) if before.isDefined() else sessions.clearActiveSession()
 
 
 class Waves(Protocol):

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from bigdebug.errors import TooLargeError
 from bigdebug.model import POSITION_BITS, POSITION_MASK, Rids
-from bigdebug.trace.crossfilter.aggregates import Aggregate
+from bigdebug.trace.crossfilter.aggregates import Aggregate, Shown
 from bigdebug.trace.crossfilter.associations import MOST_ROWS, Association, Coded
+from bigdebug.trace.crossfilter.computed import Computed
 from bigdebug.trace.crossfilter.links import Linked
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.values import Values
@@ -38,6 +39,14 @@ class Followed:
 
 
 @dataclass(frozen=True)
+class Together:
+    """How a column follows that is computed of what others show: ``compute`` makes it of what ``parts`` show of the marks."""
+
+    parts: Sequence[Followed | Aggregate]
+    compute: Callable[[Sequence[Shown]], Shown]
+
+
+@dataclass(frozen=True)
 class Outputs:
     """The outputs of one result: link i says that output ``codes[i]`` took the records ``takes[0][i]``, ``takes[1][i]``, ... together.
 
@@ -48,7 +57,7 @@ class Outputs:
     marks: int
     codes: npt.NDArray[Any]
     takes: Sequence[Rids]
-    followed: Mapping[str, Followed | Aggregate] = field(default_factory=dict)
+    followed: Mapping[str, Followed | Together | Aggregate] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -70,11 +79,14 @@ def _marks(outputs: Outputs, name: str, takes: Sequence[npt.NDArray[np.int64]], 
         association = Linked(numbers.count, outputs.marks, outputs.codes, takes)
     else:
         association = Coded(outputs.codes if isinstance(links, slice) else _by_row(outputs.codes, links), outputs.marks)
-    aggregates = {
-        column: each.aggregate(Values(_arranged(each.values, links))) if isinstance(each, Followed) else each
-        for column, each in outputs.followed.items()
-    }
+    aggregates = {column: _aggregate(each, links) for column, each in outputs.followed.items()}
     return Marks(name, outputs.columns, View(name, association, aggregates), outputs.notes)
+
+
+def _aggregate(each: Followed | Together | Aggregate, links: npt.NDArray[np.int64] | slice | None) -> Aggregate:
+    if isinstance(each, Followed):
+        return each.aggregate(Values(_arranged(each.values, links)))
+    return Computed([_aggregate(part, links) for part in each.parts], each.compute) if isinstance(each, Together) else each
 
 
 def _links_by_row(takes: Sequence[npt.NDArray[np.int64]], rows: int) -> npt.NDArray[np.int64] | slice | None:
