@@ -99,7 +99,7 @@ class _Reading:
     def _leaf(self, tree: Tree) -> _Rows:
         number = len(self.leaves)
         self.leaves.append(tree)
-        named = [(each.id, each.fields["name"]) for each in tree.trees("output") if each.id is not None]
+        named = [(each.id, each.fields["name"]) for each in tree.output if each.id is not None]
         return _Rows(tuple(Made(i, name, frozenset({Use(number, name)})) for i, name in named))
 
     def opaquely(self, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:

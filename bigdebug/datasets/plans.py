@@ -13,6 +13,9 @@ from typing import Any
 
 from bigdebug.errors import DatasetsError
 
+_OUTPUTS = ("output", "dataCols", "partitionCols", "outputObjAttr")
+"""The fields in which leaves have their columns."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -36,6 +39,11 @@ class Tree:
     def trees(self, field: str) -> tuple[Tree, ...]:
         """The trees of a field: of one expression, or of a list of them, however nested."""
         return tuple(_trees(self.fields.get(field)))
+
+    @property
+    def output(self) -> tuple[Tree, ...]:
+        """The columns that a leaf gives, wherever it has them."""
+        return tuple(each for name in _OUTPUTS for each in self.trees(name))
 
     @property
     def id(self) -> int | None:

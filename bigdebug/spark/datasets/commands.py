@@ -1,0 +1,206 @@
+"""Commands: what a command of Spark's does to which dataset, with the rows of which query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from bigdebug.datasets.model import Dataset
+from bigdebug.datasets.naming import of_path, of_session, of_source
+from bigdebug.datasets.plans import Tree
+from bigdebug.spark.datasets.relations import Relations
+
+Node = Any
+"""A command, as a node of a plan in the JVM."""
+
+_MODES = {"Append": "appended", "Overwrite": "overwritten", "ErrorIfExists": "created", "Ignore": "created"}
+"""What Spark's modes of saving do."""
+
+_IDLE = (
+    "Describe", "Show", "Set", "Use", "Reset", "Explain", "List", "Add", "Refresh", "Analyze", "Uncache", "ClearCache", "Comment", "StreamingExplain", "Unset",
+    "CreateFunction", "CreateUserDefinedFunction", "CreateSQLFunction", "DropFunction", "CreateNamespace", "CreateDatabase", "CreateVariable", "DropVariable",
+    "NoopCommand", "AlterDatabase", "AlterTableSetProperties", "AlterTableUnsetProperties", "AlterTableSerDeProperties", "AlterViewSchemaBinding", "Repair",
+    "RecoverPartitions", "Declare", "Fetch", "OpenCursor", "CloseCursor",
+)
+"""What the names of commands begin with that neither read nor change data; but those in ``COMMANDS`` do."""
+
+
+class Source(NamedTuple):
+    """The query of a command: as Spark wrote it, and in the JVM."""
+
+    tree: Tree
+    plan: Node
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a command does to a ``dataset``, in a ``mode`` of the model's, with the rows of a ``source``, if it has one. ``names`` are those of the
+    columns, if they are not called as in the source; ``reads`` is what it reads besides.
+    """
+
+    dataset: Dataset
+    mode: str
+    source: Source | None = None
+    names: tuple[str, ...] = ()
+    reads: tuple[Dataset, ...] = ()
+    emptied: bool = False
+
+
+def is_idle(name: str) -> bool:
+    """Whether the command with a name touches no data: it is not recorded."""
+    return name.startswith(_IDLE) and name not in COMMANDS
+
+
+def _source(tree: Tree, node: Node, field: str = "query") -> Source:
+    at = tree.fields.get(field)
+    below = tree.below[at] if isinstance(at, int) else tree.trees(field)[0]
+    return Source(below, getattr(node, field)())
+
+
+def _mode(node: Node) -> str:
+    return _MODES.get(str(node.mode().toString()), "written")
+
+
+def _files(r: Relations, tree: Tree, node: Node) -> Target:
+    table = node.catalogTable()
+    if table.isDefined():
+        return Target(r.of_catalog(table.get()), _mode(node), _source(tree, node))
+    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), _mode(node), _source(tree, node))
+
+
+def _folder(r: Relations, tree: Tree, node: Node) -> Target:
+    provider = str(node.provider()) if tree.name == "InsertIntoDataSourceDirCommand" else "hive"
+    path = str(node.storage().locationUri().get().toString())
+    return Target(of_path(path, provider.lower()), "overwritten" if node.overwrite() else "created", _source(tree, node))
+
+
+def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
+    described = getattr(node, table)()
+    made = r.of_catalog(described)
+    if not described.identifier().database().isDefined():
+        made = r.of_identifier(described.identifier())
+    return Target(made, _mode(node), _source(tree, node))
+
+
+def _into_hive(r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(r.of_catalog(node.table()), "overwritten" if node.overwrite() else "appended", _source(tree, node))
+
+
+def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
+    """df.write.format("jdbc"), and other sources of the first kind."""
+    options = dict(r.java(node.options()))
+    r.learn(options)
+    return Target(of_source(r.format_of(node.dataSource()), options), _mode(node), _source(tree, node))
+
+
+def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
+    found = r.of_leaf(node.logicalRelation())
+    return Target(found[0], "overwritten" if node.overwrite() else "appended", _source(tree, node))
+
+
+def _created(r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(r.of_catalog(node.table()), "created")
+
+
+def _like(r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(r.of_identifier(node.targetTable()), "created", reads=(r.of_identifier(node.sourceTable()),))
+
+
+def _view(r: Relations, tree: Tree, node: Node) -> Target:
+    kind = str(node.viewType().toString())
+    names = tuple(str(each._1()) for each in r.items(node.userSpecifiedColumns()))
+    view = r.of_view(node.name(), kind)
+    return Target(view, "defined", _source(tree, node, "plan"), names)
+
+
+def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(r.of_identifier(node.name(), "view"), "defined", _source(tree, node))
+
+
+def _cached(r: Relations, tree: Tree, node: Node) -> Target:
+    name = ".".join(str(part) for part in r.items(node.multipartIdentifier()))
+    return Target(of_session(r.session, name, "cache"), "created", _source(tree, node, "table"))
+
+
+def _cached_as(r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(of_session(r.session, str(node.tempViewName()), "cache"), "created", _source(tree, node, "plan"))
+
+
+def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
+    """A command over a TableIdentifier."""
+    is_view = bool(tree.fields.get("isView", False))
+    return Target(r.of_identifier(getattr(node, field)(), "view" if is_view else "table"), mode, emptied=emptied)
+
+
+def _resolved(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
+    """A command over a ResolvedTable, or a ResolvedIdentifier."""
+    child = getattr(node, field)()
+    return Target(r.of_catalog_v2(child.catalog(), child.identifier()), mode, emptied=emptied)
+
+
+def _renamed(r: Relations, tree: Tree, node: Node) -> Target:
+    kind = "view" if node.isView() else "table"
+    old, new = node.oldName(), node.newName()
+    database = old.database()
+    name = str(new.unquotedString()) if new.database().isDefined() or not database.isDefined() else f"{database.get()}.{new.table()}"
+    return Target(r.of_name(name, kind), "renamed", reads=(r.of_identifier(old, kind),))
+
+
+def _renamed_v2(r: Relations, tree: Tree, node: Node) -> Target:
+    child = node.child()
+    old = r.of_catalog_v2(child.catalog(), child.identifier())
+    name = ".".join(str(part) for part in r.items(node.newName()))
+    return Target(Dataset(old.namespace, name, "table"), "renamed", reads=(old,))
+
+
+def _loaded(r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(r.of_identifier(node.table()), "overwritten" if node.isOverwrite() else "appended", reads=(of_path(str(node.path())),))
+
+
+def _as_select(r: Relations, tree: Tree, node: Node) -> Target:
+    name = node.name()
+    return Target(r.of_catalog_v2(name.catalog(), name.identifier()), "created" if tree.name.startswith("Create") else "overwritten", _source(tree, node))
+
+
+def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
+    return Target(r.of_leaf(node.table())[0], mode, _source(tree, node))
+
+
+def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> Target:
+    """DELETE, UPDATE and MERGE: of the rows of which query, the rest does not tell."""
+    leaf = r.items(getattr(node, table)().collectLeaves())[0]
+    found = r.of_leaf(leaf)
+    return Target(found[0], "written", _source(tree, node, source) if source else None)
+
+
+COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
+    "InsertIntoHadoopFsRelationCommand": _files,
+    "InsertIntoDataSourceDirCommand": _folder, "InsertIntoHiveDirCommand": _folder,
+    "CreateDataSourceTableAsSelectCommand": partial(_table_as, "table"),
+    "SaveAsV1TableCommand": partial(_table_as, "tableDesc"), "CreateHiveTableAsSelectCommand": partial(_table_as, "tableDesc"),
+    "InsertIntoHiveTable": _into_hive,
+    "SaveIntoDataSourceCommand": _into_source, "InsertIntoDataSourceCommand": _into_relation,
+    "CreateDataSourceTableCommand": _created, "CreateTableCommand": _created, "CreateTableLikeCommand": _like,
+    "CreateViewCommand": _view, "AlterViewAsCommand": _view_again,
+    "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
+    "TruncateTableCommand": partial(_named, "tableName", "overwritten", True), "TruncateTable": partial(_resolved, "table", "overwritten", True),
+    "DropTableCommand": partial(_named, "tableName", "dropped", False), "DropTempViewCommand": partial(_named, "ident", "dropped", False),
+    **dict.fromkeys(("DropTable", "DropView"), partial(_resolved, "child", "dropped", False)),
+    "AlterTableRenameCommand": _renamed, "RenameTable": _renamed_v2,
+    **dict.fromkeys(("AlterTableAddColumnsCommand",), partial(_named, "table", "defined", False)),
+    **dict.fromkeys(
+        ("AlterTableChangeColumnCommand", "AlterTableSetLocationCommand", "AlterTableAddPartitionCommand", "AlterTableDropPartitionCommand", "AlterTableRenamePartitionCommand"),
+        partial(_named, "tableName", "defined", False),
+    ),
+    **dict.fromkeys(("AddColumns", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns", "SetTableLocation"), partial(_resolved, "table", "defined", False)),
+    "LoadDataCommand": _loaded,
+    "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
+    "CreateTableAsSelect": _as_select, "ReplaceTableAsSelect": _as_select,
+    "AppendData": partial(_into_v2, "appended"), "OverwriteByExpression": partial(_into_v2, "overwritten"),
+    "OverwritePartitionsDynamic": partial(_into_v2, "overwritten"), "ReplaceData": partial(_into_v2, "written"), "WriteDelta": partial(_into_v2, "written"),
+    "DeleteFromTable": partial(_changed, "table", ""), "UpdateTable": partial(_changed, "table", ""),
+    "MergeIntoTable": partial(_changed, "targetTable", "sourceTable"),
+}
+"""By the name of the command's class."""

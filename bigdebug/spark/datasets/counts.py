@@ -1,0 +1,81 @@
+"""Counts: how many rows and bytes a query read from each leaf, and wrote, by the metrics of the plan that Spark executed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+Physical = Any
+"""A node of the plan that Spark executed."""
+
+_ID = re.compile(r"#(\d+)(?:L|-T\d+ms)*$")
+
+_SCANS = frozenset({
+    "FileSourceScanExec", "BatchScanExec", "RowDataSourceScanExec", "InMemoryTableScanExec", "RDDScanExec", "ExternalRDDScanExec", "LocalTableScanExec", "RangeExec",
+    "HiveTableScanExec", "MicroBatchScanExec",
+})
+
+
+class Scan(NamedTuple):
+    """A scan of a source: the columns by their numbers in the plan, rows and bytes where Spark counted them, and itself."""
+
+    kind: str
+    ids: frozenset[int]
+    rows: int | None
+    size: int | None
+    node: Physical
+
+
+def ids_of(node: Any) -> frozenset[int]:
+    """The numbers of the columns that a node of any plan gives. Costs two calls of the JVM."""
+    told = str(node.output().mkString("\0"))
+    return frozenset(int(found[1]) for each in told.split("\0") if (found := _ID.search(each)))
+
+
+def scans_of(query: Any) -> list[Scan]:
+    """The scans that a query executed, those of its subqueries included; none if it never came to that. What was computed once and read several
+    times is one scan. Costs some ten calls of the JVM for each.
+    """
+    try:
+        return list(_scans(query.executedPlan()))
+    except (PySparkException, Py4JError):  # it failed while it was planned
+        return []
+
+
+def written_by(query: Any) -> tuple[int | None, int | None]:
+    """Rows and bytes that the command of a query wrote; None where Spark does not tell."""
+    try:
+        metrics = query.executedPlan().metrics()
+    except (PySparkException, Py4JError):
+        return None, None
+    return _metric(metrics, "numOutputRows"), _metric(metrics, "numOutputBytes")
+
+
+def _scans(plan: Physical) -> Iterator[Scan]:
+    for leaf in _leaves(plan):
+        kind = str(leaf.getClass().getSimpleName())
+        if kind == "AdaptiveSparkPlanExec":
+            yield from _scans(leaf.executedPlan())
+        elif kind.endswith("QueryStageExec"):
+            yield from _scans(leaf.plan())
+        elif kind in _SCANS:
+            metrics = leaf.metrics()
+            yield Scan(kind, ids_of(leaf), _metric(metrics, "numOutputRows"), _metric(metrics, "filesSize"), leaf)
+
+
+def _leaves(plan: Physical) -> Iterator[Physical]:
+    for each in (plan, *_items(plan.subqueriesAll())):
+        yield from _items(each.collectLeaves())
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
+def _metric(metrics: Any, name: str) -> int | None:
+    found = metrics.get(name)
+    return int(found.get().value()) if found.isDefined() else None

@@ -1,0 +1,189 @@
+"""Recording: the thread that reads what Spark tells, and gives processes to whoever keeps them. The user's jobs wait for none of it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from pyspark import SparkContext
+
+from bigdebug.datasets.model import Cell, Process
+from bigdebug.datasets.secrets import Secrets
+from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
+from bigdebug.spark.datasets.reading import Reading, read, together
+from bigdebug.spark.datasets.relations import Relations
+
+log = logging.getLogger("bigdebug")
+
+_TURN = 1.0
+"""Seconds after which the thread looks whether it is still wanted."""
+
+_ACTIONS = {"collectToPython": "collect", "collectAsArrowToPython": "toPandas", "": "toLocalIterator"}
+"""What users call the actions that Spark's listeners are told of by other names."""
+
+_OURS = "bigdebug-"
+"""What the tags of our own jobs begin with."""
+
+CellAt = Callable[[datetime], "Cell | None"]
+"""The notebook cell that ran at a time."""
+
+
+@dataclass
+class _Begun:
+    """A query that runs."""
+
+    root: int
+    at: datetime
+    tags: frozenset[str]
+    within: list[Reading] = field(default_factory=list)
+    """What queries within it did, and have ended."""
+
+
+class Recording:
+    """Records what the sessions of one application do, from ``open`` to ``close``. ``record`` is called with each process, in a thread of ours,
+    again when more is known of one (a stream): the later one stands for the earlier. What it raises is logged.
+    """
+
+    def __init__(self, sc: SparkContext, record: Callable[[Process], object], cell_at: CellAt = lambda at: None) -> None:
+        self._sc: Any = sc
+        self._record = record
+        self.cell_at = cell_at
+        self._hearing = Hearing(sc)
+        self._secrets = Secrets()
+        self._session = str(sc.applicationId)
+        self._name = str(sc.appName)
+        self._ids = uuid.uuid4()
+        self._begun: dict[int, _Begun] = {}
+        self._open = False
+        self._thread: threading.Thread | None = None
+        self._idle = threading.Event()
+
+    def open(self) -> None:
+        """From here on what happens is recorded. Costs some 30 ms, the first time in a JVM 200."""
+        if self._open:
+            return
+        self._open = True
+        self._secrets.learn(dict(self._sc.getConf().getAll()))
+        self._hearing.open()
+        self._thread = threading.Thread(target=self._run, name="bigdebug datasets", daemon=True)
+        self._thread.start()
+
+    def close(self, patience: float = 5.0) -> None:
+        """What has happened until now is recorded, and no more. Waits so many seconds for it at most."""
+        if not self._open:
+            return
+        self.settled(patience)
+        self._open = False
+        self._hearing.close()
+        self._hearing.wake()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(patience)
+
+    def settled(self, patience: float = 5.0) -> bool:
+        """Wait until all that has happened is recorded; False if that took longer than so many seconds."""
+        until = time.monotonic() + patience
+        if not self._open or self._gone() or not self._hearing.come(patience):
+            return not self._open
+        while time.monotonic() < until:
+            self._idle.clear()
+            self._hearing.wake()
+            if self._idle.wait(max(0.0, min(0.5, until - time.monotonic()))) and self._hearing.is_empty:
+                return True
+        return False
+
+    # ---- the thread -------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self._open and not self._gone():
+            try:
+                heard = self._hearing.next(_TURN)
+            except ENDED:
+                return
+            for told in heard:
+                self._take(told)
+            del heard
+            self._idle.set()
+
+    def _gone(self) -> bool:
+        process = getattr(self._sc._gateway, "proc", None)
+        return process is not None and process.poll() is not None
+
+    def _take(self, told: Told) -> None:
+        try:
+            if told.name == "SparkListenerSQLExecutionStart":
+                self._start(told.event)
+            elif told.name == "SparkListenerSQLExecutionEnd":
+                self._end(told.event)
+        except Exception as trouble:  # what comes next is recorded nevertheless
+            log.warning("bigdebug could not record a job: %s: %s", type(trouble).__name__, self._secrets.text(str(trouble)))
+
+    def _start(self, event: Any) -> None:
+        number, root = int(event.executionId()), event.rootExecutionId()
+        tags = frozenset(str(event.jobTags().mkString("\0")).split("\0"))
+        self._begun[number] = _Begun(int(root.get()) if root.isDefined() else number, _time(event.time()), tags)
+
+    def _end(self, event: Any) -> None:
+        number, query = int(event.executionId()), event.qe()
+        begun = self._begun.pop(number, None)
+        if begun is None or query is None or any(tag.startswith(_OURS) for tag in begun.tags):  # it began before we listened, or is a question of ours
+            return
+        name = event.executionName()
+        action = str(name.get()) if name.isDefined() else ""
+        if begun.root != number:
+            self._within(begun.root, action, query)
+            return
+        if action != "command" and _is_told(query):
+            return
+        reading = read(self._relations(query), query)
+        if reading is not None:
+            self._tell(self._process(number, begun, event, action, together(reading, begun.within)))
+
+    def _within(self, root: int, action: str, query: Any) -> None:
+        """A query that another one runs: what it did is what that one did."""
+        outer = self._begun.get(root)
+        if outer is not None and action != "analyze" and (reading := read(self._relations(query), query)) is not None:
+            outer.within.append(reading)
+
+    def _relations(self, query: Any) -> Relations:
+        return Relations(query.sparkSession(), self._sc._jvm, self._session, self._secrets.learn)
+
+    # ---- what is recorded -------------------------------------------------------------------------------------
+
+    def _process(self, number: int, begun: _Begun, event: Any, action: str, reading: Reading) -> Process:
+        error = event.errorMessage()
+        message = str(error.get()) if error.isDefined() else ""
+        sort = "query" if not reading.name else "command" if reading.is_quick else "write"
+        verb = _verb(reading.name) if reading.name else _ACTIONS.get(action, action)
+        what = str(reading.writes[0].dataset) if reading.name and reading.writes else reading.shape
+        return Process(
+            id=str(uuid.uuid5(self._ids, f"query {number}")), job=".".join(filter(None, (self._name, verb, what))), sort=sort, session=self._session,
+            started=begun.at, ended=_time(event.time()), status="failed" if message else "succeeded", error=message, reads=reading.reads,
+            writes=reading.writes, columns=reading.columns, opaque=reading.opaque, cell=self.cell_at(begun.at), text=reading.text,
+        )
+
+    def _tell(self, process: Process) -> None:
+        self._record(self._secrets.cleaned(process))
+
+
+def _time(milliseconds: Any) -> datetime:
+    return datetime.fromtimestamp(int(milliseconds) / 1000, timezone.utc)
+
+
+def _is_told(query: Any) -> bool:
+    """Whether a query only gives the rows that a command told, which has been heard of."""
+    try:
+        return str(query.commandExecuted().getClass().getSimpleName()) == "CommandResult"
+    except ENDED:
+        return False
+
+
+def _verb(name: str) -> str:
+    """``InsertIntoHiveTable`` as insert_into_hive_table."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.removesuffix("Command")).lower()
