@@ -90,9 +90,21 @@ describe('what is missing is said, and what to do', () => {
 test('runs are listed, the latest first, with what is known of them', async () => {
   await show({});
   expect(shown('.bd-session')).toEqual(['3 runs of the Spark session my <b>app</b>']);
-  expect(shown('.bd-name')).toEqual([HOSTILE, 'gone', 'errors']);
-  expect(shown('.bd-run .bd-facts')).toEqual(['collect', ...Array<string>(2).fill(FACTS)]);
+  expect(shown('.bd-name')).toEqual([HOSTILE, 'gone', 'errors', 'k, count(1)']);
+  expect(shown('.bd-run .bd-facts')).toEqual(['collect', FACTS, FACTS, '']);
   expect(shown('.bd-head .bd-culprits')).toEqual(['4 culprits so far']);
+});
+
+test('DataFrames that were only asked about stand behind the runs, by themselves', async () => {
+  await show({});
+  const [aside] = host.querySelectorAll('details');
+  expect(aside?.open).toBe(false);
+  expect(aside?.querySelector('summary')?.textContent).toBe('1 DataFrame only asked about');
+  expect(shown('details .bd-run .bd-head').map(each => each.replace(/\d\d:\d\d:\d\d/, ''))).toEqual(['?k, count(1)']);
+  const alone = new Map([...heard.runs].filter(([id]) => id === 'r4'));
+  await show({ phase: { is: 'open', heard: { ...heard, runs: alone } } });
+  expect(shown('.bd-session')).toEqual(['0 runs of the Spark session my <b>app</b>']);
+  expect(host.textContent).toContain('No run has been captured yet.');
 });
 
 const FACTS = 'collect · 1,000 records in · 5 outputs · 1.3 s in tasks · lineage 12.3 kB';
@@ -147,7 +159,7 @@ test('an open run is asked about again when more culprits are known, and shows w
 test('a run that is gone says so where it stood', async () => {
   await show({ ask: () => Promise.reject(new Refused('This run has been forgotten.', 'Run the job again.')) });
   await press(host.querySelector('.bd-head'));
-  expect(shown('.bd-body [role=alert]')).toEqual(['This run has been forgotten.Run the job again.']);
+  expect(shown('.bd-body [role=alert]')).toEqual(['This run has been forgotten.Run the job again.Look again']);
 });
 
 test('an open run leads to its cell, or says that it is gone', async () => {

@@ -166,3 +166,25 @@ test('three hundred columns are three hundred columns', async () => {
   expect(shown('tbody td')).toHaveLength(301);
   expect(shown('thead th').at(-1)).toBe('and 3 columns more');
 });
+
+test('records that were refused are asked for again when what was wrong has been mended, and others can still be', async () => {
+  page = { ...answer('page'), more: true };
+  await show();
+  problem = new Refused('log.txt is not what it was when the run read it.', 'Put it back.');
+  await press('Later');
+  expect(shown('.bd-look [role=alert] .bd-what')).toEqual([problem.what]);
+  expect(shown('.bd-pages')[0]).toContain('Earlier');
+  problem = null;
+  await press('Look again');
+  expect(asked.filter(([name]) => name === 'page').map(([, content]) => content)).toMatchObject([
+    { start: 0 },
+    { start: 50 },
+    { start: 50 }
+  ]);
+  expect(shown('[role=alert]')).toEqual([]);
+  expect(shown('tbody tr')).toHaveLength(4);
+  problem = new Refused('The job was cancelled.', 'Look again.');
+  await press('Earlier');
+  expect(shown('[role=alert]')).toHaveLength(1);
+  expect(shown('.bd-pages')).toEqual([]);
+});

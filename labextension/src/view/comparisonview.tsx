@@ -62,7 +62,7 @@ function Changes({ ask, kind }: { ask: Ask; kind: Kind }) {
   const [all, showAll] = useState(false);
   const page = useAnswer(() => ask('page', { kind, start }), [start]);
   if (page.is === 'refused') {
-    return <Wrong why={page.why} />;
+    return <Wrong why={page.why} again={page.again} />;
   }
   if (page.is === 'waiting') {
     return <Waiting what="Reading changes…" />;

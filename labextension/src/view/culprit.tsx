@@ -23,7 +23,7 @@ export function Culprit({ number, standing, ask, busy, during }: CulpritProps) {
     case 'waiting':
       return <Waiting what="Asking the kernel…" />;
     case 'refused':
-      return <Wrong why={asked.why} />;
+      return <Wrong why={asked.why} again={asked.again} />;
     case 'answered':
       return (
         // What was shown stays until the next is there; what was opened in it does not.
@@ -218,7 +218,7 @@ function Found({ number, ask }: { number: number; ask: Ask }) {
         </p>
       );
     case 'refused':
-      return <Wrong why={found.why} />;
+      return <Wrong why={found.why} again={found.again} />;
     case 'answered':
       return found.answer.total === 0 ? (
         <p class="bd-busy">No source record is known.</p>

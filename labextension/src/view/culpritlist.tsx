@@ -27,7 +27,7 @@ export function CauseOf({ standing, chosen, ask, choose, busy, during }: CauseOf
   const page = useAnswer(() => ask('page', { cause, start }), [start, standing.said, standing.known]);
   return (
     <section class="bd-look" aria-label="Culprits">
-      {page.is === 'refused' && <Wrong why={page.why} />}
+      {page.is === 'refused' && <Wrong why={page.why} again={page.again} />}
       {page.is === 'waiting' && <Waiting what="Asking the kernel…" />}
       {page.is === 'answered' && (
         <List

@@ -62,7 +62,7 @@ function FaultRecords({ ask, fault, first }: { ask: Ask; fault: number; first: F
   const shown = page.is === 'answered' ? page.answer : first;
   return (
     <>
-      {page.is === 'refused' && <Wrong why={page.why} />}
+      {page.is === 'refused' && <Wrong why={page.why} again={page.again} />}
       <div class="bd-scroll" aria-busy={shown.start !== start} tabIndex={-1}>
         <SourceTable columns={shown.columns} rows={shown.rows} />
       </div>

@@ -12,12 +12,16 @@ export function Frame({ kind, children }: { kind: string; children: ComponentChi
   );
 }
 
-/** Why something was not answered, and what to do. */
-export function Wrong({ why, children }: { why: Refused; children?: ComponentChildren }) {
+/** Why something was not answered, and what to do; `again` is called by whoever has done it. */
+export function Wrong({ why, again }: { why: Refused; again?: () => void }) {
   return (
     <Notice what={why.what} wrong>
       <p>{why.remedy}</p>
-      {children}
+      {again !== undefined && (
+        <button type="button" onClick={again}>
+          Look again
+        </button>
+      )}
     </Notice>
   );
 }
@@ -26,11 +30,7 @@ export function Wrong({ why, children }: { why: Refused; children?: ComponentChi
 export function WrongView({ kind, why, again }: { kind: string; why: Refused; again: () => void }) {
   return (
     <Frame kind={kind}>
-      <Wrong why={why}>
-        <button type="button" onClick={again}>
-          Look again
-        </button>
-      </Wrong>
+      <Wrong why={why} again={again} />
     </Frame>
   );
 }

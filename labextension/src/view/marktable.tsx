@@ -33,7 +33,11 @@ export function MarkTable({ view, drawn, ask, change, brush }: ChartProps) {
     setStart(0);
   };
   if (asked.is !== 'answered') {
-    return asked.is === 'refused' ? <Wrong why={asked.why} /> : <Waiting what="Asking the kernel…" />;
+    return asked.is === 'refused' ? (
+      <Wrong why={asked.why} again={asked.again} />
+    ) : (
+      <Waiting what="Asking the kernel…" />
+    );
   }
   const page = asked.answer;
   return (

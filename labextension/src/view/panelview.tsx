@@ -1,6 +1,7 @@
 /** The panel: what runs the kernel of the open notebook has, or what is missing and what to do. A function of plain data. */
 import type { Ask, Phase } from '../connection';
-import { keyOf, type Heard } from '../heard';
+import { keyOf, onlyAsked, type Heard } from '../heard';
+import type { RunLine } from '../payload';
 import { Notice } from './notice';
 import { RunItem, type RunItemProps, type View } from './runitem';
 import { WatchFacts, WatchName } from './watchfacts';
@@ -82,12 +83,13 @@ function Again({ again }: { again: () => void }) {
 
 type RunsProps = { readonly heard: Heard } & Pick<PanelViewProps, 'ask' | 'reveal' | 'view' | 'opened' | 'toggle'>;
 
-function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
-  const runs = [...heard.runs.values()].reverse();
+function Runs({ heard, view, ...more }: RunsProps) {
+  const lines = [...heard.runs.values()].reverse();
+  const [runs, asked] = [lines.filter(each => !onlyAsked(each)), lines.filter(onlyAsked)];
   return (
     <>
       <p class="bd-session" role="status">
-        {session(heard)}
+        {session(heard, runs.length)}
       </p>
       <Watches heard={heard} view={view} />
       {runs.length === 0 ? (
@@ -98,26 +100,43 @@ function Runs({ heard, ask, reveal, view, opened, toggle }: RunsProps) {
           </p>
         </Notice>
       ) : (
-        <ol class="bd-runs" reversed aria-label="Runs, the latest first">
-          {runs.map(run => {
-            const key = keyOf(run);
-            return (
-              <RunItem
-                key={key}
-                run={run}
-                ask={ask}
-                reveal={reveal}
-                view={view}
-                open={opened.has(key)}
-                toggle={() => {
-                  toggle(key);
-                }}
-              />
-            );
-          })}
-        </ol>
+        <RunList runs={runs} label="Runs, the latest first" view={view} {...more} />
+      )}
+      {asked.length > 0 && (
+        <details class="bd-aside">
+          <summary>{counted(asked.length, 'DataFrame')} only asked about</summary>
+          <p class="bd-note">
+            No action of theirs was captured. Their lineage is that of their queries, as they are now.
+          </p>
+          <RunList runs={asked} label="DataFrames, the latest first" view={view} {...more} />
+        </details>
       )}
     </>
+  );
+}
+
+type RunListProps = Omit<RunsProps, 'heard'> & { readonly runs: readonly RunLine[]; readonly label: string };
+
+function RunList({ runs, label, ask, reveal, view, opened, toggle }: RunListProps) {
+  return (
+    <ol class="bd-runs" reversed aria-label={label}>
+      {runs.map(run => {
+        const key = keyOf(run);
+        return (
+          <RunItem
+            key={key}
+            run={run}
+            ask={ask}
+            reveal={reveal}
+            view={view}
+            open={opened.has(key)}
+            toggle={() => {
+              toggle(key);
+            }}
+          />
+        );
+      })}
+    </ol>
   );
 }
 
@@ -150,10 +169,10 @@ function Watches({ heard: { watches }, view }: { heard: Heard; view: View }) {
   );
 }
 
-function session({ session, runs }: Heard): string {
+function session({ session }: Heard, runs: number): string {
   if (session === null) {
     return 'No Spark session has been started in this kernel.';
   }
   const stopped = session.running ? '' : ', which has been stopped: what it kept can still be looked at';
-  return `${counted(runs.size, 'run')} of the Spark session ${session.application}${stopped}`;
+  return `${counted(runs, 'run')} of the Spark session ${session.application}${stopped}`;
 }

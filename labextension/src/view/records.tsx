@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Ask, Move, Page, Standing } from '../tracing';
 import { nameOf } from './crumbs';
-import { Notice } from './notice';
+import { Wrong } from './frame';
 import { Turning } from './pages';
 import { RecordTable } from './recordtable';
 import { useAnswer } from './useanswer';
@@ -74,9 +74,10 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
         {chosen.size > 0 && `, ${number(chosen.size)} chosen`}
       </p>
       {page.is === 'refused' && (
-        <Notice what={page.why.what} wrong>
-          <p>{page.why.remedy}</p>
-        </Notice>
+        <>
+          <Wrong why={page.why} again={page.again} />
+          {start > 0 && <Pages start={start} more={false} last={undefined} turn={setStart} />}
+        </>
       )}
       {page.is === 'waiting' && <Waiting what="Reading records…" />}
       {page.is === 'answered' && (

@@ -17,7 +17,7 @@ export function ResultPage({ run, ask }: { run: string; ask: Ask }) {
     return <Waiting what="Reading the result…" />;
   }
   if (page.is === 'refused') {
-    return <Wrong why={page.why} />;
+    return <Wrong why={page.why} again={page.again} />;
   }
   const { columns, rows, left, total } = page.answer;
   return (

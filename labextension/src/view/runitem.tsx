@@ -1,9 +1,10 @@
 /** One run: a line that opens to its operators and the causes of its crashes. */
 import { useId, useState } from 'preact/hooks';
 import type { Ask } from '../connection';
-import { keyOf } from '../heard';
+import { keyOf, onlyAsked } from '../heard';
 import type { RunDetails, RunLine } from '../payload';
 import { Causes, Operators } from './details';
+import { Wrong } from './frame';
 import { Notice } from './notice';
 import { useAnswer } from './useanswer';
 import { counted, day, seconds, size, time } from './words';
@@ -28,11 +29,9 @@ export const MARKS = { succeeded: '✓', failed: '✗', partial: '◐' } as cons
 export function RunItem({ run, ask, reveal, view, open, toggle }: RunItemProps) {
   const body = useId();
   return (
-    <li class={`bd-run bd-${run.status}`} data-run={keyOf(run)}>
+    <li class={`bd-run bd-${onlyAsked(run) ? 'asked' : run.status}`} data-run={keyOf(run)}>
       <button type="button" class="bd-head" aria-expanded={open} aria-controls={body} onClick={toggle}>
-        <span class="bd-mark" aria-label={run.status} title={run.status}>
-          {MARKS[run.status]}
-        </span>
+        <Mark run={run} />
         <span class="bd-name">
           <bdi>{run.name}</bdi>
         </span>
@@ -47,13 +46,23 @@ export function RunItem({ run, ask, reveal, view, open, toggle }: RunItemProps) 
   );
 }
 
+/** How it ended; a DataFrame that was only asked about did not run. */
+function Mark({ run }: { run: RunLine }) {
+  const [how, sign] = onlyAsked(run) ? ['asked about', '?'] : [run.status, MARKS[run.status]];
+  return (
+    <span class="bd-mark" aria-label={how} title={how}>
+      {sign}
+    </span>
+  );
+}
+
 /** When its action began; of a DataFrame that was only asked about, when that was noticed. */
 function Began({ run }: { run: RunLine }) {
   const moment = run.began ?? run.noted;
   return (
     <time
       dateTime={new Date(moment * 1000).toISOString()}
-      title={`${run.began === null ? 'noticed' : 'began'} ${day(moment)}`}
+      title={`${onlyAsked(run) ? 'noticed' : 'began'} ${day(moment)}`}
     >
       {time(moment)}
     </time>
@@ -62,6 +71,9 @@ function Began({ run }: { run: RunLine }) {
 
 /** What a run did, as far as it was counted. */
 export function facts(run: RunLine): string[] {
+  if (onlyAsked(run)) {
+    return [];
+  }
   if (run.status === 'failed' && run.bytes === 0) {
     return run.action === run.name ? [] : [run.action]; // nothing was captured, so nothing was counted
   }
@@ -127,11 +139,7 @@ function Body({ run, ask, reveal, view }: Pick<RunItemProps, 'run' | 'ask' | 're
     return <Notice what="Asking the kernel…" />;
   }
   if (details.is === 'refused') {
-    return (
-      <Notice what={details.why.what} wrong>
-        <p>{details.why.remedy}</p>
-      </Notice>
-    );
+    return <Wrong why={details.why} again={details.again} />;
   }
   const { operators, causes, notes } = details.answer;
   return (

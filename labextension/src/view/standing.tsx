@@ -1,6 +1,5 @@
 /** A view that stands somewhere: what it is asked first, or what it has told since, whichever is later. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { Frame, WrongView } from './frame';
 import { useAnswer } from './useanswer';
 import { Waiting } from './waiting';
@@ -16,13 +15,9 @@ export interface StandingProps<Standing> {
 }
 
 export function Stands<Standing>({ kind, look, told, turn, children }: StandingProps<Standing>) {
-  const [tries, setTries] = useState(0);
-  const first = useAnswer(look, [tries]);
+  const first = useAnswer(look, []);
   if (first.is === 'refused' && told === null) {
-    const again = (): void => {
-      setTries(tries + 1);
-    };
-    return <WrongView kind={kind} why={first.why} again={again} />;
+    return <WrongView kind={kind} why={first.why} again={first.again} />;
   }
   const known = first.is === 'answered' ? first.answer : null;
   const standing = told !== null && turn(told) >= (known === null ? 0 : turn(known)) ? told : known;
