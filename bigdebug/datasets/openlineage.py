@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bigdebug.datasets import facets
+from bigdebug.datasets.collectors import Message
 from bigdebug.datasets.facets import Facet
 from bigdebug.datasets.model import Access, Dataset, Process
 
@@ -40,6 +41,11 @@ def session_events(process: Process, started: datetime, ended: datetime | None =
     run = {"runId": facets.session_id(process)}
     told = [("START", started), *([("COMPLETE", ended)] if ended else [])]
     return tuple({**_heading(kind, time), "run": run, "job": job} for kind, time in told)
+
+
+def messages(process: Process, *, namespace: str = NAMESPACE, spark: str = "") -> list[Message]:
+    """The events of a process as a collector takes them, one request each, in order."""
+    return [(event["eventType"], line(event)) for event in events(process, namespace=namespace, spark=spark)]
 
 
 def line(event: Event) -> bytes:

@@ -1,0 +1,223 @@
+"""Sending: what is recorded, told to a collector by a thread of its own. A dead, slow or lying collector loses nothing, and delays nobody."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from bigdebug.datasets.collectors import Answer, Collector, Message
+from bigdebug.datasets.model import Process
+from bigdebug.datasets.posting import DEADLINE, Post
+from bigdebug.datasets.spool import Claim, Spool, Waiting
+from bigdebug.errors import DatasetsError
+
+log = logging.getLogger("bigdebug")
+
+_HELD = 1_000
+"""Processes that are held in memory while the spool cannot be written."""
+
+_LEASE = 8
+"""Deadlines for which a run is this process's to send."""
+
+_LOOKS = 30.0
+"""Seconds after which the spool is looked at without being told: other processes leave messages there when they end."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds: the pause after the first failure, and the longest; each is twice the one before, less up to a half, so that many who wait do
+    not come at once.
+    """
+
+    first: float = 0.5
+    longest: float = 60.0
+
+    def pause(self, failures: int, chance: random.Random) -> float:
+        """How long to wait after so many failures in a row."""
+        return min(self.longest, self.first * 2.0 ** min(failures - 1, 30)) * chance.uniform(0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Sending:
+    """How it stands with a collector: messages that it took from this process, that wait on disk, that it refused; processes that neither went
+    nor were laid down (``left_out``: they are in the store); what is wrong, if something is.
+    """
+
+    collector: str
+    taken: int
+    waiting: int
+    refused: int
+    left_out: int
+    trouble: str
+
+    def __str__(self) -> str:
+        said = [f"{self.taken} sent to {self.collector}, {self.waiting} waiting"]
+        said += [f"{self.refused} refused"] if self.refused else []
+        said += [f"{self.left_out} left out: send them from the store"] if self.left_out else []
+        return ", ".join(said) + (f"; {self.trouble}" if self.trouble else "")
+
+
+class Sender:
+    """Tells a collector of processes. Messages go to the spool at once and from there when the collector takes them: those of a run in order,
+    each at least once, and twice only if a process ends, or hangs beyond its lease, between an answer and its note.
+    """
+
+    def __init__(self, spool: Spool, collector: Collector, *, deadline: float = DEADLINE, pace: Pace | None = None) -> None:
+        self._spool = spool
+        self._collector = collector
+        self._deadline = deadline
+        self._pace = pace or Pace()
+        self._chance = random.Random()
+        self._held: deque[tuple[str, list[Message]]] = deque()
+        self._running: dict[str, frozenset[str]] = {}
+        """What was told of processes that have not ended."""
+        self._laying = threading.Lock()
+        self._turn = threading.Condition()
+        self._asked, self._answered, self._over = 0, -1, False
+        self._taken = self._left_out = self._failures = 0
+        self._rests_until = 0.0
+        self._trouble = ""
+        self._thread = threading.Thread(target=self._work, name="bigdebug-sending", daemon=True)
+        self._thread.start()
+
+    def send(self, process: Process) -> None:
+        """Tell of a process, soon. Never raises, and never waits for the collector: takes what laying it down takes, some 0.2 ms."""
+        with self._laying:
+            try:
+                self._held.append((process.id, self._new(process)))
+            except Exception as trouble:  # what is recorded must not fail for what is told of it
+                self._left_out += 1
+                log.warning("bigdebug cannot tell %s of a process: %s", self._collector.name, type(trouble).__name__)
+            self._lay_down()
+        self._ask()
+
+    def status(self) -> Sending:
+        """How it stands. Raises nothing: of a spool that cannot be read it says so."""
+        try:
+            waiting, trouble = self._spool.waiting(self._collector.name), self._trouble
+        except DatasetsError as wrong:
+            waiting, trouble = Waiting(), wrong.what
+        if not self._over and not self._thread.is_alive():
+            trouble = "nothing is sent any more, for the thread that sends has ended"
+        trouble = trouble or (f"of the last refused: {waiting.why}" if waiting.why else "")
+        held = sum(len(messages) for _, messages in list(self._held))
+        return Sending(self._collector.name, self._taken, waiting.messages + held, waiting.refused, self._left_out, trouble)
+
+    def again(self) -> None:
+        """Send all that waits and all that was refused now: the collector was mended."""
+        self._spool.again(self._collector.name)
+        self._failures, self._rests_until = 0, 0.0
+        self._ask()
+
+    def flush(self, seconds: float) -> bool:
+        """Wait until all is taken, or nothing more is tried for now; whether that was within the seconds."""
+        with self._turn:
+            asked = self._asked
+            return self._turn.wait_for(lambda: self._answered >= asked, seconds)
+
+    def close(self, seconds: float = 2.0) -> None:
+        """Send what the collector takes within the seconds; what is left waits on disk for the next session."""
+        self.flush(seconds)
+        with self._turn:
+            self._over = True
+            self._turn.notify_all()
+        self._thread.join(0.2)
+
+    def _new(self, process: Process) -> list[Message]:
+        """What has not been told of the process while it was running."""
+        told = self._running.pop(process.id, frozenset())
+        messages = list(self._collector.tell(process))
+        if process.status == "running":
+            self._running[process.id] = told.union(sort for sort, _ in messages)
+        return [message for message in messages if message[0] not in told]
+
+    def _lay_down(self) -> None:
+        """Put what is held into the spool, in order. What there is no place for is left out, and said once."""
+        try:
+            while self._held:
+                run, messages = self._held[0]
+                if messages and not self._spool.put(self._collector.name, run, messages):
+                    self._left_out += 1
+                    self._say(f"the spool {self._spool.path} is full")
+                self._held.popleft()
+        except DatasetsError as trouble:
+            self._say(trouble.what)
+            if len(self._held) > _HELD:
+                self._held.popleft()
+                self._left_out += 1
+
+    def _ask(self) -> None:
+        with self._turn:
+            self._asked += 1
+            self._turn.notify_all()
+
+    def _work(self) -> None:
+        post = Post(self._collector, self._deadline)
+        try:
+            while not self._over:
+                asked = self._asked
+                pause = self._step(post)
+                if pause > 0:
+                    with self._turn:
+                        self._answered = asked
+                        self._turn.notify_all()
+                        self._turn.wait_for(lambda asked=asked: self._over or self._asked != asked, pause)  # type: ignore[misc]
+        finally:
+            post.close()
+
+    def _step(self, post: Post) -> float:
+        """Send what is due of one run; seconds to wait before the next."""
+        if (rest := self._rests_until - time.monotonic()) > 0:
+            return rest
+        try:
+            with self._laying:
+                self._lay_down()
+            now = time.time()
+            claim = self._spool.claim(self._collector.name, now, _LEASE * self._deadline)
+            if claim is None:
+                soonest = self._spool.soonest(self._collector.name)
+                return _LOOKS if soonest is None else min(_LOOKS, max(0.01, soonest - now))
+            self._send(post, claim)
+        except DatasetsError as trouble:
+            self._say(trouble.what)
+            return self._pace.longest
+        return 0.0
+
+    def _send(self, post: Post, claim: Claim) -> None:
+        """Send what was claimed, up to the first message that is not taken, and not for longer than the lease."""
+        failure: Answer | None = None
+        for message in claim.messages:
+            if self._over or time.time() + self._deadline > claim.until:
+                break
+            answer = post.send(message.body)
+            if answer.taken:
+                self._spool.taken(message)
+                self._taken += 1
+            elif answer.refused:
+                self._spool.refused(message, answer.why)
+                log.warning("bigdebug: %s %s to a message, which is kept on disk.", self._collector.name, answer.why)
+            else:
+                failure = answer
+                break
+        pause = max(failure.after, self._pace.pause(claim.tries + 1, self._chance)) if failure else 0.0
+        self._spool.release(claim, time.time() + pause, failure is not None)
+        self._rest(failure)
+
+    def _rest(self, failure: Answer | None) -> None:
+        """After a failure nothing is tried for a while, each time longer; after a success all goes on."""
+        if failure is None:
+            self._failures, self._rests_until, self._trouble = 0, 0.0, ""
+            return
+        self._failures += 1
+        self._rests_until = time.monotonic() + max(failure.after, self._pace.pause(self._failures, self._chance))
+        self._say(f"{self._collector.name}: {failure.why}; what it has not taken waits on disk")
+
+    def _say(self, trouble: str) -> None:
+        """Log what is wrong, once until it changes."""
+        if trouble != self._trouble:
+            log.warning("bigdebug: %s.", trouble)
+        self._trouble = trouble

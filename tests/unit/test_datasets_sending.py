@@ -1,0 +1,371 @@
+"""Sending: whatever a collector does, all arrives in the end, in order, and nobody waits for it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from bigdebug.datasets.collectors import Collector as Address
+from bigdebug.datasets.collectors import answer_of
+from bigdebug.datasets.model import Access, Dataset, Process
+from bigdebug.datasets.openlineage import messages
+from bigdebug.datasets.sending import Pace, Sender
+from bigdebug.datasets.spool import Spool
+from bigdebug.errors import DatasetsError
+from tests.collector import Collector, Conduct, answer, collecting, drip, endless, hang, raw, reset, take
+
+BEGAN = datetime(2026, 11, 27, tzinfo=timezone.utc)
+QUICK = Pace(first=0.01, longest=0.05)
+KEY = "sk-planted-0123456789abcdef"
+
+
+def process(n: int, status: str = "succeeded") -> Process:
+    return Process(
+        str(UUID(int=n)), f"job {n}", "write", "local-1", BEGAN, BEGAN + timedelta(seconds=n), status, writes=(Access(Dataset("file", f"/out/{n}"), "written"),),
+    )
+
+
+@pytest.fixture(autouse=True)
+def _straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    made = Spool(tmp_path / "private" / "spool.sqlite")
+    yield made
+    made.close()
+
+
+def sender(spool: Spool, url: str, deadline: float = 10.0, **options: str) -> Sender:
+    return Sender(spool, Address(url, messages, **options), deadline=deadline, pace=QUICK)
+
+
+def wait(sender: Sender, until: int = 0) -> None:
+    """Until so many messages wait, for 20 s at most."""
+    end = time.monotonic() + 20
+    while sender.status().waiting > until and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def told(collector: Collector) -> list[tuple[str, str]]:
+    return [(event["job"]["name"], event["eventType"]) for event in collector.taken]
+
+
+def test_events_arrive_once_in_order_and_valid(spool: Spool) -> None:
+    with collecting() as collector:
+        sending = sender(spool, collector.url)
+        for n in range(20):
+            sending.send(process(n))
+        assert sending.flush(20)
+        sending.close()
+    assert told(collector) == [(f"job {n}", kind) for n in range(20) for kind in ("START", "COMPLETE")]
+    assert collector.wrong == []
+    status = sending.status()
+    assert (status.taken, status.waiting, status.refused, status.left_out, status.trouble) == (40, 0, 0, 0, "")
+
+
+MISBEHAVIOURS: dict[str, Conduct] = {
+    "500": answer(500, b"<html>oops</html>"),
+    "503, later": answer(503, Retry_After="0"),
+    "429": answer(429),
+    "401": answer(401),
+    "404": answer(404),
+    "a redirection": answer(307, Location="http://127.0.0.1:9/elsewhere"),
+    "a page": answer(200, b"<html>Please log in</html>", Content_Type="text/html"),
+    "garbage": answer(200, b"\x00\xff\xfe garbage"),
+    "an error in a 200": answer(200, json.dumps({"error": "no space"}).encode(), Content_Type="application/json"),
+    "no answer": hang,
+    "an answer without an end": drip,
+    "a body without an end": endless,
+    "a reset": reset,
+    "no HTTP": raw(b"\x00\x01\x02 SSH-2.0\r\n\r\n"),
+    "half an answer": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"),
+    "nothing": raw(b""),
+}
+
+
+@pytest.mark.parametrize("name", MISBEHAVIOURS)
+def test_whatever_a_collector_does_nothing_is_lost(spool: Spool, name: str) -> None:
+    with collecting([MISBEHAVIOURS[name]] * 2) as collector:
+        sending = sender(spool, collector.url, deadline=0.3)
+        sending.send(process(1))
+        sending.send(process(2))
+        wait(sending)
+        sending.close()
+    assert sending.status().waiting == 0
+    arrived = dict.fromkeys(told(collector))  # what took a busy machine too long may be there twice
+    for n in (1, 2):
+        assert [kind for job, kind in arrived if job == f"job {n}"] == ["START", "COMPLETE"]
+
+
+def test_nobody_waits_for_a_collector(spool: Spool) -> None:
+    with collecting([hang] * 100) as collector:
+        sending = sender(spool, collector.url)
+        began = time.perf_counter()
+        for n in range(20):
+            sending.send(process(n))
+        assert time.perf_counter() - began < 2
+        began = time.perf_counter()
+        sending.close(0.1)
+        assert time.perf_counter() - began < 2
+
+
+def test_a_dead_collector_is_named_and_asked_ever_less(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        sending = Sender(spool, Address(f"http://127.0.0.1:{taken.getsockname()[1]}/", messages), pace=Pace(60.0, 60.0))
+        for n in range(50):
+            sending.send(process(n))
+        sending.flush(5)
+        began = time.perf_counter()
+        sending.close()
+        assert time.perf_counter() - began < 1
+    status = sending.status()
+    assert (status.taken, status.waiting, status.left_out) == (0, 100, 0)
+    assert "cannot be reached" in status.trouble
+    assert "waits on disk" in str(status)
+    assert len([record for record in caplog.records if record.name == "bigdebug"]) == 1
+
+
+def test_what_a_session_left_the_next_one_sends(spool: Spool) -> None:
+    with collecting([answer(503)] * 1_000) as collector:
+        first = sender(spool, collector.url)
+        for n in range(5):
+            first.send(process(n))
+        first.close(0.1)
+        collector.conduct.clear()
+        next_spool = Spool(spool.path)
+        second = sender(next_spool, collector.url)
+        wait(second)
+        second.close()
+        next_spool.close()
+    assert sorted(told(collector)) == [(f"job {n}", kind) for n in range(5) for kind in ("COMPLETE", "START")]
+
+
+OTHER = """
+import sys
+from pathlib import Path
+from tests.unit.test_datasets_sending import sender, process, wait
+from bigdebug.datasets.spool import Spool
+spool = Spool(Path(sys.argv[1]))
+sending = sender(spool, sys.argv[2])
+for n in range(int(sys.argv[3]), int(sys.argv[4])):
+    sending.send(process(n))
+wait(sending)
+sending.close()
+"""
+
+
+def test_two_processes_share_a_spool_and_send_nothing_twice(spool: Spool) -> None:
+    with collecting() as collector:
+        others = [subprocess.Popen([sys.executable, "-c", OTHER, spool.path, collector.url, str(at), str(at + 20)]) for at in (0, 20)]
+        assert [other.wait(60) for other in others] == [0, 0]
+    assert sorted(told(collector)) == sorted((f"job {n}", kind) for n in range(40) for kind in ("START", "COMPLETE"))
+    for n in range(40):
+        assert [kind for job, kind in told(collector) if job == f"job {n}"] == ["START", "COMPLETE"]
+
+
+def test_what_was_laid_down_survives_a_process_that_is_killed(spool: Spool) -> None:
+    killed = f"{OTHER.replace('wait(sending)', 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)')}"
+    with collecting([hang]) as collector:
+        killed = killed.replace("sys.argv[2])", "sys.argv[2], 0.3)")
+        assert subprocess.run([sys.executable, "-c", killed, spool.path, collector.url, "0", "10"], check=False).returncode == -9
+        sending = sender(spool, collector.url)
+        wait(sending)  # what the other had claimed, once its lease is over
+        sending.close()
+    assert sorted(set(told(collector))) == sorted((f"job {n}", kind) for n in range(10) for kind in ("START", "COMPLETE"))
+
+
+def test_what_a_collector_refuses_is_kept_and_does_not_hold_up_the_rest(spool: Spool) -> None:
+    with collecting([answer(400), answer(413)]) as collector:
+        sending = sender(spool, collector.url)
+        sending.send(process(1))
+        sending.send(process(2))
+        wait(sending)
+        assert told(collector) == [("job 2", "START"), ("job 2", "COMPLETE")]
+        assert (sending.status().refused, sending.status().trouble) == (2, "of the last refused: answers 413")
+        sending.again()  # it was mended
+        wait(sending)
+        until = time.monotonic() + 5
+        while len(collector.taken) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        sending.close()
+    assert told(collector)[2:] == [("job 1", "START"), ("job 1", "COMPLETE")]
+    assert sending.status().refused == 0
+
+
+def test_one_event_that_a_collector_fails_on_does_not_hold_up_the_others(spool: Spool) -> None:
+    def poisoned(handler: Any) -> None:
+        (answer(500) if b'"job 3"' in handler.body else take)(handler)
+
+    with collecting([poisoned] * 1_000) as collector:
+        sending = sender(spool, collector.url)
+        for n in range(8):
+            sending.send(process(n))
+        wait(sending, until=2)
+        sending.close(0.1)
+    assert sending.status().waiting == 2
+    assert sorted(told(collector)) == [(f"job {n}", kind) for n in range(8) if n != 3 for kind in ("COMPLETE", "START")]
+
+
+def test_a_process_is_started_once_however_long_it_runs(spool: Spool) -> None:
+    with collecting() as collector:
+        sending = sender(spool, collector.url)
+        for status in ("running", "running", "succeeded"):
+            sending.send(process(1, status))
+            sending.flush(5)
+        sending.close()
+    assert told(collector) == [("job 1", "START"), ("job 1", "COMPLETE")]
+
+
+def test_the_key_is_in_the_request_and_nowhere_else(spool: Spool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("SHOP_KEY", KEY)
+    with collecting([answer(401), answer(307, Location="http://127.0.0.1:9/")]) as collector:
+        sending = sender(spool, collector.url, authorization="SHOP_KEY")
+        sending.send(process(1))
+        wait(sending)
+        sending.close()
+    assert {headers["Authorization"] for headers in collector.headers} == {f"Bearer {KEY}"}
+    assert KEY not in caplog.text
+    assert KEY not in str(sending.status()) + repr(sending.status())
+    for path in spool.path.parent.iterdir():
+        assert KEY.encode() not in path.read_bytes()
+
+
+def test_a_key_that_is_not_there_is_named_and_nothing_is_sent_without(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHOP_KEY", raising=False)
+    with collecting() as collector:
+        sending = sender(spool, collector.url, authorization="SHOP_KEY")
+        sending.send(process(1))
+        sending.flush(5)
+        assert "the environment variable SHOP_KEY, by which it is to know us, is not set" in sending.status().trouble
+        assert collector.asked == 0
+        monkeypatch.setenv("SHOP_KEY", "Basic c2hvcDprZXk=")
+        wait(sending)
+        sending.close()
+    assert {headers["Authorization"] for headers in collector.headers} == {"Basic c2hvcDprZXk="}
+
+
+def test_the_logs_of_the_user_are_left_alone(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with collecting() as collector:
+        sending = sender(spool, collector.url)
+        sending.send(process(1))
+        sending.flush(5)
+        sending.close()
+    assert caplog.records == []
+    assert logging.getLogger("httpx").filters == []
+
+
+@pytest.mark.parametrize("url", ["https://anna:secret-word@host/", "http://host/?api_key=secret-word", "http://host/;token=secret-word"])
+def test_addresses_with_secrets_are_refused_without_saying_them(url: str) -> None:
+    with pytest.raises(DatasetsError, match=r"a user, a password or a key.*authorization=") as refused:
+        Address(url, messages)
+    assert "secret-word" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["", "host:5000", "file:///etc/passwd", "ftp://host/", "http://", "http://[", "http://host:port/"])
+def test_addresses_of_no_collector_are_refused(url: str) -> None:
+    with pytest.raises(DatasetsError, match="http or https"):
+        Address(url, messages)
+
+
+@pytest.mark.parametrize(
+    ("said", "after"), [("7", 7.0), ("-3", 0.0), ("99999999", 300.0), ("Fri, 27 Nov 2026 00:00:30 GMT", 30.0), ("soon", 0.0), ("", 0.0), ("1" * 5_000, 0.0)],
+)
+def test_a_collector_may_say_when_to_come_again_within_bounds(said: str, after: float) -> None:
+    assert answer_of(503, {"retry-after": said}, b"", BEGAN.timestamp()).after == after
+
+
+def test_a_spool_that_is_full_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool", most=1 << 20)
+    with collecting([hang] * 1_000) as collector:
+        sending = sender(spool, collector.url)
+        large = replace(process(1), text="select " + "x" * 9_000)
+        for n in range(200):
+            sending.send(replace(large, id=str(UUID(int=n))))
+        status = sending.status()
+        assert status.left_out > 0
+        assert status.waiting == 2 * (200 - status.left_out)
+        assert "send them from the store" in str(status)
+        collector.over.set()
+        sending.close(0)
+    spool.close()
+
+
+def test_a_spool_that_cannot_be_written_is_named_and_nothing_is_lost_once_it_can(spool: Spool) -> None:
+    with collecting() as collector:
+        sending = sender(spool, collector.url)
+        sending.flush(5)
+        with sqlite3.connect(spool.path) as other:
+            other.execute("ALTER TABLE message RENAME TO gone")
+        other.close()
+        sending.send(process(1))
+        assert "cannot be used" in sending.status().trouble
+        with sqlite3.connect(spool.path) as other:
+            other.execute("ALTER TABLE gone RENAME TO message")
+        other.close()
+        sending.send(process(2))
+        wait(sending)
+        sending.close()
+    assert {job for job, _ in told(collector)} == {"job 1", "job 2"}
+
+
+def test_the_spool_is_its_owners_alone(spool: Spool) -> None:
+    spool.put("http://host/", "run", [("START", b"{}")])
+    assert spool.path.parent.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in spool.path.parent.iterdir()} == {0o600}
+
+
+def test_a_spool_of_a_newer_version_is_refused_and_left_as_it_is(spool: Spool) -> None:
+    with sqlite3.connect(spool.path) as file:
+        file.execute("PRAGMA user_version = 99")
+    file.close()
+    with pytest.raises(DatasetsError, match="version 99"):
+        Spool(spool.path)
+
+
+def test_what_is_no_spool_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "spool"
+    path.write_bytes(b"something else\n" * 1_000)
+    with pytest.raises(DatasetsError, match="cannot be used"):
+        Spool(path)
+    assert path.read_bytes() == b"something else\n" * 1_000
+
+
+def test_a_message_that_came_in_the_place_of_one_that_is_under_way_is_not_lost(spool: Spool) -> None:
+    spool.put("c", "run", [("RUNNING", b"1")])
+    claim = spool.claim("c", 100.0, 10.0)
+    assert claim is not None
+    assert spool.claim("c", 105.0, 10.0) is None
+    spool.put("c", "run", [("RUNNING", b"2")])
+    spool.taken(claim.messages[0])
+    spool.release(claim, 100.0, failed=False)
+    again = spool.claim("c", 105.0, 10.0)
+    assert again is not None
+    assert [message.body for message in again.messages] == [b"2"]
+
+
+def test_who_was_too_slow_takes_nothing_from_who_has_the_run_now(spool: Spool) -> None:
+    spool.put("c", "run", [("START", b"1")])
+    slow = spool.claim("c", 100.0, 10.0)
+    other = spool.claim("c", 111.0, 10.0)
+    assert slow is not None
+    assert other is not None
+    spool.release(slow, 0.0, failed=False)
+    assert spool.claim("c", 112.0, 10.0) is None
