@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.answer import Answer
 from bigdebug.provgraph.paths import Paths
-from bigdebug.provgraph.walking import Codes, Triples, adjacency, distinct
+from bigdebug.provgraph.walking import Codes, Triples, distinct
 
 MOST_ITEMS = 300
 """Items beyond which a picture is refused: nobody could follow its lines."""
@@ -25,7 +25,7 @@ _LONGEST = 40
 _OPERATIONS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a6d00", "#882255")
 """Colours that people tell apart who see few; operations beyond them share one."""
 _OTHERS = "#888888"
-_SWEEPS = 6
+_SWEEPS = 7
 
 
 def picture(answer: Answer | Paths) -> go.Figure:
@@ -50,13 +50,13 @@ def picture(answer: Answer | Paths) -> go.Figure:
     _draw_items(figure, answer, items, np.isin(items, asked), column, row)
     most = int(np.bincount(column).max())
     figure.update_layout(
-        template="plotly_white", height=min(max(160 + 22 * most, 260), 2_000), margin={"l": 20, "r": 20, "t": 60, "b": 20},
-        hovermode="closest", title=_text(repr(answer), 160), title_font_size=14,
+        template="plotly_white", height=min(max(140 + 24 * most, 260), 900), margin={"l": 20, "r": 20, "t": 60, "b": 20},
+        hovermode="closest", title=_text(repr(answer), 110), title_font_size=14,
         xaxis={
             "tickmode": "array", "tickvals": list(range(len(heads))), "ticktext": heads, "side": "top", "zeroline": False, "showgrid": False,
-            "range": [-0.5, len(heads) - 0.3],
+            "range": [-0.5, len(heads) - 0.5],
         },
-        yaxis={"visible": False, "autorange": "reversed"},
+        yaxis={"visible": False, "range": [most + 0.3, -0.5]},
     )
     return figure
 
@@ -81,16 +81,19 @@ def _columns(answer: Answer | Paths, items: Codes, src: Codes, dst: Codes) -> tu
 
 
 def _rows(column: Codes, src: Codes, dst: Codes) -> NDArray[np.float64]:
-    """Where each item stands in its column: near the items that it is joined with, so that few lines cross."""
-    near = adjacency(np.concatenate([src, dst]), np.concatenate([dst, src]), len(column))
+    """Where each item stands in its column: beside those that it was made from, and that were made of it, in turn, so that few lines cross."""
     row = np.zeros(len(column))
-    for _ in range(_SWEEPS):
-        beside = np.array([row[near.neighbours[near.offsets[item] : near.offsets[item + 1]]].mean() if near.degrees(np.array([item]))[0] else 0.0
-                           for item in range(len(column))])  # fmt: skip
-        for number in np.unique(column):
+    most = int(np.bincount(column).max())
+    columns = range(int(column.max()) + 1)
+    for sweep in range(_SWEEPS):
+        leftwards = sweep % 2 == 0
+        at, beside = (src, dst) if leftwards else (dst, src)
+        for number in reversed(columns) if leftwards else columns:
             within = np.flatnonzero(column == number)
-            ordered = within[np.argsort(beside[within], kind="stable")]
-            row[ordered] = np.arange(len(ordered)) - (len(ordered) - 1) / 2
+            count = np.bincount(at, minlength=len(column))[within]
+            total = np.bincount(at, row[beside], minlength=len(column))[within]
+            wanted = np.where(count > 0, total / np.maximum(count, 1), row[within])
+            row[within[np.argsort(wanted, kind="stable")]] = (np.arange(len(within)) + 0.5) * most / len(within)
     return row
 
 
@@ -124,7 +127,7 @@ def _draw_items(
         if chosen.any():
             figure.add_scatter(
                 x=column[chosen], y=row[chosen], name=name, marker=marker, hoverinfo="text", hovertext=texts[chosen], text=texts[chosen],
-                mode="markers+text" if len(items) <= _NAMED else "markers", textposition="middle right", textfont_size=11,
+                mode="markers+text" if len(items) <= _NAMED else "markers", textposition="top center", textfont_size=11,
             )
 
 
