@@ -2,6 +2,7 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Notification, type ICommandPalette } from '@jupyterlab/apputils';
 import type { Connection } from './connection';
+import { onlyAsked } from './heard';
 import { OPEN } from './mainarea';
 import type { Notebooks, OpenNotebook } from './notebooks';
 import type { RunLine } from './payload';
@@ -28,7 +29,7 @@ const WAYS: readonly Way[] = [
     command: 'bigdebug:records-of-latest',
     label: 'Open Records of the Latest Run',
     kind: 'trace',
-    fits: () => true,
+    fits: run => !onlyAsked(run),
     none: 'This notebook has no run. Put %%lineage in the first line of a cell that runs a Spark job.'
   },
   {

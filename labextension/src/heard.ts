@@ -35,3 +35,8 @@ export function add(heard: Heard, changes: Changes): Heard | null {
 export function keyOf(run: RunLine): string {
   return `${run.id} ${run.noted}`;
 }
+
+/** Whether nobody ran it: somebody asked about a DataFrame of which no action was captured. */
+export function onlyAsked(run: RunLine): boolean {
+  return run.began === null;
+}

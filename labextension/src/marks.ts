@@ -2,6 +2,7 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 import { h, render } from 'preact';
+import { onlyAsked } from './heard';
 import type { OpenNotebook } from './notebooks';
 import type { RunLine } from './payload';
 import { CellMarks } from './view/cellmarks';
@@ -58,7 +59,7 @@ export class Marks implements IDisposable {
     const runs = phase?.is === 'open' ? [...phase.heard.runs.values()] : [];
     const made = new Map<string, RunLine[]>();
     for (const run of runs) {
-      if (run.cell !== null) {
+      if (run.cell !== null && !onlyAsked(run)) {
         const others = made.get(run.cell) ?? [];
         others.push(run);
         made.set(run.cell, others);

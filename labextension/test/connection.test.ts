@@ -38,7 +38,7 @@ function runs(): string[] {
 test('what the kernel tells adds up', () => {
   expect(runs()).toEqual(['asking']);
   says('event-changes');
-  expect(runs()).toEqual(['r1', 'r2', 'r3']);
+  expect(runs()).toEqual(['r1', 'r2', 'r3', 'r4']);
 });
 
 test('both comms are opened on a subshell of their own, and closed and given back at the end', async () => {
@@ -124,7 +124,7 @@ describe('a kernel without bigdebug', () => {
     kernel.runs('%load_ext bigdebug');
     await settled();
     says('event-changes');
-    expect(runs()).toEqual(['r1', 'r2', 'r3']);
+    expect(runs()).toEqual(['r1', 'r2', 'r3', 'r4']);
   });
 });
 
@@ -191,5 +191,5 @@ test('a kernel with another bigdebug says so, and is looked at again when it is 
   });
   await connection.connect();
   says('event-changes');
-  expect(runs()).toEqual(['r1', 'r2', 'r3']);
+  expect(runs()).toEqual(['r1', 'r2', 'r3', 'r4']);
 });

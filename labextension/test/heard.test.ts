@@ -12,7 +12,7 @@ function heardOf(...changes: Changes[]) {
 
 test('changes add up: runs come, change in their place, and go', () => {
   const heard = heardOf(all, later);
-  expect([...heard.runs.keys()]).toEqual(['r1', 'r3']);
+  expect([...heard.runs.keys()]).toEqual(['r1', 'r3', 'r4']);
   expect(heard.session?.running).toBe(false);
   const [first] = all.runs;
   const changed = { ...later, after: 2, upto: 3, forgotten: [], runs: [{ ...first!, name: 'changed' }] };

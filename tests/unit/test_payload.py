@@ -61,7 +61,12 @@ def crashed(number: str) -> Run:
     found.known += [culprit("no digits in 'x'", "'again x'")]
     found.unknown.append("Partition 3 was not looked at.")
     unknown = Statistics(-1, -1, -1, float("nan"))
-    return replace(run(number, HOSTILE, began=None, statistics=unknown, incomplete=("partition 3 is lost",), culprits=found), status="failed")
+    return replace(run(number, HOSTILE, statistics=unknown, incomplete=("partition 3 is lost",), culprits=found), status="failed")
+
+
+def asked(number: str) -> Run:
+    """Of a DataFrame that somebody only asked about."""
+    return replace(run(number, "k, count(1)", began=None, statistics=Statistics(-1, -1, -1)), action="no action")
 
 
 class Latencies:
@@ -100,7 +105,7 @@ def golden(name: str) -> Any:
 def written() -> dict[str, Any]:
     """What the kernel says, by the name of the golden file: events, and answers to the requests of other golden files."""
     journal = Journal(clock=lambda: NOON)
-    runs = [run("r1"), run("r2", "gone"), crashed("r3")]
+    runs = [run("r1"), run("r2", "gone"), crashed("r3"), asked("r4")]
     answers = Answers(journal, lambda: runs)
     journal.note(runs, session_line("my <b>app</b>", True), "cell-3", 7, [watch_line(watch())])
     said = {"event-changes": event("changes", journal.since(0)), "answer-run": answers.answer(golden("request-run"))}

@@ -34,7 +34,7 @@ from bigdebug.spark.sql.questions import Questions
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.resume import FrameResume
-from bigdebug.spark.sql.runs import NO_ACTION, FrameRun
+from bigdebug.spark.sql.runs import NO_ACTION, FrameRun, called
 from bigdebug.spark.sql.sessions import Sessions
 from bigdebug.spark.sql.stand_ins import WHOLE, stand_in
 from bigdebug.spark.sql.think_time import ThinkTime
@@ -172,7 +172,7 @@ class FrameRecorder:
         for run in reversed(self.runs):
             if same_query(run.frame, frame):
                 return run
-        run = self.aside(frame)
+        run = self.aside(frame, called(frame))
         self._add(run)
         return run
 
@@ -186,14 +186,14 @@ class FrameRecorder:
         """Whether actions are recorded: bigdebug is attached."""
         return self._program.armed
 
-    def aside(self, frame: Any, apart: bool = False) -> FrameRun:
+    def aside(self, frame: Any, name: str = "lineage", apart: bool = False) -> FrameRun:
         """A run of no action, for a question of ours: it is none of the user's, and not among ``runs``."""
         answering(self.spark.sparkContext)
         frame = self.apart(frame) if apart else frame
         done: Future[Conditions] = Future()
         done.set_result(self._conditions(frame))
         return FrameRun(
-            self._program.next_run_id(), "lineage", NO_ACTION, "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
+            self._program.next_run_id(), name, NO_ACTION, "succeeded", frame, self._questions(frame, done), Statistics(-1, -1, -1),
             self.crossing,
         )
 

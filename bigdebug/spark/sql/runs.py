@@ -13,7 +13,17 @@ from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.run import Run
 
 NO_ACTION = "no action"
-"""What a run of a DataFrame that was only asked about is called by."""
+"""The action of a run of a DataFrame that was only asked about."""
+
+_COLUMNS, _LETTERS = 4, 40
+"""So many columns of such a DataFrame, in so many letters, are its name."""
+
+
+def called(frame: Any) -> str:
+    """A name for a DataFrame that was only asked about, by which somebody may tell it from others: its first columns."""
+    columns = frame.columns
+    name = ", ".join([*columns[:_COLUMNS], *["…"][: len(columns) - _COLUMNS]])
+    return (name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…") or "lineage"
 
 
 class FrameRun(Run):
