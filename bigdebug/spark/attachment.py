@@ -17,6 +17,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from bigdebug.errors import NotCapturedError
 from bigdebug.shown import shown
 from bigdebug.spark import masks
+from bigdebug.spark.jobs import RESTART, alive, gone
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.sources import adopt_source
@@ -40,8 +41,9 @@ def running_session() -> Any:
     session = SparkSession._instantiatedSession
     if session is None or session._sc._jsc is None:
         # Another program may have made one in the JVM.
-        session = SparkSession.getActiveSession() if SparkContext._active_spark_context is not None else None
-    return session if isinstance(session, SparkSession) and session._sc._jsc is not None else None
+        active = SparkContext._active_spark_context
+        session = SparkSession.getActiveSession() if active is not None and alive(active) else None
+    return session if isinstance(session, SparkSession) and alive(session._sc) else None
 
 
 def check_session(spark: Any) -> None:
@@ -55,6 +57,8 @@ def check_session(spark: Any) -> None:
         raise TypeError(f"bigdebug.attach takes a SparkSession, not {spark!r}; {again} makes one")
     if spark._sc._jsc is None:
         raise ValueError(f"this SparkSession has been stopped; {again} makes a new one")
+    if gone(spark._sc):
+        raise ValueError(f"Spark's process has ended. {RESTART}")
 
 
 def lineage(frame: DataFrame) -> Any:

@@ -30,8 +30,28 @@ Bars = Callable[[str], AbstractContextManager[Any]]
 """Shows a bar of tqdm's with a title, for as long as it is entered."""
 
 
+def alive(sc: SparkContext) -> bool:
+    """Whether a SparkContext runs: it has not been stopped, nor has Spark's process ended."""
+    return sc._jsc is not None and not gone(sc)
+
+
+def gone(sc: SparkContext) -> bool:
+    """Whether Spark's process has ended, by itself or because it was killed: for its memory, say. Always false where another program started it."""
+    process = getattr(sc._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+RESTART = "PySpark starts no other one in this process: restart the kernel, or the program"
+
+
+def _there(sc: SparkContext) -> None:
+    if gone(sc):
+        raise IncompleteLineageError("Spark's process has ended, and nothing can be asked of it any more", remedy=f"{RESTART}, and run the job again.")
+
+
 def running(sc: SparkContext) -> SparkContext:
     """``sc``, if it can still run jobs; else an error of ours."""
+    _there(sc)
     if sc._jsc is None:
         raise IncompleteLineageError(
             "This question needs a Spark job, and the SparkContext has been stopped",
@@ -42,6 +62,7 @@ def running(sc: SparkContext) -> SparkContext:
 
 def answering(sc: SparkContext) -> None:
     """Raise IncompleteLineageError if a query can no longer be asked."""
+    _there(sc)
     if sc._jsc is None:
         raise IncompleteLineageError("The session of this query has been stopped", remedy="Run the query again, in a new session.")
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from bigdebug.agents.watches.sealed import Refused, Sealed, Secret
-from bigdebug.spark.jobs import is_one_process
+from bigdebug.spark.jobs import alive, is_one_process
 
 log = logging.getLogger("bigdebug")
 
@@ -62,12 +62,15 @@ class Line:
 
 class Listener:
     """Listens at an address that executors reach. ``heard(line, message)`` is called for each message, in the thread of its connection,
-    and at last with ("lost",); ``greeting()`` is what a task is told first.
+    and at last with ("lost",); ``greeting()`` is what a task is told first, and ``ended()`` is called soon after Spark has been stopped.
     """
 
-    def __init__(self, sc: SparkContext, secret: Secret, heard: Callable[[Line, Message], None], greeting: Callable[[], list[Message]]) -> None:
+    def __init__(
+        self, sc: SparkContext, secret: Secret, heard: Callable[[Line, Message], None], greeting: Callable[[], list[Message]],
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
         self._sc = sc
-        self._secret, self._heard, self._greeting = secret, heard, greeting
+        self._secret, self._heard, self._greeting, self._ended = secret, heard, greeting, ended
         here, host = _addresses(sc)
         family = socket.getaddrinfo(here, 0, type=socket.SOCK_STREAM)[0][0]
         self._socket = socket.create_server((here, 0), family=family, backlog=1024)
@@ -97,7 +100,7 @@ class Listener:
 
     def _accept(self) -> None:
         with self._socket:
-            while self._open and self._sc._jsc is not None:
+            while self._open and alive(self._sc):
                 try:
                     wire, _ = self._socket.accept()
                 except TimeoutError:
@@ -110,6 +113,8 @@ class Listener:
                     threading.Thread(target=self._serve, args=(wire,), name="bigdebug watch", daemon=True).start()
                 else:
                     wire.close()
+        if self._open:
+            self._ended()
 
     def _serve(self, wire: socket.socket) -> None:
         with wire:

@@ -168,7 +168,7 @@ class Panel:
 
     def _session(self) -> dict[str, Any] | None:
         session = self._extension.latest
-        return None if session is None else session_line(session.context.appName, session.context._jsc is not None)
+        return None if session is None else session_line(session.context.appName, session.running)
 
 
 class Teller(threading.Thread):

@@ -55,7 +55,7 @@ class Watching:
         pickled = _pickled(guard)
         with self._alone:
             if self._listener is None:
-                self._listener = Listener(self._recorder.sc, self.secret, self.hearing.heard, self._orders)
+                self._listener = Listener(self._recorder.sc, self.secret, self.hearing.heard, self._orders, self.close)
             self._guards[watch.id] = pickled
             self.hearing.listen_for(watch, latency)
             self._open[watch.id] = watch

@@ -12,6 +12,7 @@ from bigdebug.agents.guards.crash import Raised
 from bigdebug.graph import CallSite, Operator
 from bigdebug.shown import shown
 from bigdebug.spark.collector import waiting
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.raised import OfFunction
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.behind import Behind
@@ -148,6 +149,7 @@ class Blamed:
 
         Of equal rows, each of which was made of a single record, each has one of these: ``of`` is what is told of the culprit.
         """
+        answering(self._recorder.spark.sparkContext)
         rows = self._sourced(rows)
         run = self._recorder.aside(self.catalyst.frame(rows), apart=True)
         if not run.questions.leaves:

@@ -27,6 +27,9 @@ _MOST = 8
 _PATIENCE = 500
 """Milliseconds in which Spark's listeners are to come to what has happened: the user's exception waits for it."""
 
+_ENDED = (PySparkException, Py4JError, OSError)
+"""What Spark's end of a call raises when Spark has been stopped, or its process has ended."""
+
 _DEEPEST = 20
 """An exception and its causes that are compared: they may go in a circle."""
 
@@ -54,10 +57,10 @@ class Heard:
     def close(self) -> None:
         """This session's queries are not heard of any more, and none is held."""
         listener, self._listener = self._listener, None
-        with suppress(PySparkException, Py4JError):  # Spark may have ended
+        with suppress(*_ENDED):
             if listener is not None:
                 self._catalyst.jsession.listenerManager().unregister(listener)
-        with suppress(PySparkException, Py4JError), self._alone:
+        with suppress(*_ENDED), self._alone:
             self._queue.clear()
             self._others.clear()
 

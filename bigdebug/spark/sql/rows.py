@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row
 from bigdebug.errors import TooLargeError, UnknownOperatorError
 from bigdebug.model import Origin
 from bigdebug.shown import counted, shown
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.far import Far, together
@@ -53,6 +54,7 @@ class Rows:
     def standing(self) -> Found:
         """The names of the rows, by operator; None for all rows of one. Found on first use."""
         if self._find is not None:
+            answering(self.run.frame.sparkSession.sparkContext)
             self._standing = self._find()
             self._find = None
         return self._standing
