@@ -18,7 +18,9 @@ _HOMES = {
     "Run": "bigdebug.trace.run",
     "Trace": "bigdebug.trace.trace",
     "BigdebugError": "bigdebug.errors",
-    "open": "bigdebug.trace.saved",
+    "open": "bigdebug.provgraph.opening",
+    "provenance": "bigdebug.provgraph.graph",
+    "Workflow": "bigdebug.provgraph.workflow",
     "read_letters": "bigdebug.trace.letters",
     "checks": "bigdebug.agents.checks",
     "view": "bigdebug.views.viewing",
@@ -27,7 +29,7 @@ _HOMES = {
     "Search": "bigdebug.localize.search",
 }
 # Names that are something else at home: ``open`` there would hide Python's own.
-_RENAMED = {"open": "open_session"}
+_RENAMED = {"open": "open_saved"}
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (all of them are strings)
 

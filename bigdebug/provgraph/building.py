@@ -36,8 +36,10 @@ LEAST = 128 << 20
 _FIXED = 48 << 20
 """Bytes of memory that are there for readers and buffers."""
 
-_ROW, _TEXT, _RANGE = 160, 12, 12
-"""How many bytes of memory a row of a chunk takes, and how many times its size a chunk of texts, and a range that is merged."""
+_ROW, _PEELED = 160, 256
+"""Bytes of memory that a row of a chunk takes, and a triple where cycles are looked for."""
+_TEXT, _RANGE = 12, 12
+"""Times its size that a chunk of texts takes, and a range that is merged."""
 
 Step = Callable[[str, int], None]
 """Told what is done now, and how many rows further it is."""
@@ -113,8 +115,7 @@ class _Build:
         coded = Coded(Column(spill), Column(spill))
         items = self.workflow.items if self.workflow else None
         tables = (items.src, items.dst) if isinstance(items, Columns) else None
-        free = self.memory - _FIXED
-        for chunk in self.triples.chunks(free // _ROW, free // _TEXT, self.findings, tables):
+        for chunk in self.triples.chunks(self._free // _ROW, self._free // _TEXT, self.findings, tables):
             coded.add(chunk, self._place)
             self.rows += len(chunk.src)
             self.step("Reading triples", len(chunk.src))
@@ -164,9 +165,13 @@ class _Build:
             Adjacency(*(self.folder.mapped(f"{name}.{part}") for part in ("offsets", "neighbours", "ops")))
             for name in ("backward", "forward")
         )
-        small = 8 * len(backward.offsets) <= self.memory // 2
-        return cycles(backward, forward, None if small else self.folder.path)
+        small = 5 * len(backward.offsets) <= self._free // 2
+        return cycles(backward, forward, block=self._free // _PEELED, scratch=None if small else self.folder.path)
 
     @property
     def _range(self) -> int:
-        return (self.memory - _FIXED) // _RANGE
+        return self._free // _RANGE
+
+    @property
+    def _free(self) -> int:
+        return self.memory - _FIXED

@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 
 from bigdebug.provgraph.adjacency import Adjacency
 
-_BLOCK = 1 << 20
-"""Items that are looked at at once, and about as many triples."""
-
 
 @dataclass(frozen=True)
 class Cycles:
@@ -25,64 +22,69 @@ class Cycles:
     example: tuple[int, ...] = ()
 
 
-def cycles(backward: Adjacency, forward: Adjacency, scratch: Path | None = None) -> Cycles:
+def cycles(backward: Adjacency, forward: Adjacency, *, block: int = 1 << 20, scratch: Path | None = None) -> Cycles:
     """The cycles of a graph (Kahn 1962). Takes time by triples, and some 50 microseconds for each level of the longest path.
 
-    Needs five bytes for each item; in an unnamed file of ``scratch``, if that is given, which the kernel keeps in memory as it sees fit.
+    Needs five bytes for each item, and a hundred for each of ``block`` triples; those of items in an unnamed file of ``scratch``, if
+    that is given, which the kernel keeps in memory as it sees fit.
     """
-    items = len(backward.offsets) - 1
-    left = _scratch(items, np.uint32, scratch)
-    gone = _scratch(items, np.bool_, scratch)
-    _peel(backward, forward, left, gone)
-    if not gone.all():
-        _peel(forward, backward, left, gone)
-    stay = sum(len(block) - int(block.sum()) for block in (gone[start : start + _BLOCK] for start in range(0, items, _BLOCK)))
-    return Cycles(stay, _example(backward, gone) if stay else ())
+    peeling = _Peeling(len(backward.offsets) - 1, block, scratch)
+    peeling.peel(backward, forward)
+    if not peeling.gone.all():
+        peeling.peel(forward, backward)
+    stay = sum(len(some) - int(peeling.gone[some].sum()) for some in peeling.blocks())
+    return Cycles(stay, _example(backward, peeling.gone) if stay else ())
 
 
-def _peel(towards: Adjacency, away: Adjacency, left: NDArray[np.uint32], gone: NDArray[np.bool_]) -> None:
-    """Marks as gone the items that no cycle leads to: those that have no neighbours ``towards`` which are not gone, one after the other."""
-    level: list[NDArray[np.int64]] = []
-    for start in range(0, len(gone), _BLOCK):
-        some = np.arange(start, min(start + _BLOCK, len(gone)))
-        left[some] = towards.degrees(some)
-        level.append(some[(left[some] == 0) & ~gone[some]])
-    # What has gone from the other side counts no more.
-    for start in range(0, len(gone), _BLOCK):
-        some = np.flatnonzero(gone[start : start + _BLOCK]) + start
-        if len(some):
-            level += _less(away, some, left, gone)
-    while level:
-        following: list[NDArray[np.int64]] = []
-        for some in level:
-            gone[some] = True
-            following += _less(away, some, left, gone)
-        level = following
+class _Peeling:
+    """Which items are gone, and how many triples the others have left in one direction."""
 
+    def __init__(self, items: int, block: int, scratch: Path | None) -> None:
+        self.block = block
+        self.left = _scratch(items, np.uint32, scratch)
+        self.gone = _scratch(items, np.bool_, scratch)
 
-def _less(
-    away: Adjacency, items: NDArray[np.int64], left: NDArray[np.uint32], gone: NDArray[np.bool_]
-) -> Iterator[NDArray[np.int64]]:
-    """Takes the triples at these items away, and gives the items that have none left by that."""
-    for some in _neighbours(away, items):
-        reached = np.sort(some)
-        first = np.flatnonzero(np.append(True, reached[1:] != reached[:-1]))
-        last = reached[first]
-        left[last] -= np.diff(np.append(first, len(reached))).astype(np.uint32)
-        yield last[(left[last] == 0) & ~gone[last]].astype(np.int64)
+    def blocks(self) -> Iterator[NDArray[np.int64]]:
+        """All items, some at a time."""
+        for start in range(0, len(self.gone), self.block):
+            yield np.arange(start, min(start + self.block, len(self.gone)))
 
+    def peel(self, towards: Adjacency, away: Adjacency) -> None:
+        """Takes away the items that no cycle leads to: those without neighbours ``towards`` that are there, one after the other."""
+        for some in self.blocks():
+            self.left[some] = towards.degrees(some)
+        for some in self.blocks():
+            # What has gone from the other side counts no more.
+            for _ in self._less(away, some[self.gone[some]]):
+                pass
+        for some in self.blocks():
+            waiting = [some[(self.left[some] == 0) & ~self.gone[some]]]
+            while waiting:
+                ready = waiting.pop()
+                self.gone[ready] = True
+                # Those further on are found when they are come to.
+                waiting += (found for one in self._less(away, ready) if len(found := one[one <= some[-1]]))
 
-def _neighbours(away: Adjacency, items: NDArray[np.int64]) -> Iterator[NDArray[np.uint32]]:
-    """All neighbours of these items, in pieces: one item may have more than memory holds."""
-    counts = away.degrees(items)
-    for item in items[counts > _BLOCK].tolist():
-        start, stop = int(away.offsets[item]), int(away.offsets[item + 1])
-        for place in range(start, stop, _BLOCK):
-            yield away.neighbours[place : min(place + _BLOCK, stop)]
-    some = items[(counts > 0) & (counts <= _BLOCK)]
-    ends = np.cumsum(away.degrees(some))
-    cuts = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]) if len(ends) else 0, _BLOCK))
-    yield from (away.of(part).neighbours.astype(np.uint32) for part in np.split(some, cuts) if len(part))
+    def _less(self, away: Adjacency, items: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Takes the triples at these items away, and gives the items that have none left by that."""
+        for some in self._neighbours(away, items):
+            reached = np.sort(some)
+            first = np.flatnonzero(np.append(True, reached[1:] != reached[:-1]))
+            last = reached[first].astype(np.int64)
+            self.left[last] -= np.diff(np.append(first, len(reached))).astype(np.uint32)
+            yield last[(self.left[last] == 0) & ~self.gone[last]]
+
+    def _neighbours(self, away: Adjacency, items: NDArray[np.int64]) -> Iterator[NDArray[np.uint32]]:
+        """All neighbours of these items, in pieces: one item may have more than memory holds."""
+        counts = away.degrees(items)
+        for item in items[counts > self.block].tolist():
+            start, stop = int(away.offsets[item]), int(away.offsets[item + 1])
+            for place in range(start, stop, self.block):
+                yield away.neighbours[place : min(place + self.block, stop)]
+        some = items[(counts > 0) & (counts <= self.block)]
+        ends = np.cumsum(away.degrees(some))
+        cuts = np.searchsorted(ends, np.arange(self.block, int(ends[-1]) if len(ends) else 0, self.block))
+        yield from (away.of(part).neighbours.astype(np.uint32) for part in np.split(some, cuts) if len(part))
 
 
 def _example(backward: Adjacency, gone: NDArray[np.bool_]) -> tuple[int, ...]:

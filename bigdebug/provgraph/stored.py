@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import json
 import os
 import shutil
@@ -17,11 +19,13 @@ from numpy.typing import NDArray
 from bigdebug.errors import CorruptBlockError, StoreError, StoreVersionError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
+from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
 
 FORMAT = 1
-MANIFEST = "provenance.json"
+_LOCK = "building"
+"""The file that whoever builds in a folder holds locked."""
 
 
 class Folder:
@@ -79,23 +83,41 @@ class Folder:
 
 @contextmanager
 def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
-    """A folder beside ``target`` that takes its place in the end; an error, or an interruption, leaves nothing of it."""
+    """A folder beside ``target`` that takes its place in the end; an error, or an interruption, leaves nothing of it.
+
+    What is left by a process that was killed is taken away by the next that builds at the same place.
+    """
     _refuse_others(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f".{glob.escape(target.name)}-*"):
+        _remove_forsaken(left)
     path = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        yield Folder(path)
-        if target.exists():
-            aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-            target.rename(aside)
-            path.rename(target)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            path.rename(target)
-        _sync(target.parent)
+        with (path / _LOCK).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield Folder(path)
+            (path / _LOCK).unlink()
+            if target.exists():
+                aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+                target.rename(aside)
+                path.rename(target)
+                shutil.rmtree(aside, ignore_errors=True)
+            else:
+                path.rename(target)
+            _sync(target.parent)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def _remove_forsaken(folder: Path) -> None:
+    """Takes away a folder that an index was being built in, if nobody builds there any more: a lock goes with its process."""
+    try:
+        with (folder / _LOCK).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return
 
 
 def _refuse_others(target: Path, replace: bool) -> None:

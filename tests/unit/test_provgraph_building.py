@@ -60,6 +60,7 @@ def test_pieces_of_any_size_give_the_same_index(tmp_path_factory, data, texts, b
         # As if the memory allowed held so few rows and bytes.
         small.setattr(building, "_ROW", FREE // rows)
         small.setattr(building, "_RANGE", FREE // size)
+        small.setattr(building, "_PEELED", FREE // rows)
         index, report = built(path, stream(table(some, pa.large_string() if texts else pa.int64()), batch), memory=building.LEAST)
     kept = [t for t in some if t[0] != t[1]]
     assert index.named(np.arange(index.items)).tolist() == sorted({one for t in kept for one in t[:2]})

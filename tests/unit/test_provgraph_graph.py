@@ -1,0 +1,225 @@
+"""A provenance graph from import to answer, as somebody types it."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bigdebug
+from bigdebug.errors import CorruptBlockError, ProvenanceError, StoreError, StoreVersionError, UnknownItemError
+from bigdebug.provgraph.graph import size_of
+from bigdebug.provgraph.workflow import Workflow
+
+# Tables I to IV of the paper.
+PERSONS = pd.DataFrame(
+    [(1, 13, "R1"), (4, 16, "R1"), (7, 19, "R1"), (2, 14, "R1"), (5, 17, "R1"), (14, 22, "R2"), (17, 22, "R2"), (8, 20, "R1"),
+     (20, 24, "R2"), (3, 15, "R1"), (6, 18, "R1"), (15, 23, "R2"), (18, 23, "R2"), (9, 21, "R1"), (21, 25, "R2")],
+    columns=["src", "dst", "op"],
+)
+STEPS = Workflow.of(
+    [("Person1", "Person2", "R1"), ("Person2", "AvgAge", "R2")],
+    items={"Person1": range(1, 13), "Person2": range(13, 22), "AvgAge": range(22, 26)},
+)
+
+
+def test_the_papers_example(tmp_path):
+    graph = bigdebug.provenance(PERSONS, STEPS, at=tmp_path / "persons", strict=True)
+    assert graph.report.clean
+    found = graph.ancestors(23)
+    assert sorted(found) == [3, 6, 15, 18]
+    assert found.triples.sort_values(["src", "dst"]).to_dict("split")["data"] == [
+        [3, 15, "R1"], [6, 18, "R1"], [15, 23, "R2"], [18, 23, "R2"],
+    ]
+    assert sorted(graph.descendants(2)) == [14, 22]
+    assert sorted(graph.feeds(2, besides=[14])) == [22]
+    assert len(graph.components()) == 7
+    assert graph.statistics().to_dict("list") == {
+        "table": ["Person1", "Person2", "AvgAge"], "items": [9, 9, 4], "sources": [9, 0, 0], "results": [0, 3, 4],
+        "triples": [0, 9, 6], "fan_in": [0, 1, 2],
+    }
+    again = bigdebug.open(tmp_path / "persons")
+    assert sorted(again.ancestors(23)) == sorted(found)
+    assert again.report == graph.report
+    assert again.workflow == STEPS
+    assert repr(again) == f"<provenance graph: 22 items of 3 tables, 15 triples, in '{tmp_path / 'persons'}'>"
+    with pytest.raises(UnknownItemError, match="Near it are 25"):
+        again.ancestors(26)
+
+
+def test_without_a_place_an_index_goes_with_its_graph():
+    graph = bigdebug.provenance(PERSONS, progress=False)
+    path = graph.path
+    assert path.exists()
+    del graph
+    assert not path.parent.exists()
+
+
+def test_what_is_not_clean_is_told_and_logged(caplog):
+    some = pd.concat([PERSONS, PERSONS[:2], pd.DataFrame({"src": [5], "dst": [5], "op": ["<script>"]})])
+    with caplog.at_level(logging.WARNING):
+        graph = bigdebug.provenance(some)
+    assert "1 triples that derive an item from itself (left out): row 17: 5 -> 5" in caplog.text
+    assert repr(graph).endswith("; the import found 1 self-loops, 2 duplicates (see .report)>")
+    assert graph.report["duplicates"].examples == ("1 -> 13 by 'R1'", "4 -> 16 by 'R1'")
+    with pytest.raises(ProvenanceError, match="row 17"):
+        bigdebug.provenance(some, strict=True)
+
+
+def test_triples_of_spark_are_refused():
+    from pyspark.sql.types import StructType
+
+    with pytest.raises(ProvenanceError, match=r"dbg\.provenance"):
+        bigdebug.provenance(StructType())
+
+
+@pytest.mark.parametrize(("text", "size"), [("1g", 1 << 30), ("512m", 512 << 20), (" 2 GB ", 2 << 30), (7, 7), ("64k", 64 << 10)])
+def test_sizes_are_written_as_spark_writes_them(text, size):
+    assert size_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "1x", "much", None, 1.5, True, "-1g"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(ProvenanceError, match="no size"):
+        size_of(text)
+
+
+def damaged(path, change):
+    manifest = json.loads((path / "provenance.json").read_text())
+    change(manifest)
+    (path / "provenance.json").write_text(json.dumps(manifest))
+
+
+def test_half_an_index_is_none(tmp_path):
+    path = bigdebug.provenance(PERSONS, STEPS, at=tmp_path / "persons").path
+    names = sorted(one.name for one in path.iterdir())
+    for name in names:
+        whole = (path / name).read_bytes()
+        if not whole:
+            continue
+        (path / name).write_bytes(whole[:-1])
+        with pytest.raises(CorruptBlockError if name != "provenance.json" else StoreError):
+            bigdebug.open(path)
+        (path / name).unlink()
+        with pytest.raises((StoreError, TypeError)):
+            bigdebug.open(path)
+        (path / name).write_bytes(whole)
+    assert sorted(bigdebug.open(path).ancestors(23)) == [3, 6, 15, 18]
+
+
+def test_an_index_of_a_later_version_is_refused(tmp_path):
+    path = bigdebug.provenance(PERSONS, at=tmp_path / "persons").path
+    damaged(path, lambda manifest: manifest.update(format=2))
+    with pytest.raises(StoreVersionError, match="format 2"):
+        bigdebug.open(path)
+    damaged(path, lambda manifest: manifest.update(format="new"))
+    with pytest.raises(StoreError, match="never was"):
+        bigdebug.open(path)
+
+
+TOLD = """
+    import os, resource, signal, sys
+    import numpy as np, pandas as pd
+    import bigdebug
+    from bigdebug.errors import StoreError
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"src": rng.integers(0, 2**62, 300_000), "dst": rng.integers(0, 2**62, 300_000), "op": "R"})
+"""
+
+
+def told(program, folder):
+    code = textwrap.dedent(TOLD) + textwrap.dedent(program)
+    return subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_disk_that_fills_leaves_nothing(tmp_path):
+    # A limit on the size of files fails as a full disk does, in the middle of writing.
+    run = told(
+        """
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        for size in (100_000, 3_000_000, 8_000_000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+            try:
+                bigdebug.provenance(frame, at=os.path.join(sys.argv[1], "index"))
+                print("built")
+            except StoreError as error:
+                print(error)
+            print(os.listdir(sys.argv[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        print(len(bigdebug.provenance(frame, at=os.path.join(sys.argv[1], "index"))))
+        """,
+        tmp_path,
+    )
+    assert run.stdout.count("cannot be built") == 3, run.stdout + run.stderr
+    assert run.stdout.count("[]") == 3
+    assert "where there is room" in run.stdout
+    assert run.stdout.splitlines()[-1] == "600000"
+
+
+@pytest.mark.parametrize("how", ["os.kill(os.getpid(), signal.SIGINT)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_an_interruption_leaves_no_index(tmp_path, how):
+    run = told(
+        f"""
+        from bigdebug.provgraph import edges
+        def killed(self, *rows):
+            {how}
+        edges.SparseRows.add = killed
+        bigdebug.provenance(frame, at=os.path.join(sys.argv[1], "index"))
+        """,
+        tmp_path,
+    )
+    assert run.returncode != 0
+    assert not (tmp_path / "index").exists()
+    left = sum(one.stat().st_size for one in tmp_path.rglob("*") if one.is_file())
+    assert left < 20_000_000, "spill files have no names"
+    if "SIGINT" in how:
+        assert os.listdir(tmp_path) == []
+    # What a killed one left stands in nobody's way, and is taken away by the next.
+    bigdebug.provenance(pd.DataFrame({"src": [1], "dst": [2], "op": "R"}), at=tmp_path / "index")
+    assert os.listdir(tmp_path) == ["index"]
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("sparse", 2_000_000), ("text", 700_000)])
+def test_memory_stays_below_the_limit(tmp_path, kind, rows):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"src": rng.integers(0, 2**62, rows), "dst": rng.integers(0, 2**62, rows), "op": "R"})
+    if kind == "text":
+        frame[["src", "dst"]] = frame[["src", "dst"]].astype(str) + "/an attribute of a record"
+    frame.to_parquet(tmp_path / "triples.parquet")
+    del frame
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PEAK), tmp_path], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    peak = int(run.stdout)
+    assert peak < 128 << 20, f"{peak:,} bytes"
+
+
+PEAK = """
+    import sys, threading
+    import bigdebug
+
+    def anonymous():
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) << 10
+
+    bigdebug.provenance(__import__("pandas").DataFrame({"src": [1], "dst": [2], "op": "R"}), progress=False)
+    before, peak, done = anonymous(), 0, threading.Event()
+
+    def watch():
+        global peak
+        while not done.wait(0.002):
+            peak = max(peak, anonymous())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    bigdebug.provenance(sys.argv[1] + "/triples.parquet", at=sys.argv[1] + "/index", memory="128m", progress=False)
+    done.set()
+    watcher.join()
+    print(peak - before)
+"""
