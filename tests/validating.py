@@ -55,3 +55,68 @@ def _validator(url: str) -> Draft202012Validator:
     reference = url or "https://openlineage.io/spec/2-0-2/OpenLineage.json"
     _registry().resolver().lookup(reference)
     return Draft202012Validator({"$ref": reference}, registry=_registry(), format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def check_entities(body: Any) -> None:
+    """Raises AssertionError for what is no bundle of Atlas's entities: types, attributes, what they refer to, relationships, names that are unique."""
+    types = _atlas()
+    entities = {entity["guid"]: entity for entity in [*body["entities"], *body["referredEntities"].values()]}
+    assert set(body) == {"entities", "referredEntities"}
+    assert len(entities) == len(body["entities"]) + len(body["referredEntities"])
+    assert all(guid == entity["guid"] and int(guid) < 0 for guid, entity in entities.items())
+    names = [(entity["typeName"], entity["attributes"]["qualifiedName"]) for entity in entities.values()]
+    assert len(names) == len(set(names))
+    for entity in entities.values():
+        _check_attributes(entity, entities, types)
+        for name, related in entity.get("relationshipAttributes", {}).items():
+            ends = [(this, that) for this, that in types.ends if this["name"] == name and this["type"] in types.above(entity["typeName"])]
+            assert ends, f"{entity['typeName']} has no relationship {name}"
+            this, that = ends[0]
+            assert isinstance(related, list) == (this["cardinality"] == "SET"), name
+            for each in related if isinstance(related, list) else [related]:
+                _check_reference(each, that["type"], entities, types)
+
+
+class _Types:
+    def __init__(self, models: list[Any]) -> None:
+        self.entities = {each["name"]: each for model in models for each in model.get("entityDefs", ())}
+        pairs = [(each["endDef1"], each["endDef2"]) for model in models for each in model.get("relationshipDefs", ())]
+        self.ends = [*pairs, *((second, first) for first, second in pairs)]
+
+    def above(self, name: str) -> set[str]:
+        """The type, and all that it is a kind of."""
+        return {name}.union(*(self.above(each) for each in self.entities[name].get("superTypes", ())))
+
+    def attributes(self, name: str) -> dict[str, Any]:
+        return {each["name"]: each for above in self.above(name) for each in self.entities[above].get("attributeDefs", ())}
+
+
+@cache
+def _atlas() -> _Types:
+    return _Types([json.loads(path.read_text(encoding="utf-8")) for path in sorted((SCHEMAS / "atlas").glob("*.json"))])
+
+
+_VALUES = {"string": str, "int": int, "long": int, "boolean": bool}
+
+
+def _check_attributes(entity: Any, entities: Any, types: _Types) -> None:
+    known = types.attributes(entity["typeName"])
+    assert set(entity["attributes"]) <= set(known), f"{entity['typeName']} has no {set(entity['attributes']) - set(known)}"
+    missing = {name for name, each in known.items() if not each["isOptional"] and entity["attributes"].get(name) is None}
+    assert not missing, f"{entity['typeName']} lacks {missing}"
+    for name, value in entity["attributes"].items():
+        kind = known[name]["typeName"]
+        if kind in _VALUES:
+            assert type(value) is _VALUES[kind], f"{name}: {value!r} is no {kind}"
+        elif kind == "map<string,string>":
+            assert all(isinstance(each, str) for pair in value.items() for each in pair), name
+        else:
+            assert kind == "array<DataSet>", f"{name} is {kind}, which nobody checks"
+            for each in value:
+                _check_reference(each, "DataSet", entities, types)
+
+
+def _check_reference(reference: Any, kind: str, entities: Any, types: _Types) -> None:
+    entity = entities[reference["guid"]]
+    assert kind in types.above(reference["typeName"]), f"{reference['typeName']} is no {kind}"
+    assert (entity["typeName"], entity["attributes"]["qualifiedName"]) == (reference["typeName"], reference["uniqueAttributes"]["qualifiedName"])

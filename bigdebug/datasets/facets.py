@@ -65,7 +65,7 @@ def of_run(process: Process, namespace: str, spark: str) -> Facets:
         found["processing_engine"] = facet("ProcessingEngineRunFacet", "1-1-1", name="spark", version=spark, openlineageAdapterVersion=VERSION)
     if process.error:
         language = "PYTHON" if "Traceback (most recent call last)" in process.error else "JAVA"
-        found["errorMessage"] = facet("ErrorMessageRunFacet", "1-0-1", message=_shortened(process.error), programmingLanguage=language)
+        found["errorMessage"] = facet("ErrorMessageRunFacet", "1-0-1", message=shortened(process.error), programmingLanguage=language)
     if process.opaque:
         errors = [{"errorMessage": f"{step} is not known: its columns are said to be made of all that goes in", "task": step} for step in process.opaque]
         found["extractionError"] = facet("ExtractionErrorRunFacet", "1-1-2", totalTasks=1, failedTasks=1, errors=errors)
@@ -79,9 +79,9 @@ def of_job(process: Process) -> Facets:
     processing = "STREAMING" if process.sort == "stream" else "BATCH"
     found = {"jobType": facet("JobTypeJobFacet", "2-0-4", processingType=processing, integration="SPARK", jobType=process.sort.upper())}
     if _SQL.match(process.text):
-        found["sql"] = facet("SQLJobFacet", "1-1-0", query=_shortened(process.text), dialect="spark")
+        found["sql"] = facet("SQLJobFacet", "1-1-0", query=shortened(process.text), dialect="spark")
     elif process.text:
-        found["sourceCode"] = facet("SourceCodeJobFacet", "1-0-1", language="PYTHON", sourceCode=_shortened(process.text))
+        found["sourceCode"] = facet("SourceCodeJobFacet", "1-0-1", language="PYTHON", sourceCode=shortened(process.text))
     return found
 
 
@@ -175,5 +175,6 @@ def _uri(namespace: str) -> str:
     return namespace if _URI.fullmatch(namespace) else "file:" if namespace == "file" else ""
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """A text, no longer than a collector is asked to take."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text) - _LONGEST} characters more)"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from bigdebug.datasets import facets
-from bigdebug.datasets.collectors import Message
+from bigdebug.datasets.collectors import Message, body_of
 from bigdebug.datasets.facets import Facet
 from bigdebug.datasets.model import Access, Dataset, Process
 
@@ -45,12 +44,7 @@ def session_events(process: Process, started: datetime, ended: datetime | None =
 
 def messages(process: Process, *, namespace: str = NAMESPACE, spark: str = "") -> list[Message]:
     """The events of a process as a collector takes them, one request each, in order."""
-    return [(event["eventType"], line(event)) for event in events(process, namespace=namespace, spark=spark)]
-
-
-def line(event: Event) -> bytes:
-    """An event as a line of a file and the body of a request: JSON in UTF-8. What UTF-8 cannot write is a question mark."""
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    return [(event["eventType"], body_of(event)) for event in events(process, namespace=namespace, spark=spark)]
 
 
 def _heading(kind: str, time: datetime) -> Event:

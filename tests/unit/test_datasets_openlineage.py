@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from bigdebug.datasets.collectors import body_of
 from bigdebug.datasets.facets import PRODUCER
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
-from bigdebug.datasets.openlineage import events, line, session_events
+from bigdebug.datasets.openlineage import events, session_events
 from bigdebug.datasets.uses import DIRECT
 from tests.processes import processes
 from tests.validating import check_event
@@ -34,7 +35,7 @@ SALE = Process(
 
 
 def read(event: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(line(event))
+    told: dict[str, Any] = json.loads(body_of(event))
     check_event(told)
     return told
 
