@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,6 +50,31 @@ class Source(Protocol):
         ...
 
 
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Says of what cannot be parsed where that is."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeDecodeError) as problem:
+        long = "straddling" in str(problem)
+        raise ProvenanceError(
+            f"{what} cannot be read: {f'a line has more than {_BLOCK:,} bytes' if long else problem}",
+            remedy="Write it as Parquet." if long else "Look whether it is whole, is what its name says, and has its texts in UTF-8.",
+        ) from problem
+
+
+@contextmanager
+def _converting(rows: str) -> Iterator[None]:
+    """Says of values of pandas that are of no one type which rows they are in."""
+    try:
+        yield
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as problem:
+        raise ProvenanceError(
+            f"{rows} have values of several types, or such as no id can be: {problem}",
+            remedy="Make the columns all integers of 64 bits or all texts, by astype.",
+        ) from problem
+
+
 def source_of(given: Any) -> Source:
     """What to read ``given`` with. Raises ProvenanceError for what cannot be read."""
     if isinstance(given, (str, os.PathLike)):
@@ -84,7 +110,7 @@ class ParquetSource:
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for fragment in self.dataset.get_fragments():
             told = arrow_dataset.get_partition_keys(fragment.partition_expression)
-            with fragment.filesystem.open_input_file(fragment.path) as file:
+            with _reading(fragment.path), fragment.filesystem.open_input_file(fragment.path) as file:
                 # A dataset would read row groups as a whole, and some ahead of others.
                 parquet = ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
                 there = [name for name in columns if name in parquet.schema_arrow.names and name not in told]
@@ -108,7 +134,7 @@ class CsvSource:
 
     @property
     def names(self) -> list[str]:
-        with self._reader(self.files[0], None, None, _ignored) as reader:
+        with _reading(self.files[0].name), self._reader(self.files[0], None, None, _ignored) as reader:
             return list(reader.schema.names)
 
     @property
@@ -121,21 +147,20 @@ class CsvSource:
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for file in self.files:
-            with self._reader(file, columns, {name: pa.large_string() for name in columns}, malformed) as reader:
+            with _reading(file.name), self._reader(file, columns, {name: pa.large_string() for name in columns}, malformed) as reader:
                 yield from reader
 
     def _reader(self, file: Path, columns: Sequence[str] | None, types: dict[str, Any] | None, malformed: Malformed) -> Any:
         def skip(row: Any) -> str:
-            if row.text:
-                malformed(file.name, row.number, row.text)
+            malformed(file.name, row.number, row.text)
             return "skip"
 
-        # One thread, for several cannot tell numbers of lines; blank lines are rows, so that they are counted.
+        # One thread, for several cannot tell numbers of lines; they count the header, and no blank ones.
         return arrow_csv.open_csv(
             pa.input_stream(os.fspath(file), compression="detect"),
             arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
             arrow_csv.ParseOptions(
-                delimiter=_separator(file), newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
+                delimiter=_separator(file), newlines_in_values=True, invalid_row_handler=skip
             ),
             arrow_csv.ConvertOptions(
                 column_types=types, include_columns=list(columns or ()), null_values=[""], strings_can_be_null=True,
@@ -159,18 +184,14 @@ class PandasSource:
         return len(self.frame)
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
-        return {name: pa.array(self.frame[name].dropna().iloc[:1], from_pandas=True) for name in columns}
+        with _converting("The first rows"):
+            return {name: pa.array(self.frame[name].dropna().iloc[:1], from_pandas=True) for name in columns}
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(self.frame), _ROWS):
             part = self.frame[list(columns)].iloc[start : start + _ROWS]
-            try:
+            with _converting(f"Rows {start} to {start + len(part) - 1}"):
                 yield pa.RecordBatch.from_pandas(part, preserve_index=False)
-            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeEncodeError) as problem:
-                raise ProvenanceError(
-                    f"Rows {start} to {start + len(part) - 1} have values of several types, or of none that an id can have: {problem}",
-                    remedy="Make the columns all integers or all texts, by astype.",
-                ) from problem
 
 
 @dataclass(frozen=True)

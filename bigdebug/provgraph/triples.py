@@ -91,7 +91,9 @@ class Triples:
         )
         kept = there & ~bad & ~worse
         loops = np.flatnonzero(_mask(pc.fill_null(pc.equal(src, dst), False)) & kept)
-        findings.add("self-loops", len(loops), (f"row {first + row}: {_row(batch, row, (self.src, self.dst))}" for row in loops.tolist()))
+        findings.add(
+            "self-loops", len(loops), (f"row {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops.tolist())
+        )
         kept[loops] = False
         op, unnamed = _typed(op, self.op_kind, self.op or "")
         if unnamed.any():

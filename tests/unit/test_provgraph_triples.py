@@ -1,0 +1,168 @@
+"""Triples are read from whatever holds them; what is no triple is told of by row, or refused by name."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.report import Findings
+from bigdebug.provgraph.triples import Triples
+
+
+def read(given, strict=False, **options):
+    """All triples of a source, and what was found."""
+    findings = Findings(strict)
+    found = []
+    triples = Triples.of(given, **options)
+    for chunk in triples.chunks(7, 1_000_000, findings):
+        ops = iter(chunk.op.tolist() if isinstance(chunk.op, np.ndarray) else chunk.op.to_pylist())
+        src, dst = (side.tolist() if isinstance(side, np.ndarray) else side.to_pylist() for side in (chunk.src, chunk.dst))
+        found += [(s, d, next(ops) if named else None) for s, d, named in zip(src, dst, chunk.named)]
+    return found, {finding.kind: (finding.count, finding.examples) for finding in findings.found()}
+
+
+SOME = [(1, 2, "R1"), (2, 3, None), (2, 4, "<script>alert(1)</script>")]
+FRAME = pd.DataFrame(SOME, columns=["src", "dst", "op"])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        FRAME,
+        FRAME.astype({"src": "int32", "dst": "uint64", "op": "category"}),
+        FRAME.astype({"src": "Int64", "dst": object, "op": "string"}),
+        pa.Table.from_pandas(FRAME),
+        pa.table({"src": pa.array([1, 2, 2], pa.uint8()), "dst": pa.array([2, 3, 4]).dictionary_encode(), "op": FRAME["op"]}),
+        pa.Table.from_pandas(FRAME).to_reader(max_chunksize=1),
+    ],
+)
+def test_frames_and_arrow(given):
+    assert read(given) == (SOME, {})
+
+
+def test_texts_of_any_kind_are_ids():
+    odd = ["", "\0", "א\u202eb", "10" * 3_000_000, "a\nb", "NULL", "nan"]
+    frame = pd.DataFrame({"src": odd, "dst": "x", "op": [1, 2, 3, 4, 5, 6, 7]})
+    assert read(frame)[0] == [(text, "x", number) for number, text in enumerate(odd, 1)]
+
+
+def test_parquet_in_folders_and_partitions(tmp_path):
+    for op, part in FRAME.assign(op=["R1", "R1", "R2"]).groupby("op"):
+        (tmp_path / "t" / f"op={op}").mkdir(parents=True)
+        pq.write_table(pa.Table.from_pandas(part[["dst", "src"]], preserve_index=False), tmp_path / "t" / f"op={op}" / "part-0.parquet")
+    (tmp_path / "t" / "_SUCCESS").write_text("")
+    assert sorted(read(tmp_path / "t")[0]) == [(1, 2, "R1"), (2, 3, "R1"), (2, 4, "R2")]
+    more = tmp_path / "more.parquet"
+    pq.write_table(pa.table({"src": pa.array([9], pa.int32()), "dst": [1], "op": ["R3"]}), more)
+    assert read([more, more])[0] == [(9, 1, "R3")] * 2
+
+
+def test_other_names_and_no_operations(tmp_path):
+    FRAME.rename(columns={"src": "von.id", "dst": "nach"}).to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", columns=("von.id", "nach", None))[0] == [(1, 2, None), (2, 3, None), (2, 4, None)]
+    with pytest.raises(ProvenanceError, match=r"no column 'src'.*'von.id'"):
+        read(tmp_path / "t.parquet")
+
+
+CSV = 'op,src,dst,more\nR1,1,2,x\n"a\nb",2,3,\n\n,4,5,y\nR2,6\nR2,,7,z\nR2,8,8,z\nR2,10,9,"""q"""\n'
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv"])
+def test_csv_tells_of_lines_that_are_no_triples(tmp_path, suffix):
+    path = tmp_path / f"t{suffix}"
+    text = CSV.replace(",", "\t") if suffix == ".tsv" else CSV
+    path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    found, odd = read(path)
+    assert found == [(1, 2, "R1"), (2, 3, "a\nb"), (4, 5, None), (10, 9, "R2")]
+    # Blank lines are not counted, and one with a quoted line break is one.
+    short = repr("R2\t6" if suffix == ".tsv" else "R2,6")
+    assert odd == {
+        "malformed": (1, (f"line 5 of {path.name}: {short}",)), "missing": (1, ("row 3",)),
+        "self-loops": (1, ("row 4: 8 -> 8",)),
+    }
+    with pytest.raises(ProvenanceError, match="no triples: line 5"):
+        read(path, strict=True)
+
+
+def test_folders_of_csv_as_spark_writes_them(tmp_path):
+    for part in range(2):
+        (tmp_path / f"part-0000{part}-uuid-c000.csv").write_text(f"src,dst,op\n{part},9,R\n")
+        (tmp_path / f".part-0000{part}-uuid-c000.csv.crc").write_bytes(b"\xff")
+    (tmp_path / "_SUCCESS").write_text("")
+    assert read(tmp_path) == ([(0, 9, "R"), (1, 9, "R")], {})
+
+
+@pytest.mark.parametrize("odd", ["007", "+7", " 7", "0x7", "7.0", "-0", "9223372036854775808", "seven"])
+def test_integers_are_written_in_one_way(tmp_path, odd):
+    path = tmp_path / "t.csv"
+    path.write_text(f"src,dst,op\n9223372036854775807,-9223372036854775808,R\n{odd},5,R\n")
+    assert read(path)[0] == [("9223372036854775807", "-9223372036854775808", "R"), (odd, "5", "R")]
+    found, told = read(path, ids="int")
+    assert found == [(2**63 - 1, -(2**63), "R")]
+    assert told["malformed"] == (1, (f"row 1, where ids are no integers: {odd!r} -> '5'",))
+
+
+def test_texts_that_come_late_are_told_of(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("src,dst,op\n" + "1,2,R\n" * 800_000 + "A17,2,R\n")
+    found, told = read(path)
+    assert len(found) == 800_000
+    assert told["malformed"] == (1, ("row 800000, where ids are no integers: 'A17' -> '2'",))
+    assert len(read(path, ids="text")[0]) == 800_001
+
+
+def test_a_field_longer_than_what_is_parsed_at_once(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"src,dst,op\nA,B,R\n{'x' * 10_000_000},B,R\n")
+    with pytest.raises(ProvenanceError, match="Parquet"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "because"),
+    [
+        (FRAME.assign(src=[1.0, np.nan, 2.0]), r"'src' has the type double.*Int64"),
+        (FRAME.assign(src=[1, "a", 2]), "several types"),
+        (FRAME.assign(src=["1", "2", "3"]), "'src' are of type .*string, in 'dst' of type int64"),
+        (FRAME.assign(src=[1, 2, 2**70]), "several types"),
+        (FRAME.assign(src=["\ud800", "b", "c"], dst="x"), "several types"),
+        (FRAME.assign(src=pd.array([2**63, 1, 2], "uint64")), "more than 63 bits"),
+        (FRAME.assign(op=pd.Timestamp("2026-01-01")), "'op' has the type timestamp"),
+        (FRAME.drop(columns="dst"), "no column 'dst'"),
+        (pd.concat([FRAME, FRAME[["src"]]], axis=1), "several columns 'src'"),
+        ("nothing.parquet", "no such file"),
+        ([], "No triples can be read"),
+        (17, "No triples can be read"),
+    ],
+)
+def test_what_has_no_triples_is_refused_by_name(given, because):
+    with pytest.raises(ProvenanceError, match=because):
+        read(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "because"),
+    [
+        ("t.parquet", b"PAR1 not really", "cannot be read"),
+        ("t.csv", b"", "cannot be read"),
+        ("t.csv", b"src,dst,op\n\xff\xfe,2,R\n", "UTF-8"),
+        ("t.json", b"{}", "not all Parquet or all CSV"),
+    ],
+)
+def test_files_that_are_none_are_refused_by_name(tmp_path, name, content, because):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ProvenanceError, match=because):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("given", [FRAME[:0], FRAME[:0].astype(object), pa.table({name: pa.nulls(0) for name in ("src", "dst", "op")})])
+def test_no_triples_are_none(given):
+    assert read(given) == ([], {})
+
+
+def test_nulls_alone_are_missing():
+    assert read(pa.table({name: pa.nulls(3) for name in ("src", "dst", "op")})) == ([], {"missing": (3, ("row 0", "row 1", "row 2"))})
