@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,11 +36,6 @@ class Source(Protocol):
 
     @property
     def names(self) -> list[str]: ...
-
-    @property
-    def rows(self) -> int | None:
-        """How many rows there are, where that is known without reading them."""
-        ...
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
         """Of each column some values, or none, of the type that they are of; what ``batches`` gives is not used up by it."""
@@ -100,10 +96,6 @@ class ParquetSource:
     def names(self) -> list[str]:
         return list(self.dataset.schema.names)
 
-    @property
-    def rows(self) -> int | None:
-        return int(self.dataset.count_rows())
-
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
         return {name: pa.array([], self.dataset.schema.field(name).type) for name in columns}
 
@@ -134,12 +126,8 @@ class CsvSource:
 
     @property
     def names(self) -> list[str]:
-        with _reading(self.files[0].name), self._reader(self.files[0], None, None, _ignored) as reader:
+        with _reading(self.files[0].name), self._reader(self.files[0], None, []) as reader:
             return list(reader.schema.names)
-
-    @property
-    def rows(self) -> int | None:
-        return None
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
         first: pa.RecordBatch = next((batch for batch in self.batches(columns, _ignored) if len(batch)), None)
@@ -147,24 +135,29 @@ class CsvSource:
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for file in self.files:
-            with _reading(file.name), self._reader(file, columns, {name: pa.large_string() for name in columns}, malformed) as reader:
-                yield from reader
+            odd: list[tuple[int, str]] = []
+            with _reading(file.name), self._reader(file, columns, odd) as reader:
+                for batch in chain(reader, [None]):
+                    # Told here, for the parser goes on whatever its handler raises.
+                    for line, text in odd:
+                        malformed(file.name, line, text)
+                    odd.clear()
+                    if batch is not None:
+                        yield batch
 
-    def _reader(self, file: Path, columns: Sequence[str] | None, types: dict[str, Any] | None, malformed: Malformed) -> Any:
+    def _reader(self, file: Path, columns: Sequence[str] | None, odd: list[tuple[int, str]]) -> Any:
         def skip(row: Any) -> str:
-            malformed(file.name, row.number, row.text)
+            odd.append((row.number, row.text))
             return "skip"
 
         # One thread, for several cannot tell numbers of lines; they count the header, and no blank ones.
         return arrow_csv.open_csv(
             pa.input_stream(os.fspath(file), compression="detect"),
             arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-            arrow_csv.ParseOptions(
-                delimiter=_separator(file), newlines_in_values=True, invalid_row_handler=skip
-            ),
+            arrow_csv.ParseOptions(delimiter=_separator(file), newlines_in_values=True, invalid_row_handler=skip),
             arrow_csv.ConvertOptions(
-                column_types=types, include_columns=list(columns or ()), null_values=[""], strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
+                column_types={name: pa.large_string() for name in columns or ()}, include_columns=list(columns or ()),
+                null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False,
             ),
         )
 
@@ -178,10 +171,6 @@ class PandasSource:
     @property
     def names(self) -> list[str]:
         return [name for name in self.frame.columns if isinstance(name, str)]
-
-    @property
-    def rows(self) -> int | None:
-        return len(self.frame)
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
         with _converting("The first rows"):
@@ -203,10 +192,6 @@ class ArrowSource:
     @property
     def names(self) -> list[str]:
         return list(self.reader.schema.names)
-
-    @property
-    def rows(self) -> int | None:
-        return None
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
         return {name: pa.array([], self.reader.schema.field(name).type) for name in columns}
