@@ -102,19 +102,36 @@ def _flow(db: sqlite3.Connection, process: Process) -> int:
 def _dataset(db: sqlite3.Connection, dataset: Dataset) -> int:
     namespace, name, kind, form, location = _bound(dataset.namespace, dataset.name, dataset.kind, dataset.format, dataset.location)
     found = db.execute("SELECT id, kind, format, location FROM dataset WHERE namespace = ? AND name = ?", (namespace, name)).fetchone()
-    place = location or (str(dataset) if kind == "files" else "")
+    place = location or (str(Dataset(namespace, name)) if kind == "files" else "")
     if found is None:
         label = last_part(name).lower()
         stem = label.partition(".")[0] or label
-        return int(db.execute(
+        identity = int(db.execute(
             "INSERT INTO dataset (namespace, name, kind, format, location, place, label, stem) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            _bound(namespace, name, kind, form, location, place, label, stem),
+            (namespace, name, kind, form, location, place, label, stem),
         ).lastrowid or 0)
+        _touch(db, identity, place)
+        return identity
     identity, *told = found
     now = [kind, form or told[1], location or told[2]]
     if now != told:
-        db.execute("UPDATE dataset SET kind = ?, format = ?, location = ?, place = ? WHERE id = ?", (*now, now[2] or place, identity))
+        place = now[2] or place
+        db.execute("UPDATE dataset SET kind = ?, format = ?, location = ?, place = ? WHERE id = ?", (*now, place, identity))
+        _touch(db, identity, place)
     return int(identity)
+
+
+def _touch(db: sqlite3.Connection, identity: int, place: str) -> None:
+    """Note which datasets are at the same place, above or below it."""
+    db.execute("DELETE FROM touch WHERE dataset = ?1 OR other = ?1", (identity,))
+    others = {identity}
+    if place:
+        above = [place[:i] for i, letter in enumerate(place) if letter == "/" and place[:i]]
+        marks = ", ".join("?" * (len(above) + 1))
+        others.update(i for (i,) in db.execute(f"SELECT id FROM dataset WHERE place IN ({marks})", (place, *above)))
+        inside = place if place.endswith("/") else f"{place}/"
+        others.update(i for (i,) in db.execute("SELECT id FROM dataset WHERE place > ? AND place < ?", (inside, f"{inside[:-1]}0")))
+    db.executemany("INSERT OR IGNORE INTO touch (dataset, other) VALUES (?, ?)", [pair for other in others for pair in ((identity, other), (other, identity))])
 
 
 def _lineage(db: sqlite3.Connection, edges: Sequence[ColumnEdge], known: dict[Dataset, int]) -> tuple[int | None, str]:

@@ -16,6 +16,12 @@ _FIRST = (
         place TEXT NOT NULL, label TEXT NOT NULL, stem TEXT NOT NULL, UNIQUE (namespace, name)
     )""",
     "CREATE INDEX dataset_place ON dataset (place)",
+    # Who reads one reads of the other: the dataset itself, others of the same place, and those above and below it.
+    """CREATE TABLE touch (
+        dataset INTEGER NOT NULL REFERENCES dataset ON DELETE CASCADE, other INTEGER NOT NULL REFERENCES dataset ON DELETE CASCADE,
+        PRIMARY KEY (dataset, other)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX touch_other ON touch (other)",
     "CREATE INDEX dataset_label ON dataset (label)",
     "CREATE INDEX dataset_stem ON dataset (stem)",
     "CREATE TABLE schema (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, fields TEXT NOT NULL)",

@@ -160,6 +160,9 @@ class DatasetStore:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The database as it is at one moment, with all that was recorded here. Raises StoreError if it cannot be read."""
         with self._alone, named(self.path):
+            if self._db is not None and self._db.in_transaction:  # a question within one
+                yield self._db
+                return
             self._drain()
             if self._db is None and self.path.is_file():
                 try:

@@ -1,0 +1,87 @@
+"""Answers: a small table of values, with what has to be said besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Any
+
+from bigdebug.trace.table import Table
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """Rows under ``columns``, as values: texts, numbers, times in UTC. Displays as a table; ``toPandas()`` and ``data()`` have the values."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Each row by its columns."""
+        return (dict(zip(self.columns, row)) for row in self.rows)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column."""
+        return [row[self.columns.index(name)] for row in self.rows]
+
+    def noting(self, *notes: str) -> Answer:
+        """The same, with more to be said."""
+        return replace(self, notes=(*self.notes, *filter(None, notes)))
+
+    def table(self) -> Table:
+        """As text and as HTML; columns that say nothing are left out."""
+        told = [i for i, name in enumerate(self.columns) if not self.rows or any(row[i] not in (None, "", ()) for row in self.rows)]
+        rows = [[_said(row[i]) for i in told] for row in self.rows]
+        return Table([self.columns[i] for i in told], rows, self.notes or ((), ("There are none.",))[not rows], self.title)
+
+    def data(self) -> dict[str, Any]:
+        """Ready for JSON; times as ISO 8601."""
+        rows = [{name: _plain(value) for name, value in row.items()} for row in self]
+        return {"title": self.title, "rows": rows, "notes": list(self.notes)}
+
+    def toPandas(self) -> Any:  # noqa: N802 (as PySpark's users type it)
+        """The rows as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame.from_records([tuple(map(_listed, row)) for row in self.rows], columns=list(self.columns))
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return self.table()._repr_mimebundle_()
+
+
+def when(time: datetime) -> str:
+    """A time as people read it, of this machine's zone."""
+    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return when(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return ", ".join(map(str, value)) if isinstance(value, Sequence) and not isinstance(value, str) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(timezone.utc).isoformat()
+    return _listed(value)
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

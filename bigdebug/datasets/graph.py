@@ -1,0 +1,181 @@
+"""The graph: what is upstream and downstream of a dataset, or of a column of it, over all that was recorded.
+
+A dataset is reached through whoever wrote or read it, the files that it stands on, what contains it, or a part of it (``touch``). Walks are over
+flows: they cost what there is to tell, not how often it was done.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bigdebug.datasets.uses import DIRECT, IDENTITY
+
+UNKNOWN = "UNKNOWN"
+"""How a column is used by a step of which no columns are known."""
+
+_UPSTREAM = """
+WITH RECURSIVE reached (id) AS (
+    SELECT value FROM json_each(:starts) UNION
+    SELECT far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+    JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
+)
+SELECT reached.id, near.flow, far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
+"""
+
+_DOWNSTREAM = _UPSTREAM.replace("written = 1", "written = ?").replace("written = 0", "written = 1").replace("written = ?", "written = 0")
+
+
+class Link(NamedTuple):
+    """A step from a dataset to the next one, by a flow."""
+
+    near: int
+    flow: int
+    far: int
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A dataset that is reached: over how many steps at least, and by which flows the last of them goes."""
+
+    id: int
+    steps: int
+    flows: tuple[int, ...]
+
+
+def links(db: sqlite3.Connection, starts: Iterable[int], upstream: bool) -> list[Link]:
+    """All steps between the datasets that are upstream, or downstream, of some."""
+    return [Link(*row) for row in db.execute(_UPSTREAM if upstream else _DOWNSTREAM, {"starts": json.dumps(list(starts))})]
+
+
+def reached(starts: Mapping[int, int], steps: Iterable[Link]) -> list[Reached]:
+    """The datasets that steps lead to, nearest first. ``starts`` say how far away each of them is; they are among those reached only if another leads there."""
+    by_near: dict[int, list[Link]] = defaultdict(list)
+    for link in steps:
+        by_near[link.near].append(link)
+    far = dict(sorted(starts.items(), key=lambda start: start[1]))
+    last: dict[int, dict[int, None]] = defaultdict(dict)
+    rest = deque(far)
+    while rest:
+        here = rest.popleft()
+        for link in by_near[here]:
+            last[link.far][link.flow] = None
+            if link.far not in far or far[link.far] > far[here] + 1:
+                far[link.far] = far[here] + 1
+                rest.append(link.far)
+    return sorted((Reached(each, far[each], tuple(flows)) for each, flows in last.items()), key=lambda found: found.steps)
+
+
+# ---- columns ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReachedColumn:
+    """A column that is reached (all of its dataset, if it has no name), over how many steps at least, and how it is used, over all of them."""
+
+    id: int
+    name: str
+    steps: int
+    how: frozenset[str]
+
+
+def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: bool) -> list[ReachedColumn]:
+    """The columns that one is made of, or that are made of it, nearest first. Of steps whose columns are not known, all are UNKNOWN.
+
+    How a column is used over several steps is what ``Use.then`` says: the most that is done to a value on the way, or how it first decides over others.
+    """
+    found: dict[tuple[int, str], tuple[int, set[str]]] = {}
+    seen = {(start, column, IDENTITY)}
+    rest = deque([(start, column, IDENTITY, 0)])
+    asking = _Steps(db, upstream)
+    while rest:
+        here, name, so_far, steps = rest.popleft()
+        for far, other, how in asking(here, name):
+            whole = _over(how, so_far) if upstream else _over(so_far, how)
+            if (far, other) != (start, column):
+                found.setdefault((far, other), (steps + 1, set()))[1].add(whole)
+            if (far, other, whole) not in seen:
+                seen.add((far, other, whole))
+                rest.append((far, other, whole, steps + 1))
+    return [ReachedColumn(each, name, steps, frozenset(how)) for (each, name), (steps, how) in found.items()]
+
+
+def is_direct(how: Iterable[str]) -> bool:
+    """Whether values go in, in some way."""
+    return any(each in DIRECT for each in how)
+
+
+def _over(first: str, then: str) -> str:
+    """How what is nearest the source is used, if something more is done with the result."""
+    if UNKNOWN in (first, then):
+        return UNKNOWN
+    if first not in DIRECT:
+        return first
+    return then if then not in DIRECT else max(first, then, key=DIRECT.index)
+
+
+_MADE_OF = """
+SELECT DISTINCT edge.input, edge.used, edge.how FROM touch JOIN edge ON edge.output = touch.other AND edge."column" IN (?2, '') WHERE touch.dataset = ?1
+UNION SELECT DISTINCT edge.input, edge.used, edge.how FROM touch JOIN edge ON edge.output = touch.other WHERE touch.dataset = ?1 AND ?2 = ''
+UNION SELECT far.dataset, CASE near.mode WHEN 'renamed' THEN ?2 ELSE '' END, CASE near.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
+FROM touch JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
+JOIN passage far ON far.flow = near.flow AND far.written = 0 WHERE touch.dataset = ?1
+"""
+
+_MAKES = """
+SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2 WHERE touch.dataset = ?1 AND ?2 <> ''
+UNION SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other WHERE touch.dataset = ?1 AND ?2 = ''
+UNION SELECT far.dataset, CASE far.mode WHEN 'renamed' THEN ?2 ELSE '' END, CASE far.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
+FROM touch JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
+JOIN passage far ON far.flow = near.flow AND far.written = 1 WHERE touch.dataset = ?1
+"""
+
+
+class _Steps:
+    """One step from a column, asked once."""
+
+    def __init__(self, db: sqlite3.Connection, upstream: bool) -> None:
+        self._db = db
+        self._question = _MADE_OF if upstream else _MAKES
+        self._known: dict[tuple[int, str], list[tuple[int, str, str]]] = {}
+
+    def __call__(self, dataset: int, column: str) -> list[tuple[int, str, str]]:
+        key = (dataset, column)
+        if key not in self._known:
+            self._known[key] = self._db.execute(self._question, key).fetchall()
+        return self._known[key]
+
+
+# ---- what is known of flows -------------------------------------------------------------------------------------
+
+
+class Flow(NamedTuple):
+    """What a job does to datasets: how often it was done, when last, how that ended, in which process."""
+
+    id: int
+    job: str
+    sort: str
+    runs: int
+    last: int
+    status: str
+    process: str
+    run: str
+
+
+def flows(db: sqlite3.Connection, which: Iterable[int]) -> Mapping[int, Flow]:
+    """Flows by their numbers, with their last processes."""
+    return {flow.id: flow for some in _hundreds(which) for flow in map(Flow._make, db.execute(
+        f"""SELECT f.id, f.job, f.sort, COUNT(*), MAX(p.started), p.status, p.id, p.run FROM flow f JOIN process p ON p.flow = f.id
+        WHERE f.id IN ({', '.join('?' * len(some))}) GROUP BY f.id""", some,
+    ))}
+
+
+def _hundreds(which: Iterable[int]) -> Iterator[list[int]]:
+    every = list(dict.fromkeys(which))
+    for start in range(0, len(every), 500):
+        yield every[start : start + 500]

@@ -1,0 +1,62 @@
+"""Impact: what becomes of jobs and datasets if a column is dropped."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+
+from bigdebug.datasets.graph import UNKNOWN, links, reached
+from bigdebug.datasets.uses import IDENTITY
+
+FAILS, MAY_FAIL, LOSES, STALE = "fails", "may fail", "fails or loses it", "stale"
+"""What becomes of a job that uses the column, of one whose columns are not known, of one that only copies it; and of what is made of such jobs' results."""
+
+_USED = """
+SELECT flow.id, edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2
+JOIN flow ON flow.lineage = edge.lineage WHERE touch.dataset = ?1
+UNION SELECT flow.id, -1, '', 'UNKNOWN' FROM touch JOIN passage ON passage.dataset = touch.other AND passage.written = 0
+JOIN flow ON flow.id = passage.flow AND flow.lineage IS NULL
+WHERE touch.dataset = ?1 AND NOT EXISTS (SELECT 1 FROM passage renamed WHERE renamed.flow = flow.id AND renamed.mode = 'renamed')
+"""
+
+
+@dataclass
+class Affected:
+    """By flow: what becomes of it, and how it uses the column. By dataset: how many steps it is away; those that lose a column, and which."""
+
+    flows: dict[int, tuple[str, tuple[str, ...], int]] = field(default_factory=dict)
+    stale: dict[int, int] = field(default_factory=dict)
+    lost: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
+    """Who uses the column, also where it was only copied on the way, and which datasets are not written any more, or from such ones."""
+    found = Affected()
+    rest = deque([(dataset, column, 0)])
+    seen = {(dataset, column)}
+    while rest:
+        here, name, steps = rest.popleft()
+        uses: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+        for flow, output, other, how in db.execute(_USED, (here, name)):
+            uses[flow].append((output, other, how))
+        for flow, used in uses.items():
+            how = tuple(sorted({how for _, _, how in used}))
+            effect = LOSES if how == (IDENTITY,) else MAY_FAIL if how == (UNKNOWN,) else FAILS
+            if flow not in found.flows or (FAILS, MAY_FAIL, LOSES).index(effect) < (FAILS, MAY_FAIL, LOSES).index(found.flows[flow][0]):
+                found.flows[flow] = (effect, how, steps + 1)
+            for output, other, _ in used if effect == LOSES else ():
+                found.lost[output].append(other)
+                if (output, other) not in seen:
+                    seen.add((output, other))
+                    rest.append((output, other, steps + 1))
+    _stale(db, found)
+    return found
+
+
+def _stale(db: sqlite3.Connection, found: Affected) -> None:
+    starts: dict[int, int] = {}
+    for flow, (_, _, steps) in found.flows.items():
+        for (written,) in db.execute("SELECT dataset FROM passage WHERE flow = ? AND written = 1", (flow,)):
+            starts[written] = min(steps, starts.get(written, steps))
+    found.stale = {**starts, **{each.id: each.steps for each in reached(starts, links(db, starts, upstream=False)) if each.id not in starts}}

@@ -1,0 +1,324 @@
+"""Questions about datasets: what is upstream and downstream, of columns too; what a dropped column breaks; what was done, and what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
+from bigdebug.datasets.naming import of_path, of_session, of_table
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
+from bigdebug.errors import AmbiguousDatasetError, NotCapturedError, UnknownColumnError, UnknownDatasetError
+
+BEGAN = datetime(2026, 11, 27, 1, 2, 3, tzinfo=timezone.utc)
+RAW, ITEMS = of_path("s3://lake/raw/orders.csv", "csv"), of_path("/data/items", "parquet")
+ORDERS = of_table("shop.orders", "file:/w", "file:/w/shop.db/orders", "parquet")
+SALES, REPORT = of_table("shop.sales", "file:/w", "file:/w/shop.db/sales"), of_path("/out/report", "json")
+RESULT = of_session("app-1", "result 1f", "memory")
+
+
+def schema(*names: str, kind: str = "int") -> tuple[Field, ...]:
+    return tuple(Field(name, kind) for name in names)
+
+
+def process(number: int, job: str, reads: list[Dataset], writes: list[Dataset], edges: list[tuple[Any, ...]] = [], **said: Any) -> Process:  # noqa: B006
+    said.setdefault("mode", "overwritten")
+    mode, schemas = said.pop("mode"), said.pop("schemas", {})
+    return Process(
+        **{
+            "id": f"p{number}", "job": job, "sort": "write", "session": "app-1", "started": BEGAN + timedelta(minutes=number),
+            "ended": BEGAN + timedelta(minutes=number, seconds=2), "status": "succeeded",
+            "reads": tuple(Access(each, schema=schemas.get(each, ()), rows=7) for each in reads),
+            "writes": tuple(Access(each, mode, schemas.get(each, ()), rows=5) for each in writes),
+            "columns": tuple(ColumnEdge(*edge) for edge in edges), **said,
+        }
+    )
+
+
+CLEAN = process(1, "clean", [RAW], [ORDERS], [(ORDERS, "price", RAW, "price", "TRANSFORMATION"), (ORDERS, "id", RAW, "id", "IDENTITY"),
+                (ORDERS, "item", RAW, "item", "IDENTITY"), (ORDERS, "", RAW, "id", "FILTER")], schemas={ORDERS: schema("id", "price", "item")})
+# Reads the files of the table, not the table.
+SUM = process(2, "sum", [of_path("/w/shop.db/orders"), ITEMS], [SALES], [
+    (SALES, "total", of_path("/w/shop.db/orders"), "price", "AGGREGATION"), (SALES, "name", ITEMS, "name", "IDENTITY"),
+    (SALES, "", of_path("/w/shop.db/orders"), "item", "JOIN"), (SALES, "", ITEMS, "item", "JOIN"), (SALES, "", ITEMS, "name", "GROUP_BY"),
+], schemas={SALES: schema("name", "total")})
+PUBLISH = process(3, "publish", [SALES], [REPORT], [(REPORT, "name", SALES, "name", "IDENTITY"), (REPORT, "total", SALES, "total", "IDENTITY")],
+                  cell=Cell("/nb/report.ipynb", "c", 4))
+LOOK = process(4, "look", [ORDERS], [RESULT], [(RESULT, "price", ORDERS, "price", "IDENTITY")], sort="query", mode="created")
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Iterator[Datasets]:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    store.record(CLEAN, SUM, PUBLISH, LOOK)
+    yield Datasets(store, "app-1")
+    assert store.trouble == ""
+    store.close()
+
+
+# ---- datasets ---------------------------------------------------------------------------------------------------
+
+
+def test_upstream_and_downstream_go_all_the_way(asked: Datasets) -> None:
+    up = asked.upstream("report")
+    assert [(row["steps"], row["dataset"], row["by"]) for row in up] == [
+        (1, "file:/w/shop.sales", ("publish",)), (2, "file:/w/shop.db/orders", ("sum",)), (2, "file:/data/items", ("sum",)), (3, "s3://lake/raw/orders.csv", ("clean",)),
+    ]
+    down = asked.downstream("orders.csv")
+    assert [(row["steps"], row["dataset"]) for row in down] == [(1, "file:/w/shop.orders"), (2, "file:/w/shop.sales"), (3, "file:/out/report")]
+    assert down.notes == ("1 query used it, too, and wrote nothing.",)
+    assert [row["dataset"] for row in asked.upstream("result 1f")] == ["file:/w/shop.orders", "s3://lake/raw/orders.csv"]
+    assert len(asked.upstream("items")) == 0
+
+
+def test_a_part_of_a_directory_is_of_the_directory(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    day, days, other = of_path("/in/day=1"), of_path("/in"), of_path("/in/day=2")
+    store.record(process(1, "write", [RAW], [days]), process(2, "read", [day], [REPORT]), process(3, "more", [ITEMS], [other]))
+    asked = Datasets(store)
+    assert [row["dataset"] for row in asked.upstream("report")] == ["file:/in/day=1", "s3://lake/raw/orders.csv"]
+    assert {row["dataset"] for row in asked.downstream("orders.csv")} == {"file:/in", "file:/out/report"}
+    assert {row["dataset"] for row in asked.upstream("/in")} == {"s3://lake/raw/orders.csv", "file:/data/items"}
+    assert [row["dataset"] for row in asked.downstream("items")] == ["file:/in/day=2"]  # nobody read day=2, or all of /in
+    store.close()
+
+
+def test_a_dataset_that_is_made_from_itself_ends(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    store.record(process(1, "loop", [SALES, ORDERS], [SALES], [(SALES, "a", SALES, "a", "IDENTITY")]), process(2, "back", [SALES], [ORDERS]))
+    asked = Datasets(store)
+    assert {row["dataset"] for row in asked.upstream("sales")} == {"file:/w/shop.orders", "file:/w/shop.sales"}
+    assert [row["column"] for row in asked.upstream("sales", "a")] == []
+    store.close()
+
+
+# ---- columns ----------------------------------------------------------------------------------------------------
+
+
+def told(answer: Any) -> list[tuple[Any, ...]]:
+    return [(row["steps"], row["dataset"], row["column"], row["influence"], row["how"]) for row in answer]
+
+
+def test_columns_are_followed_by_value_and_by_what_decides(asked: Datasets) -> None:
+    found = told(asked.upstream("report", column="TOTAL"))
+    assert found[0] == (1, "file:/w/shop.sales", "total", "value", "identity")
+    assert (3, "s3://lake/raw/orders.csv", "price", "value", "aggregation") in found
+    assert (2, "file:/data/items", "name", "decides", "group by") in found
+    assert (2, "file:/w/shop.db/orders", "item", "decides", "join") in found
+    assert (3, "s3://lake/raw/orders.csv", "id", "decides", "filter") in found
+    down = told(asked.downstream("s3://lake/raw/orders.csv", "price"))
+    assert down == [
+        (1, "file:/w/shop.orders", "price", "value", "transformation"), (2, "file:/w/shop.sales", "total", "value", "aggregation"),
+        (3, "file:/out/report", "total", "value", "aggregation"),
+    ]
+    assert (1, "file:/w/shop.sales", "(all columns)", "decides", "join") in told(asked.downstream("/w/shop.db/orders", "item"))
+
+
+def test_a_step_of_which_no_columns_are_known_is_said(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    store.record(CLEAN, process(2, "rdd", [ORDERS], [REPORT]), process(3, "move", [REPORT], [of_path("/new")], mode="renamed"))
+    asked = Datasets(store)
+    answer = asked.downstream("orders.csv", "price")
+    assert told(answer)[1] == (2, "file:/out/report", "(all columns)", "not known", "unknown")
+    assert "not known which columns" in answer.notes[-1]
+    assert told(asked.upstream("/new", "x"))[0] == (1, "file:/out/report", "x", "value", "identity") if "x" in asked.columns("/new").column("column") else True
+    store.close()
+
+
+def test_columns_of_a_dataset_are_said_with_what_they_are_made_of(asked: Datasets) -> None:
+    assert [(row["column"], row["type"], row["made of"]) for row in asked.columns("sales")] == [
+        ("name", "int", ("file:/data/items name (identity)",)), ("total", "int", ("file:/w/shop.db/orders price (aggregation)",)),
+    ]
+    with pytest.raises(UnknownColumnError, match=r"totl.*It has total"):
+        asked.upstream("sales", "totl")
+
+
+def test_dropping_a_column_breaks_who_uses_it_and_makes_the_rest_stale(asked: Datasets) -> None:
+    answer = asked.impact("orders", "Price")
+    assert [(row["effect"], row["job"], row["writes"], row["steps"]) for row in answer] == [
+        ("fails", "sum", ("file:/w/shop.sales",), 1), ("fails or loses it", "look", (str(RESULT),), 1),
+        ("stale", "", ("file:/w/shop.sales",), 1), ("stale", "", ("file:/out/report",), 2),
+    ]
+    assert "1 fails, 1 fails or loses it, 2 are stale." in answer.notes
+    lost = asked.impact("sales", "name")
+    assert [(row["effect"], row["job"], row["how"]) for row in lost] == [("fails or loses it", "publish", "identity"), ("stale", "", "loses name")]
+    assert len(asked.impact("report", "total")) == 0
+
+
+# ---- what was done ----------------------------------------------------------------------------------------------
+
+
+def test_history_says_what_was_done_with_rows_and_what_became_of_the_schema(asked: Datasets) -> None:
+    asked.store.record(replace(CLEAN, id="p5", started=BEGAN + timedelta(minutes=5), status="failed", error="[DIVIDE] by zero\nat x", ended=None, writes=(
+        replace(CLEAN.writes[0], schema=(Field("id", "bigint"), Field("item", "int"), Field("new", "string"))),)))
+    rows = list(asked.history("shop.orders"))
+    assert [(row["what"], row["job"], row["status"], row["schema"]) for row in rows] == [
+        ("overwritten", "clean", "failed", "+new string, -price, id: int -> bigint"), ("read", "look", "succeeded", ""), ("read", "sum", "succeeded", ""),
+        ("overwritten", "clean", "succeeded", ""),
+    ]
+    assert (rows[0]["error"], rows[0]["seconds"], rows[1]["seconds"]) == ("[DIVIDE] by zero", None, 2.0)
+    assert asked.history("report").rows[0][8] == "report.ipynb In[4]"
+    assert len(asked.history("orders", limit=1)) == 1
+    assert "limit" in asked.history("orders", limit=1).notes[-1]
+
+
+def test_what_changed_between_two_runs_of_a_job(asked: Datasets) -> None:
+    later = replace(
+        SUM, id="p9", started=BEGAN + timedelta(minutes=9), ended=BEGAN + timedelta(minutes=9, seconds=60), status="failed", error="boom",
+        reads=(*SUM.reads[:1], Access(RAW)), writes=(replace(SUM.writes[0], rows=0, schema=schema("name", "total", kind="bigint")),),
+        columns=(ColumnEdge(SALES, "total", RAW, "price", "AGGREGATION"),),
+    )
+    asked.store.record(later)
+    found = {(row["what"], row["of"]): (row["before"], row["after"]) for row in asked.changed("sum")}
+    assert found["status", ""] == ("succeeded", "failed")
+    assert found["error", ""] == (None, "boom")
+    assert found["seconds", ""] == (2.0, 60.0)
+    assert found["reads", "file:/data/items"] == ("read", None)
+    assert found["reads", "s3://lake/raw/orders.csv"] == (None, "read")
+    assert found["rows written", "file:/w/shop.sales"] == (5, 0)
+    assert found["columns", "file:/w/shop.sales"][1] == "name: int -> bigint, total: int -> bigint"
+    assert found["made of", "file:/w/shop.sales total"][1] == "s3://lake/raw/orders.csv price (AGGREGATION)"
+    assert asked.changed("sum", before="p2", after="p2").notes[-1] == "Nothing is different."
+    assert "ran once" in asked.changed("publish").notes[0]
+    with pytest.raises(UnknownDatasetError, match=r"clean, look, publish|Name one of"):
+        asked.changed("l")
+    with pytest.raises(UnknownDatasetError, match="processes"):
+        asked.changed("nothing like it")
+
+
+def test_lists(asked: Datasets) -> None:
+    assert [row["dataset"] for row in asked.find("ord")] == ["file:/w/shop.orders", "file:/w/shop.db/orders", "s3://lake/raw/orders.csv"]
+    assert len(asked.find("%")) == 0
+    assert len(asked.find()) == 6
+    assert [row["job"] for row in asked.processes()] == ["look", "publish", "sum", "clean"]
+    assert [row["job"] for row in asked.processes(job="u", status="succeeded", limit=1)] == ["publish"]
+    assert asked.process("p1") == CLEAN
+    with pytest.raises(UnknownDatasetError, match="processes"):
+        asked.process("p99")
+
+
+# ---- names ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("typed", "name"), [
+    ("shop.orders", "file:/w/shop.orders"), ("orders", "file:/w/shop.orders"), ("ORDERS", "file:/w/shop.orders"), ("file:/w/shop.db/orders", "file:/w/shop.orders"),
+    ("/w/shop.db/orders/", "file:/w/shop.orders"), ("raw/orders.csv", "s3://lake/raw/orders.csv"), ("s3a://lake/raw/orders.csv", "s3://lake/raw/orders.csv"),
+    ("report", "file:/out/report"), ("out/report", "file:/out/report"), ("`sales`", "file:/w/shop.sales"), (" items ", "file:/data/items"),
+])
+def test_names_are_taken_as_people_type_them(asked: Datasets, typed: str, name: str) -> None:
+    assert asked.history(typed).title == f"History of {name}"
+
+
+def test_names_of_several_and_of_none_are_refused_with_what_there_is(asked: Datasets) -> None:
+    asked.store.record(process(7, "x", [of_path("/other/items"), of_path("/a/x.csv"), of_path("/b/x.csv")], [of_path("/reports")]))
+    with pytest.raises(AmbiguousDatasetError, match=r"2 datasets are called so.*file:/data/items, file:/other/items"):
+        asked.upstream("items")
+    with pytest.raises(AmbiguousDatasetError, match=r"/a/x\.csv, file:/b/x\.csv"):
+        asked.upstream("x")
+    assert len(asked.upstream("data/items")) == 0
+    with pytest.raises(UnknownDatasetError, match=r"Do you mean .*orders"):
+        asked.upstream("ordrs")
+    with pytest.raises(UnknownDatasetError, match="find"):
+        asked.upstream("qqqqqqq")
+    with pytest.raises(TypeError, match="named by text"):
+        asked.upstream(None)  # type: ignore[arg-type]
+
+
+def test_views_of_this_session_come_before_those_of_others(asked: Datasets) -> None:
+    for number, session in enumerate(("app-0", "app-1", "app-2"), 10):
+        asked.store.record(process(number, f"view {session}", [ITEMS], [of_session(session, "v", "view")], session=session, mode="defined"))
+    assert asked.history("v").title == "History of spark:app-1/v"
+    other = Datasets(asked.store).history("v")
+    assert (other.title, other.notes[0]) == ("History of spark:app-2/v", "3 sessions had one of this name; this is that of app-2.")
+
+
+# ---- answers ----------------------------------------------------------------------------------------------------
+
+
+def test_answers_are_tables_frames_and_json(asked: Datasets) -> None:
+    answer = asked.upstream("report")
+    assert list(answer.toPandas().columns) == ["steps", "dataset", "kind", "by", "last run", "status"]
+    assert json.loads(json.dumps(answer.data()))["rows"][0]["last run"] == "2026-11-27T01:05:03+00:00"
+    assert answer._repr_mimebundle_()["text/plain"].splitlines()[0] == "Upstream of file:/out/report"
+    assert "There are none." in repr(asked.upstream("items"))
+    assert "6 datasets" in repr(asked) or "7 datasets" in repr(asked)
+
+
+def test_names_of_the_user_are_text(asked: Datasets) -> None:
+    odd = of_path("/x/<script>alert(1)</script>/\u202eevil\n")
+    asked.store.record(process(8, "<b>job</b>", [odd], [REPORT]))
+    html = asked.upstream("report")._repr_mimebundle_()["text/html"]
+    assert "<script>" not in html
+    assert "<b>" not in html
+    assert "\u202e" not in asked.upstream("report")._repr_mimebundle_()["text/plain"]
+
+
+def test_records_are_traced_where_a_run_was_captured(asked: Datasets) -> None:
+    asked.store.record(replace(SUM, id="p20", run="r7", started=BEGAN + timedelta(hours=1)))
+    with pytest.raises(NotCapturedError, match="capture"):
+        asked.trace("report")
+    tracing = Datasets(asked.store, "app-1", trace=lambda run: f"trace of {run}")
+    assert tracing.trace("sales") == "trace of r7"
+    assert Datasets(asked.store, "app-2", trace=str).history("sales").rows[0][9] == "r7"
+    with pytest.raises(NotCapturedError):
+        Datasets(asked.store, "app-2", trace=str).trace("sales")
+
+
+# ---- the laws ---------------------------------------------------------------------------------------------------
+
+PLACES = [of_path(f"/d{i}") for i in range(5)]
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> list[Process]:
+    some = st.lists(st.sampled_from(PLACES), max_size=3, unique=True)
+    made = []
+    for number in range(draw(st.integers(1, 7))):
+        reads, writes = draw(some), draw(some)
+        edges = {(w, draw(st.sampled_from("abc")), r, draw(st.sampled_from("abc")), draw(st.sampled_from(["IDENTITY", "AGGREGATION", "JOIN"]))) for r in reads for w in writes}
+        made.append(process(number, f"j{number}", reads, writes, sorted(edges) if draw(st.booleans()) else []))
+    return made
+
+
+def closure(steps: set[tuple[Any, Any]], start: Any) -> set[Any]:
+    found: set[Any] = set()
+    rest = [start]
+    while rest:
+        here = rest.pop()
+        new = {far for near, far in steps if near == here} - found
+        found |= new
+        rest += new
+    return found
+
+
+@given(programs())
+@settings(max_examples=40)
+def test_what_is_reached_is_what_steps_lead_to_and_both_ways_agree(tmp_path_factory: pytest.TempPathFactory, given: list[Process]) -> None:
+    store = DatasetStore(tmp_path_factory.mktemp("s") / "s.sqlite")
+    store.record(*given)
+    asked = Datasets(store)
+    steps = {(str(w.dataset), str(r.dataset)) for each in given for w in each.writes for r in each.reads}
+    there = {str(access.dataset) for each in given for access in (*each.reads, *each.writes)}
+    up = {name: set(asked.upstream(name).column("dataset")) for name in there}
+    down = {name: set(asked.downstream(name).column("dataset")) for name in there}
+    for name in there:
+        assert up[name] == closure(steps, name)
+        assert down[name] == {other for other in there if name in up[other]}
+    edges = {((str(e.output), e.column), (str(e.input), e.used)) for each in given for e in each.columns}
+    unknown = {(str(w.dataset), str(r.dataset)) for each in given if not each.columns for w in each.writes for r in each.reads}
+    if not unknown:
+        for name, column in {edge[0] for edge in edges}:
+            assert {(row["dataset"], row["column"]) for row in asked.upstream(name, column)} == closure(edges, (name, column)) - {(name, column)}
+        for name, column in {edge[1] for edge in edges}:
+            backward = {(far, near) for near, far in edges}
+            assert {(row["dataset"], row["column"]) for row in asked.downstream(name, column)} == closure(backward, (name, column)) - {(name, column)}
+    store.close()
