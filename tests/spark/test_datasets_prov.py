@@ -23,7 +23,7 @@ LINES = ["a b", "b", "<script>alert(1)</script>", "מחיר b", ""]
 def derivations(told: ProvDocument) -> set[tuple[str, str]]:
     """By the values of records: what was derived from what."""
     values = {str(record.identifier): next(iter(record.get_attribute("prov:value")), "") for record in told.get_records() if record.identifier}
-    found = [dict((str(name), str(value)) for name, value in record.formal_attributes) for record in told.get_records(ProvDerivation)]
+    found = [{str(name): str(value) for name, value in record.formal_attributes} for record in told.get_records(ProvDerivation)]
     return {(values[each["prov:generatedEntity"]], values[each["prov:usedEntity"]]) for each in found}
 
 
