@@ -19,6 +19,7 @@ from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.sets import sets
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.graph import SparkGraph
+from bigdebug.spark.provgraph.incoming import read
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared
 from bigdebug.spark.provgraph.recursion import BACKWARD
 
@@ -90,11 +91,11 @@ def test_all_plans_answer_as_the_index_does(spark, known, as_texts):
         rows = [(as_text(src), as_text(dst), op) for src, dst, op in rows]
     workflow = flow(str if as_texts else int)
     index = indexed(rows, workflow)
-    prepared = Prepared(frame(spark, rows), workflow, threshold=8)
+    prepared = Prepared(read(frame(spark, rows)), workflow, threshold=8)
     several, (one, other) = asked_of(rows, rng, 6), asked_of(rows, rng, 2)
     assert (prepared.report.edges, prepared.report.items) == (index.edges, index.items)
     graphs = [SparkGraph(prepared, name) for name in PLANS]
-    assert graphs[0].statistics().equals(sets(index, 8).statistics())
+    assert graphs[0].sets().statistics().equals(sets(index, 8).statistics())
     for graph in graphs:
         same(graph.ancestors(several), questions.ancestors(index, several))
         same(graph.descendants(several, limit=5), questions.descendants(index, several, limit=5))
@@ -119,7 +120,7 @@ CSID = ["S1 S1", "S1 S1", "S1 S2", "S1 S2", "S2 S2", "S2 S2", "S2 S3", "S3 S3", 
 
 def test_the_persons_of_the_paper(spark):
     workflow = Workflow.of([("Person1", "Person2", "R1"), ("Person2", "AvgAge", "R2")], items={"Person1": range(1, 13), "Person2": range(13, 22), "AvgAge": range(22, 26)})
-    prepared = Prepared(frame(spark, PERSONS), workflow, near=0)
+    prepared = Prepared(read(frame(spark, PERSONS)), workflow, near=0)
     known = {tuple(row[:3]): row.component for row in prepared.in_components.collect()}
     assert len({(CCID[triple], known[triple]) for triple in PERSONS}) == len(set(CCID.values())) == len(set(known.values()))
     for name in PLANS:
@@ -135,7 +136,7 @@ def test_the_persons_of_the_paper(spark):
 def test_the_component_of_the_paper_falls_into_its_four_sets(spark):
     workflow = Workflow.of([("A", "B"), ("B", "C"), ("B", "D")], items={"A": range(1, 4), "B": range(4, 7), "C": range(7, 10), "D": range(10, 13)})
     rows = [(*pair, "-") for pair in COMPONENT]
-    prepared = Prepared(frame(spark, rows), workflow, threshold=4, splits=[["A"], ["B"], ["C"], ["D"]], near=0)
+    prepared = Prepared(read(frame(spark, rows)), workflow, threshold=4, splits=[["A"], ["B"], ["C"], ["D"]], near=0)
     names = {1: "S1", 4: "S2", 7: "S3", 10: "S4"}
     known = {(row.src, row.dst): f"{names[row.src_csid]} {names[row.dst_csid]}" for row in prepared.in_sets.collect()}
     assert [known[pair] for pair in COMPONENT] == CSID
@@ -143,13 +144,13 @@ def test_the_component_of_the_paper_falls_into_its_four_sets(spark):
     graph = SparkGraph(prepared, "csprov")
     assert graph._plan.volume(pa.array([8]), BACKWARD).triples.count() == 12 - 3
     assert sorted(graph.ancestors(8)) == [1, 2, 3, 4, 5, 7]
-    assert graph.statistics().values.tolist() == [["LC1", f"sp{n}", 1, 0, 3] for n in range(1, 5)]
+    assert graph.sets().statistics().values.tolist() == [["LC1", f"sp{n}", 1, 0, 3] for n in range(1, 5)]
     graph.close()
 
 
 def test_what_is_no_triple_is_left_out_and_told_of(spark):
     rows = [("a/1", "b/1", "x"), ("a/1", "b/1", "x"), (None, "b/1", "x"), ("b/1", "b/1", None), ("b/1", "a/2", "<script>alert(1)</script>"), ("c", "b/1", "x")]
-    prepared = Prepared(frame(spark, rows), Workflow.of([("A", "B")], items={"A": "a/", "B": "b/"}))
+    prepared = Prepared(read(frame(spark, rows)), Workflow.of([("A", "B")], items={"A": "a/", "B": "b/"}))
     report = prepared.report
     assert (report.rows, report.edges, report.items, report.operations) == (6, 3, 4, 2)
     assert {finding.kind: (finding.count, finding.examples) for finding in report.findings} == {
@@ -157,7 +158,7 @@ def test_what_is_no_triple_is_left_out_and_told_of(spark):
         "unmade": (1, ("'b/1' -> 'a/2' by '<script>alert(1)</script>'",)),
     }
     with pytest.raises(ProvenanceError, match="not clean"):
-        Prepared(frame(spark, rows), strict=True)
+        Prepared(read(frame(spark, rows)), strict=True)
 
 
 @pytest.mark.parametrize(
@@ -165,13 +166,13 @@ def test_what_is_no_triple_is_left_out_and_told_of(spark):
 )
 def test_columns_that_have_no_ids_are_refused_by_name(spark, columns, message):
     with pytest.raises(ProvenanceError, match=message):
-        Prepared(spark.sql("select 1L src, 2 dst, 'x' op, current_timestamp() when"), columns=columns)
+        read(spark.sql("select 1L src, 2 dst, 'x' op, current_timestamp() when"), columns)
 
 
 def test_an_answer_that_the_driver_does_not_take_stays_in_spark(spark, monkeypatch):
     monkeypatch.setattr("bigdebug.spark.provgraph.graph.MOST", 3)
     rows = [(n, n + 1, "next") for n in range(20)]
-    graph = SparkGraph(Prepared(frame(spark, rows)), "rq")
+    graph = SparkGraph(Prepared(read(frame(spark, rows))), "rq")
     answer = graph.ancestors([8])
     assert {(row.item, row.depth) for row in answer.toDF().collect()} == {(n, 8 - n) for n in range(8)}
     assert {(row.src, row.dst) for row in answer.triplesDF().collect()} == {(n, n + 1) for n in range(8)}

@@ -27,6 +27,7 @@ from bigdebug.spark.provgraph.lookups import MOST, among, fetched
 from bigdebug.spark.provgraph.plans import Plan
 from bigdebug.spark.provgraph.prepared import PLANS, Prepared
 from bigdebug.spark.provgraph.recursion import BACKWARD, FORWARD, Ends, Far, recursed
+from bigdebug.spark.provgraph.sets import Sets
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.literals import literal
@@ -75,10 +76,14 @@ class SparkGraph:
         return FrameAnswer.of(questions.feeds(index, source, besides, depth), self._prepared.spark)
 
     def statistics(self) -> pd.DataFrame:
-        """What large components fell into along the splits, as in Table IX: columns component, split, sets, large (sets of 1,000 items or more) and
-        largest (items of the largest set). LC1 is the largest component, LC1_lc1 a set of it that was cut again. Computes the sets, if the plan has not.
+        """By table (the last row is of items of no table): columns table, items, sources (items that nothing was derived into), results (that nothing was derived
+        from), triples (that lead to them) and fan_in, the largest. A job.
         """
-        return pd.DataFrame(self._prepared.sets.cuts, columns=["component", "split", "sets", "large", "largest"])
+        return self._prepared.statistics()
+
+    def sets(self) -> Sets:
+        """The sets that large components fall into along the workflow, and how these derive each other; found now, if the plan has not."""
+        return self._prepared.sets
 
     def planned(self, plan: str) -> SparkGraph:
         """The same graph with another plan; what both need is found once."""

@@ -12,11 +12,17 @@ from pyspark.sql.types import DataType, IntegralType, StringType
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.membership import Columns
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.spark.provgraph.kept import kept
 from bigdebug.spark.provgraph.tables import TABLE, with_tables
 from bigdebug.spark.sql.catalyst import Catalyst
 
 _ROWS = 500_000
 """Triples that one partition has, or thereabouts."""
+
+
+def read(frame: Any, names: Sequence[str] = ("src", "dst", "op"), workflow: Workflow | None = None) -> Any:
+    """The triples of a DataFrame as they are now: kept, so that what they come from is read once. As ``triples_of`` otherwise."""
+    return kept(triples_of(frame, names, workflow), "reading provenance")
 
 
 def triples_of(frame: Any, names: Sequence[str], workflow: Workflow | None) -> Any:

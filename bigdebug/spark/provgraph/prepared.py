@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.report import Findings, ImportReport, triple
+from bigdebug.provgraph.sets import THRESHOLD
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.components import components
-from bigdebug.spark.provgraph.incoming import items_of, partitions_for, triples_of, unlike
+from bigdebug.spark.provgraph.incoming import items_of, partitions_for, unlike
 from bigdebug.spark.provgraph.kept import kept, let_go
 from bigdebug.spark.provgraph.lookups import MOST
 from bigdebug.spark.provgraph.plans import Components, ConnectedSets, Plan, Recursive
@@ -28,19 +29,17 @@ _EXAMPLES = 5
 
 
 class Prepared:
-    """The triples of a DataFrame, read once. ``report`` says what was found in them and left out."""
+    """Triples as ``read`` gives them, which are let go. ``report`` says what was found in them and left out."""
 
     def __init__(
-        self, frame: Any, workflow: Workflow | None = None, columns: Sequence[str] = ("src", "dst", "op"), threshold: int = 25_000, splits: Any = None,
-        strict: bool = False, near: int = MOST,
+        self, read: Any, workflow: Workflow | None = None, threshold: int = THRESHOLD, splits: Any = None, strict: bool = False, near: int = MOST,
     ) -> None:
-        """Up to ``near`` edges are joined to components in the driver. Raises ProvenanceError for columns that are not there, or of other types; if ``strict``, also for triples that are not clean."""
+        """Up to ``near`` edges are joined to components in the driver. Raises ProvenanceError, if ``strict``, for triples that are not clean."""
         began = time.perf_counter()
         self._users: list[object] = []
-        self.spark = frame.sparkSession
+        self.spark = read.sparkSession
         self.workflow = workflow if workflow is not None and workflow.items is not None else None
         self._threshold, self._given, self._near = threshold, splits, near
-        read = kept(triples_of(frame, columns, workflow), "provenance")
         findings = Findings(strict)
         counted = _Counted(read, findings)
         clean = read.where("src is not null and dst is not null and src != dst")
@@ -81,6 +80,20 @@ class Prepared:
             )
         splits = splits_of(self.workflow, self._given, self._sizes)
         return sets(self.triples, self.placed, self.workflow, splits, self._threshold, self.partitions, self._near)
+
+    def statistics(self) -> pd.DataFrame:
+        """By table, as ``ProvenanceGraph.statistics`` has it."""
+        items = self.items if self.workflow is not None else self.items.withColumn(TABLE, F.lit(None).cast("int"))
+        for end, name in (("dst", "triples"), ("src", "out")):
+            degrees = self.triples.groupBy(F.col(end).alias("item")).agg(F.count(F.lit(1)).alias(name))
+            items = items.join(degrees, "item", "left").withColumn(name, F.coalesce(name, F.lit(0)))
+        counts = F.count(F.lit(1)), F.count(F.when(F.col("triples") == 0, 1)), F.count(F.when(F.col("out") == 0, 1)), F.sum("triples"), F.max("triples")
+        known = {place: row for place, *row in unheard(items.groupBy(TABLE).agg(*counts), "collect")}
+        names = [] if self.workflow is None else list(self.workflow.tables)
+        rows = [[name, *known.get(place, [0] * len(counts))] for place, name in enumerate(names)]
+        if None in known or not names:
+            rows.append([None, *known.get(None, [0] * len(counts))])
+        return pd.DataFrame(rows, columns=["table", "items", "sources", "results", "triples", "fan_in"])
 
     @property
     def _sizes(self) -> dict[str, int]:

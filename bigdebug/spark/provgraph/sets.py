@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import pandas as pd
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -21,12 +23,21 @@ LARGE = 1_000
 """Items from which on the statistics count a set as a large one (Table IX)."""
 
 
-class Sets(NamedTuple):
+@dataclass(frozen=True)
+class Sets:
     """The sets of a graph."""
 
     items: Any
     """A kept DataFrame of each ``item``, its ``component`` and its ``csid``: component and set are named by their smallest item."""
     cuts: tuple[Cut, ...]
+
+    def statistics(self) -> pd.DataFrame:
+        """The paper's Table IX: columns component, split, sets, large (of 1,000 items or more) and largest (items).
+
+        LC1, LC2 ... are the components that were cut, largest first, and LC2_lc1 a set of LC2 that was cut again.
+        """
+        rows = [(cut.component, cut.split, cut.sets, cut.large, cut.largest) for cut in self.cuts]
+        return pd.DataFrame(rows, columns=["component", "split", "sets", "large", "largest"])
 
 
 def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], threshold: int, partitions: int, near: int = MOST) -> Sets:

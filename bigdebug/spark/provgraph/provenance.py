@@ -1,0 +1,119 @@
+"""Provenance graphs of triples in Spark: an index on this machine where it can hold them, else one of the paper's plans."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.graph import ProvenanceGraph
+from bigdebug.provgraph.graph import provenance as built
+from bigdebug.provgraph.membership import Columns, Listed
+from bigdebug.provgraph.workflow import Workflow
+from bigdebug.spark.provgraph.answers import FrameAnswer
+from bigdebug.spark.provgraph.graph import SparkGraph
+from bigdebug.spark.provgraph.incoming import read
+from bigdebug.spark.provgraph.prepared import PLANS, Prepared
+from bigdebug.spark.provgraph.streaming import batches
+from bigdebug.spark.sql.actions import unheard
+
+_BUILDING = 60
+"""Bytes on disk that a triple takes at most while its index is built, beside its texts."""
+
+_MOST = 2_000_000_000
+"""Triples beyond which nobody would wait until they are on one machine."""
+
+
+class IndexedGraph(ProvenanceGraph):
+    """A provenance graph on this machine, of triples that were in Spark: its answers are DataFrames as well."""
+
+    plan = "index"
+
+    def __init__(self, graph: ProvenanceGraph, spark: Any, why: str) -> None:
+        super().__init__(graph.index, graph.report, graph.path)
+        self._spark = spark
+        self._why = why
+
+    def ancestors(self, items: Any, depth: int | None = None, limit: int | None = None) -> FrameAnswer:
+        return FrameAnswer.of(super().ancestors(items, depth, limit), self._spark)
+
+    def descendants(self, items: Any, depth: int | None = None, limit: int | None = None) -> FrameAnswer:
+        return FrameAnswer.of(super().descendants(items, depth, limit), self._spark)
+
+    def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
+        return FrameAnswer.of(super().feeds(source, besides, depth), self._spark)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, plan index ({self._why})>"
+
+
+def provenance(
+    frame: Any, workflow: Workflow | None, plan: str, *, at: str | os.PathLike[str] | None, memory: str | int, columns: Sequence[str], threshold: int,
+    splits: Any, strict: bool, progress: bool,
+) -> SparkGraph | IndexedGraph:
+    """The graph of a DataFrame's triples, by the plan that is asked for; "auto" chooses from their size and from the disk's."""
+    if plan not in ("auto", "index", *PLANS):
+        raise ProvenanceError("There is no such plan", value=plan, remedy=f"Plans are auto, index, {', '.join(PLANS)}.")
+    if at is not None and plan in PLANS:
+        raise ProvenanceError("Only an index is kept in a directory", value=str(at), remedy=f"Leave out at=, or plan={plan!r}.")
+    rows = read(frame, columns, workflow)
+    why = "as asked"
+    if plan == "auto":
+        plan, why = _chosen(rows, workflow, at)
+    if plan != "index":
+        return SparkGraph(Prepared(rows, workflow, threshold, splits, strict), plan, why)
+    home = Path(tempfile.mkdtemp(prefix="bigdebug-provenance-")) if at is None else None
+    try:
+        graph = built(batches(rows), _here(workflow), at=home / "index" if home else at, memory=memory, strict=strict, progress=progress)
+    except BaseException:
+        if home is not None:
+            shutil.rmtree(home, ignore_errors=True)
+        raise
+    found = IndexedGraph(graph, frame.sparkSession, why)
+    if home is not None:
+        weakref.finalize(found, shutil.rmtree, home, ignore_errors=True)
+    return found
+
+
+def _chosen(rows: Any, workflow: Workflow | None, at: str | os.PathLike[str] | None) -> tuple[str, str]:
+    """A plan, and why this one."""
+    long = [F.sum(F.octet_length(name)) for name, kind in rows.dtypes if kind == "string"]
+    [[count, *texts]] = unheard(rows.agg(F.count(F.lit(1)), *long), "collect")
+    need = count * _BUILDING + 3 * sum(size or 0 for size in texts)
+    place = _existing(Path(tempfile.gettempdir() if at is None else at).absolute())
+    free = shutil.disk_usage(place).free
+    told = f"{count:,} triples take {_size(need)} while an index is built, and {_size(free)} are free in {str(place)!r}"
+    if need <= free // 2 and count <= _MOST:
+        return "index", told
+    if at is not None:
+        raise ProvenanceError(f"No index of so many triples is built in a directory: {told}", remedy="Name one where there is room, or leave out at=.")
+    return ("csprov" if workflow is not None and workflow.items is not None else "ccprov"), told
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB" if count >= 1e8 else f"{count / 1e6:,.1f} MB"
+
+
+def _here(workflow: Workflow | None) -> Workflow | None:
+    """The workflow with what says of which table items are as it is read outside of Spark."""
+    if workflow is None:
+        return None
+    items = workflow.items
+    if isinstance(items, Columns):
+        return workflow.placing(("src_table", "dst_table"))
+    if isinstance(items, Listed) and isinstance(items.source, DataFrame):
+        chosen = items.source.select(F.col(items.item), F.col(items.table))
+        return workflow.placing(Listed(unheard(chosen, "toArrow"), items.item, items.table))
+    return workflow

@@ -1,0 +1,114 @@
+"""dbg.provenance chooses a plan by size and says why; every plan gives the same answers, as DataFrames too; the user's Spark is as it was."""
+
+from __future__ import annotations
+
+import shutil
+from collections import namedtuple
+
+import pandas as pd
+import pytest
+
+import bigdebug
+from bigdebug import Workflow
+from bigdebug.errors import ProvenanceError, UnknownItemError
+
+FLOW = [("raw", "clean", "filter"), ("clean", "mean", "avg")]
+ROWS = [(f"raw/{n}", f"clean/{n}", "filter") for n in range(0, 40, 2)] + [(f"clean/{n}", f"mean/{n % 3}", "avg") for n in range(0, 40, 2)]
+SCHEMA = "src string, dst string, op string"
+PLANS = ["index", "rq", "ccprov", "csprov"]
+
+
+@pytest.fixture(scope="module")
+def triples(spark):
+    return spark.createDataFrame(ROWS, SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def known(dbg, triples):
+    """A graph for each plan, over the same triples."""
+    flow = Workflow.of(FLOW, items={name: f"{name}/" for name in ("raw", "clean", "mean")})
+    graphs = {plan: dbg.provenance(triples, flow, plan, threshold=5) for plan in PLANS}
+    yield graphs
+    for plan in PLANS[1:]:
+        graphs[plan].close()
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_answers_are_dataframes_too(known, plan):
+    graph = known[plan]
+    assert f"plan {plan} (as asked)" in repr(graph)
+    answer = graph.ancestors("mean/1")
+    made = [n for n in range(0, 40, 2) if n % 3 == 1]
+    assert {tuple(row) for row in answer.toDF().collect()} == {(f"{t}/{n}", t, d) for t, d in (("clean", 1), ("raw", 2)) for n in made}
+    assert {tuple(row) for row in answer.triplesDF().collect()} == {row for row in ROWS if int(row[0].split("/")[1]) in made}
+    assert answer.toDF().schema.simpleString() == "struct<item:string,table:string,depth:bigint>"
+    assert graph.ancestors("raw/0").toDF().collect() == []
+    assert graph.ancestors("raw/0").triplesDF().schema.simpleString() == "struct<src:string,dst:string,op:string>"
+    assert sorted(graph.feeds("raw/4", "clean/4")) == ["mean/1"]
+    with pytest.raises(UnknownItemError, match="mean/1"):
+        graph.ancestors("mean/11")
+    with pytest.raises(UnknownItemError, match="An item is not there"):
+        graph.ancestors(3)
+
+
+@pytest.mark.parametrize("plan", PLANS[1:])
+def test_all_tell_the_same_of_what_was_read(known, plan):
+    assert str(known[plan].report).split("\n")[0].split(";")[0] == str(known["index"].report).split("\n")[0].split(";")[0]
+    pd.testing.assert_frame_equal(known[plan].statistics(), known["index"].statistics(), check_dtype=False)
+    assert known[plan].sets().statistics().equals(known["index"].sets(5).statistics())
+
+
+def test_the_plan_follows_from_the_size_of_the_triples_and_of_the_disk(dbg, triples, monkeypatch):
+    graph = dbg.provenance(triples)
+    assert graph.plan == "index"
+    assert "40 triples take" in repr(graph)
+    disk = namedtuple("disk", "total used free")  # noqa: PYI024
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: disk(100, 100, 4000))
+    graph = dbg.provenance(triples)
+    assert graph.plan == "ccprov"
+    assert graph.planned("rq").ancestors("clean/0").items.tolist() == ["raw/0"]
+    graph.close()
+
+
+def test_an_index_is_opened_again(dbg, triples, tmp_path):
+    dbg.provenance(triples, plan="index", at=tmp_path / "graph")
+    assert bigdebug.open(tmp_path / "graph").ancestors("clean/0").items.tolist() == ["raw/0"]
+
+
+def test_large_partitions_are_streamed_in_parts(dbg, spark, monkeypatch):
+    monkeypatch.setattr("bigdebug.spark.provgraph.streaming._ROWS", 10)
+    graph = dbg.provenance(spark.range(1, 100, 1, 1).selectExpr("id - 1 parent", "id child", "'next' how"), plan="index", columns=("parent", "child", "how"))
+    assert graph.report.edges == 99
+    assert len(graph.ancestors(50)) == 50
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"plan": "fast"}, "no such plan"), ({"plan": "rq", "at": "somewhere"}, "Only an index"), ({"columns": ("src", "dst", "how")}, "no such column")],
+)
+def test_what_cannot_be_done_is_refused_by_name(dbg, triples, given, message):
+    with pytest.raises(ProvenanceError, match=message):
+        dbg.provenance(triples, **given)
+
+
+def test_sets_take_a_workflow(dbg, triples):
+    with pytest.raises(ProvenanceError, match="none was given that says which table"):
+        dbg.provenance(triples, plan="csprov")
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_what_is_the_users_stays_as_it_is(dbg, spark, triples, plan):
+    own = triples.where("op = 'avg'").cache()
+    own.count()
+    conf = dict(spark.sparkContext.getConf().getAll())
+    held, runs_before, tables = set(spark.sparkContext._jsc.getPersistentRDDs().keySet()), len(dbg.runs), spark.catalog.listTables()
+    with dbg.capture("user's") as runs:
+        graph = dbg.provenance(triples, plan=plan if plan != "csprov" else "ccprov")
+        graph.ancestors("mean/1").toPandas()
+    assert not runs.runs
+    getattr(graph, "close", lambda: None)()
+    assert set(spark.sparkContext._jsc.getPersistentRDDs().keySet()) <= held
+    assert (len(dbg.runs), spark.catalog.listTables()) == (runs_before, tables)
+    assert own.is_cached
+    assert dict(spark.sparkContext.getConf().getAll()) == conf
+    own.unpersist()
