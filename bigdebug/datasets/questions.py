@@ -11,6 +11,7 @@ from bigdebug.datasets import impact as impacts
 from bigdebug.datasets import rows
 from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.changes import changes, schema_change
+from bigdebug.datasets.exporting import Exporting
 from bigdebug.datasets.graph import UNKNOWN, columns_reached, flows, is_direct, links, reached
 from bigdebug.datasets.matching import Meant, column_meant, meant
 from bigdebug.datasets.model import Dataset, Field, Process
@@ -25,7 +26,7 @@ _RESULT = "memory"
 """The kind of what queries gave their user: nothing reads it again by its name."""
 
 
-class Datasets:
+class Datasets(Exporting):
     """Which data feeds which, over all sessions and notebooks of this user. Datasets are named as people type them: "orders", "shop.orders",
     "/data/orders", "s3://bucket/orders"; what several are called is refused, with their names. Each question takes milliseconds.
     """

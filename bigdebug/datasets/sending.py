@@ -68,7 +68,7 @@ class Sender:
 
     def __init__(self, spool: Spool, collector: Collector, *, deadline: float = DEADLINE, pace: Pace | None = None) -> None:
         self._spool = spool
-        self._collector = collector
+        self.collector = collector
         self._deadline = deadline
         self._pace = pace or Pace()
         self._chance = random.Random()
@@ -91,27 +91,30 @@ class Sender:
                 self._held.append((process.id, self._new(process)))
             except Exception as trouble:  # what is recorded must not fail for what is told of it
                 self._left_out += 1
-                log.warning("bigdebug cannot tell %s of a process: %s", self._collector.name, type(trouble).__name__)
+                log.warning("bigdebug cannot tell %s of a process: %s", self.collector.name, type(trouble).__name__)
             self._lay_down()
         self._ask()
 
     def status(self) -> Sending:
         """How it stands. Raises nothing: of a spool that cannot be read it says so."""
         try:
-            waiting, trouble = self._spool.waiting(self._collector.name), self._trouble
+            waiting, trouble = self._spool.waiting(self.collector.name), self._trouble
         except DatasetsError as wrong:
             waiting, trouble = Waiting(), wrong.what
         if not self._over and not self._thread.is_alive():
             trouble = "nothing is sent any more, for the thread that sends has ended"
         trouble = trouble or (f"of the last refused: {waiting.why}" if waiting.why else "")
         held = sum(len(messages) for _, messages in list(self._held))
-        return Sending(self._collector.name, self._taken, waiting.messages + held, waiting.refused, self._left_out, trouble)
+        return Sending(self.collector.name, self._taken, waiting.messages + held, waiting.refused, self._left_out, trouble)
 
     def again(self) -> None:
         """Send all that waits and all that was refused now: the collector was mended."""
-        self._spool.again(self._collector.name)
+        self._spool.again(self.collector.name)
         self._failures, self._rests_until = 0, 0.0
         self._ask()
+
+    def __repr__(self) -> str:
+        return str(self.status())
 
     def flush(self, seconds: float) -> bool:
         """Wait until all is taken, or nothing more is tried for now; whether that was within the seconds."""
@@ -130,7 +133,7 @@ class Sender:
     def _new(self, process: Process) -> list[Message]:
         """What has not been told of the process while it was running."""
         told = self._running.pop(process.id, frozenset())
-        messages = list(self._collector.tell(process))
+        messages = list(self.collector.tell(process))
         if process.status == "running":
             self._running[process.id] = told.union(sort for sort, _ in messages)
         return [message for message in messages if message[0] not in told]
@@ -140,7 +143,7 @@ class Sender:
         try:
             while self._held:
                 run, messages = self._held[0]
-                if messages and not self._spool.put(self._collector.name, run, messages):
+                if messages and not self._spool.put(self.collector.name, run, messages):
                     self._left_out += 1
                     self._say(f"the spool {self._spool.path} is full")
                 self._held.popleft()
@@ -156,7 +159,7 @@ class Sender:
             self._turn.notify_all()
 
     def _work(self) -> None:
-        post = Post(self._collector, self._deadline)
+        post = Post(self.collector, self._deadline)
         try:
             while not self._over:
                 asked = self._asked
@@ -177,9 +180,9 @@ class Sender:
             with self._laying:
                 self._lay_down()
             now = time.time()
-            claim = self._spool.claim(self._collector.name, now, _LEASE * self._deadline)
+            claim = self._spool.claim(self.collector.name, now, _LEASE * self._deadline)
             if claim is None:
-                soonest = self._spool.soonest(self._collector.name)
+                soonest = self._spool.soonest(self.collector.name)
                 return _LOOKS if soonest is None else min(_LOOKS, max(0.01, soonest - now))
             self._send(post, claim)
         except DatasetsError as trouble:
@@ -199,7 +202,7 @@ class Sender:
                 self._taken += 1
             elif answer.refused:
                 self._spool.refused(message, answer.why)
-                log.warning("bigdebug: %s %s to a message, which is kept on disk.", self._collector.name, answer.why)
+                log.warning("bigdebug: %s %s to a message, which is kept on disk.", self.collector.name, answer.why)
             else:
                 failure = answer
                 break
@@ -214,7 +217,7 @@ class Sender:
             return
         self._failures += 1
         self._rests_until = time.monotonic() + max(failure.after, self._pace.pause(self._failures, self._chance))
-        self._say(f"{self._collector.name}: {failure.why}; what it has not taken waits on disk")
+        self._say(f"{self.collector.name}: {failure.why}; what it has not taken waits on disk")
 
     def _say(self, trouble: str) -> None:
         """Log what is wrong, once until it changes."""

@@ -1,0 +1,158 @@
+"""Exports: what was recorded, for the tools of others: in files, and by collectors that are told of each process when it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bigdebug.datasets import atlas, openlineage
+from bigdebug.datasets.answers import Answer
+from bigdebug.datasets.collectors import Collector, Message, body_of
+from bigdebug.datasets.model import Process
+from bigdebug.datasets.store import DatasetStore
+from bigdebug.errors import DatasetsError
+
+if TYPE_CHECKING:
+    from prov.model import ProvDocument
+
+    from bigdebug.datasets.prov import Traced
+    from bigdebug.datasets.sending import Sender
+    from bigdebug.datasets.spool import Spool
+
+FORMS = ("openlineage", "atlas")
+"""What others read: OpenLineage's events, Apache Atlas's entities."""
+
+_URL, _ENDPOINT, _KEY, _NAMESPACE = "OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "OPENLINEAGE_NAMESPACE"
+"""What all of OpenLineage's clients read from the environment."""
+
+
+class Exporting:
+    """The half of ``Datasets`` that hands on what is in its store, and tells collectors of what comes into it."""
+
+    store: DatasetStore
+    _settle: Callable[[], object]
+    _senders: tuple[Sender, ...] = ()
+    _spool: Spool | None = None
+
+    def export(self, path: str | os.PathLike[str], form: str = "openlineage", *, namespace: str = "", session: str = "") -> Answer:
+        """Write what was recorded, of one ``session`` or of all, into a file: OpenLineage's events, one a line, or Atlas's entities, as its
+        bulk request takes them. ``namespace`` is where names of jobs (OpenLineage) or of all things (Atlas) are unique.
+
+        The file is its owner's alone, and there as a whole or not at all. Takes some milliseconds for each process.
+        """
+        self._settle()
+        processes = self.store.processes(session)
+        if _known(form) == "atlas":
+            body = atlas.bundle(processes, cluster=namespace or atlas.CLUSTER)
+            lines, told = [body_of(body)], len(body["entities"]) + len(body["referredEntities"])
+        else:
+            lines = [line for process in processes for _, line in _teller(form, namespace)(process)]
+            told = len(lines)
+        written = _write(Path(path), lines)
+        return Answer("Exported", ("file", "form", "processes", "events" if form == "openlineage" else "entities"), ((str(written), form, len(processes), told),))
+
+    def prov(self, trace: Traced, path: str | os.PathLike[str] | None = None, *, most: int = 1_000, values: bool = True) -> ProvDocument:
+        """The lineage of each record of a trace as a W3C PROV document; ``path`` has it, too, as PROV-N (``.provn``) or PROV-JSON. Without
+        ``values`` records are told by their places alone. Takes a question for each record, of which there may be ``most``.
+        """
+        from bigdebug.datasets.prov import document
+
+        told = document(trace, most=most, values=values)
+        if path is not None:
+            text = told.get_provn() if Path(path).suffix == ".provn" else told.serialize(format="json")
+            _write(Path(path), [str(text).encode("utf-8", "replace")])
+        return told
+
+    def send(self, url: str = "", form: str = "openlineage", *, authorization: str = "", namespace: str = "", past: bool = False) -> Sender:
+        """From here on tell a collector of each process, and of what the store has already if ``past``. No job waits for it, or fails; what the
+        collector does not take waits on disk, and is sent by this session or a later one that is told to send there.
+
+        ``authorization`` is the name of the environment variable that holds the key, or the header. Without ``url`` the address, the key and the
+        namespace are what OPENLINEAGE_URL, OPENLINEAGE_API_KEY and OPENLINEAGE_NAMESPACE say. The answer says how it stands.
+        """
+        from bigdebug.datasets.sending import Sender
+        from bigdebug.datasets.spool import Spool
+
+        if not url:
+            url, authorization = _environment(authorization)
+            namespace = namespace or os.environ.get(_NAMESPACE, "")
+        collector = Collector(url, _teller(form, namespace), authorization)
+        if self._spool is None:
+            self._spool = Spool(self.store.path.with_name(f"{self.store.path.stem}-spool.sqlite"))
+        sender = next((each for each in self._senders if each.collector == collector), None)
+        if sender is None:
+            sender = Sender(self._spool, collector)
+            self._senders = (*self._senders, sender)
+        if past:
+            self._settle()
+            for process in self.store.processes():
+                sender.send(process)
+        return sender
+
+    def sending(self) -> Answer:
+        """How it stands with each collector."""
+        names = ("collector", "sent", "waiting", "refused", "left out", "trouble")
+        known = [sender.status() for sender in self._senders]
+        rows = tuple((each.collector, each.taken, each.waiting, each.refused, each.left_out, each.trouble) for each in known)
+        return Answer("Sending", names, rows, () if rows else ("No collector is told: send(url).",))
+
+    def record(self, process: Process) -> None:
+        """Store a process, and tell all collectors of it. Raises nothing; without secrets, whoever recorded it."""
+        self.store.record(process)
+        for sender in self._senders:
+            sender.send(self.store.secrets.cleaned(process))
+
+    def stop_sending(self, seconds: float = 2.0) -> None:
+        """Send what collectors take within the seconds, and no more; what is left waits on disk."""
+        senders, self._senders = self._senders, ()
+        for sender in senders:
+            sender.close(seconds)
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
+
+
+def _known(form: str) -> str:
+    if form not in FORMS:
+        raise DatasetsError("There is no such form of export", value=form, remedy=f"Choose one of {', '.join(FORMS)}; dbg.datasets.prov(trace) is for records.")
+    return form
+
+
+def _teller(form: str, namespace: str) -> Callable[[Process], list[Message]]:
+    if _known(form) == "atlas":
+        return partial(atlas.messages, cluster=namespace or atlas.CLUSTER)
+    return partial(openlineage.messages, namespace=namespace or openlineage.NAMESPACE, spark=_spark_version())
+
+
+def _environment(authorization: str) -> tuple[str, str]:
+    url = os.environ.get(_URL, "")
+    if not url:
+        raise DatasetsError("No collector is named", remedy=f"Give its address: send('https://host:5000/api/v1/lineage'); or set {_URL}.")
+    endpoint = os.environ.get(_ENDPOINT) or "api/v1/lineage"
+    return f"{url.rstrip('/')}/{endpoint.lstrip('/')}", authorization or (_KEY if os.environ.get(_KEY) else "")
+
+
+def _spark_version() -> str:
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:  # a saved store is looked at where there is no Spark
+        return ""
+
+
+def _write(path: Path, lines: Iterable[bytes]) -> Path:
+    """A file of lines that only its owner reads, in the place of what was there; what is there stays if that fails."""
+    beside = path.parent / f".{path.name}.{os.getpid()}"
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.writelines(line + b"\n" for line in lines)
+        beside.replace(path)
+    except OSError as trouble:
+        with suppress(OSError):  # it may not be there
+            beside.unlink()
+        raise DatasetsError(f"The export cannot be written: {trouble.strerror or trouble}", value=str(path), remedy="Name a file in a folder that you may write.") from trouble
+    return path.absolute()

@@ -1,0 +1,143 @@
+"""Exports of what is in the store: whole, valid, private to their owner; and collectors that are told of what comes into it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.sending import Sender
+from bigdebug.datasets.store import DatasetStore
+from bigdebug.errors import DatasetsError
+from tests.collector import answer, collecting
+from tests.unit.test_datasets_openlineage import SALE
+from tests.validating import check_entities, check_event
+
+FAILED = replace(SALE, id="1f5e2a36-1111-4222-8333-444455556666", status="failed", error="jdbc:postgresql://anna:planted-word@host/db: no such table")
+
+
+@pytest.fixture
+def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Datasets]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    made = Datasets(DatasetStore(tmp_path / "home" / "datasets.sqlite"))
+    yield made
+    made.stop_sending(0)
+    made.store.close()
+
+
+def wait(sender: Sender) -> None:
+    end = time.monotonic() + 20
+    while sender.status().waiting and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def test_all_that_was_recorded_is_in_a_file_of_events(datasets: Datasets, tmp_path: Path) -> None:
+    datasets.record(SALE)
+    datasets.record(FAILED)
+    told = datasets.export(tmp_path / "events.ndjson", namespace="shop")
+    assert (told.column("processes"), told.column("events")) == ([2], [4])
+    path = tmp_path / "events.ndjson"
+    assert path.stat().st_mode & 0o777 == 0o600
+    events = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for event in events:
+        check_event(event)
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE", "START", "FAIL"]
+    assert {event["job"]["namespace"] for event in events} == {"shop"}
+    assert "planted-word" not in path.read_text(encoding="utf-8")
+
+
+def test_all_that_was_recorded_is_in_a_file_of_entities(datasets: Datasets, tmp_path: Path) -> None:
+    datasets.record(SALE)
+    datasets.record(FAILED)
+    datasets.export(tmp_path / "atlas.json", "atlas")
+    body = json.loads((tmp_path / "atlas.json").read_text(encoding="utf-8"))
+    check_entities(body)
+    assert [entity["attributes"]["qualifiedName"] for entity in body["entities"] if entity["typeName"] == "spark_process"] == ["sales@primary"]
+
+
+def test_one_session_alone_is_exported(datasets: Datasets, tmp_path: Path) -> None:
+    datasets.record(SALE)
+    datasets.record(replace(FAILED, session="local-2"))
+    assert datasets.export(tmp_path / "events", session="local-2").column("processes") == [1]
+
+
+def test_an_empty_store_is_an_empty_file(datasets: Datasets, tmp_path: Path) -> None:
+    datasets.export(tmp_path / "events")
+    assert (tmp_path / "events").read_bytes() == b""
+
+
+def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(datasets: Datasets, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    for path in (tmp_path / "taken", tmp_path / "nowhere" / "events"):
+        with pytest.raises(DatasetsError, match="cannot be written"):
+            datasets.export(path)
+    assert {path.name for path in tmp_path.iterdir()} <= {"taken", "home"}
+
+
+def test_a_form_that_is_not_there_is_named_with_those_that_are(datasets: Datasets, tmp_path: Path) -> None:
+    for ask in (lambda: datasets.export(tmp_path / "x", "rdf"), lambda: datasets.send("http://host/", "rdf")):
+        with pytest.raises(DatasetsError, match="openlineage, atlas"):
+            ask()
+
+
+def test_collectors_are_told_of_what_is_recorded_and_of_what_was(datasets: Datasets) -> None:
+    datasets.record(SALE)
+    with collecting() as events, collecting(check=check_entities) as atlas:
+        first = datasets.send(events.url, past=True)
+        second = datasets.send(atlas.url, "atlas")
+        assert datasets.send(events.url) is first
+        datasets.record(FAILED)
+        wait(first)
+        datasets.record(replace(SALE, id="2f5e2a36-1111-4222-8333-444455556666"))
+        for sender in (first, second):
+            wait(sender)
+            assert sender.flush(10)
+        assert datasets.sending().column("sent") == [6, 1]
+    assert [event["eventType"] for event in events.taken] == ["START", "COMPLETE", "START", "FAIL", "START", "COMPLETE"]
+    assert "planted-word" not in json.dumps(events.taken)
+    assert len(atlas.taken) == 1
+
+
+def test_what_a_collector_did_not_take_is_sent_by_the_next_session(datasets: Datasets) -> None:
+    with collecting([answer(503)] * 100) as collector:
+        datasets.send(collector.url)
+        for n in range(3):
+            datasets.record(replace(SALE, id=str(UUID(int=n))))
+        datasets.stop_sending(0.1)
+        collector.conduct.clear()
+        later = Datasets(DatasetStore(datasets.store.path))
+        wait(later.send(collector.url))
+        later.stop_sending(5)
+    assert sorted({event["run"]["runId"] for event in collector.taken}) == [str(UUID(int=n)) for n in range(3)]
+
+
+def test_the_environment_names_a_collector_as_others_clients_read_it(datasets: Datasets, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DatasetsError, match="OPENLINEAGE_URL"):
+        datasets.send()
+    with collecting() as collector:
+        monkeypatch.setenv("OPENLINEAGE_URL", collector.url.removesuffix("api/v1/lineage"))
+        monkeypatch.setenv("OPENLINEAGE_API_KEY", "planted-key")
+        monkeypatch.setenv("OPENLINEAGE_NAMESPACE", "shop")
+        sender = datasets.send()
+        datasets.record(SALE)
+        wait(sender)
+        sender.close()
+    assert {headers["Authorization"] for headers in collector.headers} == {"Bearer planted-key"}
+    assert {event["job"]["namespace"] for event in collector.taken} == {"shop"}
+    assert "planted-key" not in repr(datasets.sending())
+    for path in datasets.store.path.parent.iterdir():
+        assert b"planted-key" not in path.read_bytes()
+
+
+def test_a_store_that_cannot_be_written_fails_no_job(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    datasets = Datasets(DatasetStore(tmp_path / "file" / "datasets.sqlite"))
+    datasets.record(SALE)
+    with pytest.raises(DatasetsError, match="spool"):
+        datasets.send("http://127.0.0.1:9/")
