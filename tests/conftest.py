@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import jvm
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -28,13 +30,7 @@ settings.register_profile("dev", deadline=None, suppress_health_check=[HealthChe
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
-# Half of the time of a JVM that lives for minutes goes into compiling well what then runs a few times: compile it quickly. What thousands
-# of queries compile fills the 48 MB that are kept for such code, and was swept out and compiled again all the time. Each sort and each
-# group of a task takes a page, which of such a heap is 64 MB, for three rows as for many: old ones were collected every second. Spark
-# hands this to each JVM that it starts, those of programs and notebooks that tests run included.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join((
-    "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseParallelGC", "-XX:MetaspaceSize=512m", "-Dspark.buffer.pageSize=1m",
-)))
+os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm.options())
 
 # What tests record is not what their user's sessions did.
 os.environ["BIGDEBUG_HOME"] = tempfile.mkdtemp(prefix="bigdebug-home-")
