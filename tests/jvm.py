@@ -53,4 +53,4 @@ def share() -> None:
 if __name__ == "__main__":
     if not SHARED.exists():
         share()
-    print(options())
+    sys.stdout.write(options())
