@@ -52,7 +52,7 @@ class _Bundle:
 
     def process(self, process: Process) -> None:
         """A process with all that it read and wrote, and which columns of one were made of which of the other."""
-        reads, writes = list(process.reads), [access for access in process.writes if access.mode not in _GONE]
+        reads, writes = list(process.reads), [access for access in process.writes if access.mode not in _GONE and not _is_answer(process, access)]
         if not reads and not writes:
             return
         inputs, outputs = [self._dataset(access) for access in reads], [self._dataset(access) for access in writes]
@@ -125,6 +125,11 @@ class _Bundle:
             self._known[kind, name] = known
             among.append(known)
         return known
+
+
+def _is_answer(process: Process, access: Access) -> bool:
+    """Whether it is what a query gave its user, which is nowhere."""
+    return process.sort == "query" and access.dataset.kind == "memory"
 
 
 def _typed(dataset: Dataset, cluster: str) -> tuple[str, dict[str, Any]]:

@@ -34,14 +34,6 @@ def events(process: Process, *, namespace: str = NAMESPACE, spark: str = "", ove
     return start, _event(end, process.ended or over or process.started, process, namespace, spark)
 
 
-def session_events(process: Process, started: datetime, ended: datetime | None = None, *, namespace: str = NAMESPACE) -> tuple[Event, ...]:
-    """START and COMPLETE of the session that ran the process, the parent of all its runs."""
-    job = facets.of_run(process, namespace, "")["parent"]["job"]
-    run = {"runId": facets.session_id(process)}
-    told = [("START", started), *([("COMPLETE", ended)] if ended else [])]
-    return tuple({**_heading(kind, time), "run": run, "job": job} for kind, time in told)
-
-
 def messages(process: Process, *, namespace: str = NAMESPACE, spark: str = "") -> list[Message]:
     """The events of a process as a collector takes them, one request each, in order."""
     return [(event["eventType"], body_of(event)) for event in events(process, namespace=namespace, spark=spark)]

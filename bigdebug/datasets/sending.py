@@ -187,7 +187,8 @@ class Sender:
             self._send(post, claim)
         except DatasetsError as trouble:
             self._say(trouble.what)
-            return self._pace.longest
+            self._failures += 1
+            return self._pace.pause(self._failures, self._chance)
         return 0.0
 
     def _send(self, post: Post, claim: Claim) -> None:

@@ -22,7 +22,7 @@ VERSION = 1
 MOST = 256 << 20
 """Bytes that a spool holds, if nothing else is said: some 50,000 runs of ten columns."""
 
-PATIENCE = 5.0
+PATIENCE = 0.5
 """Seconds that a process waits for another that writes."""
 
 _AT_ONCE = 8

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bigdebug.datasets.atlas import bundle, messages
 from bigdebug.datasets.collectors import Collector, body_of
-from bigdebug.datasets.model import Access, Dataset, Field, Process
+from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.sending import Pace, Sender
 from bigdebug.datasets.spool import Spool
 from tests.collector import collecting
@@ -73,6 +73,14 @@ def test_what_did_not_succeed_made_nothing(status: str) -> None:
 
 def test_what_was_dropped_was_not_made() -> None:
     assert messages(replace(SALE, reads=(), writes=(Access(SALES, "dropped"),), columns=())) == []
+
+
+def test_what_a_query_gave_its_user_is_nowhere() -> None:
+    answer = Dataset("spark:local-1", "result 1", "memory")
+    asked = replace(SALE, sort="query", writes=(Access(answer, "created"),), columns=(ColumnEdge(answer, "total", ORDERS, "price", "AGGREGATION"),))
+    entities = told(asked)
+    assert entities["spark_process", "sales@primary"]["attributes"]["outputs"] == []
+    assert not [kind for kind, name in entities if kind == "spark_column_lineage" or "result" in name]
 
 
 @pytest.mark.parametrize(

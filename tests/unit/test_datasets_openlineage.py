@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from bigdebug.datasets.collectors import body_of
 from bigdebug.datasets.facets import PRODUCER
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
-from bigdebug.datasets.openlineage import events, session_events
+from bigdebug.datasets.openlineage import events
 from bigdebug.datasets.uses import DIRECT
 from tests.processes import processes
 from tests.validating import check_event
@@ -140,9 +141,14 @@ def test_a_call_of_python_is_no_sql() -> None:
     assert facets["sourceCode"]["sourceCode"] == "df.write.parquet('out')"
 
 
-def test_a_session_is_the_parent_of_all_that_it_ran() -> None:
-    start, complete = map(read, session_events(SALE, BEGAN, ENDED))
-    assert start["run"]["runId"] == complete["run"]["runId"] == events(SALE)[0]["run"]["facets"]["parent"]["run"]["runId"]
+def test_a_session_is_the_parent_of_all_that_it_ran_in_a_notebook() -> None:
+    parents = [read(events(changed(id=str(UUID(int=n)), session=session, cell=cell))[0])["run"]["facets"]["parent"] for n, (session, cell) in enumerate([
+        ("local-1", Cell("a.ipynb", "c", 1)), ("local-1", Cell("a.ipynb", "d", 2)), ("local-1", Cell("b.ipynb")), ("local-2", Cell("a.ipynb")), ("local-1", None),
+    ])]
+    runs = [parent["run"]["runId"] for parent in parents]
+    assert runs[0] == runs[1]
+    assert len(set(runs)) == 4
+    assert [parent["job"]["name"] for parent in parents] == ["a.ipynb", "a.ipynb", "b.ipynb", "a.ipynb", "session"]
 
 
 def test_markup_and_other_scripts_are_told_as_they_are_in_utf8() -> None:

@@ -326,6 +326,25 @@ def test_a_spool_that_cannot_be_written_is_named_and_nothing_is_lost_once_it_can
     assert {job for job, _ in told(collector)} == {"job 1", "job 2"}
 
 
+def test_a_spool_that_another_process_keeps_locked_delays_nobody_for_long(spool: Spool) -> None:
+    with collecting() as collector:
+        sending = sender(spool, collector.url)
+        sending.flush(5)
+        other = sqlite3.connect(spool.path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.perf_counter()
+        sending.send(process(1))
+        assert time.perf_counter() - began < 3
+        assert sending.status().waiting >= 2
+        other.execute("ROLLBACK")
+        other.close()
+        end = time.monotonic() + 20
+        while len(collector.taken) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        sending.close()
+    assert told(collector) == [("job 1", "START"), ("job 1", "COMPLETE")]
+
+
 def test_the_spool_is_its_owners_alone(spool: Spool) -> None:
     spool.put("http://host/", "run", [("START", b"{}")])
     assert spool.path.parent.stat().st_mode & 0o777 == 0o700
@@ -346,6 +365,16 @@ def test_what_is_no_spool_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(DatasetsError, match="cannot be used"):
         Spool(path)
     assert path.read_bytes() == b"something else\n" * 1_000
+
+
+def test_a_spool_that_was_cut_off_is_refused_and_left_as_it_is(spool: Spool) -> None:
+    spool.put("c", "run", [("START", b"x" * 100_000)])
+    spool.close()
+    whole = spool.path.read_bytes()
+    spool.path.write_bytes(whole[:5_000])
+    with pytest.raises(DatasetsError, match="cannot be used"):
+        Spool(spool.path)
+    assert spool.path.read_bytes() == whole[:5_000]
 
 
 def test_a_message_that_came_in_the_place_of_one_that_is_under_way_is_not_lost(spool: Spool) -> None:
