@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bigdebug.datasets.plans import Tree
@@ -33,20 +33,24 @@ class Made:
 @dataclass(frozen=True)
 class ColumnLineage:
     """Of a plan: its ``columns``, what decides over all of them (``whole``), its ``leaves`` by the numbers that uses name them by, and the
-    names of nodes that are not known (``opaque``): a column of such a node is said to be made of all that goes in.
+    names of nodes that are not known (``opaque``): a column of such a node is said to be made of all that goes in. ``views`` says whether the
+    plan reads any.
     """
 
     columns: tuple[Made, ...]
     whole: Uses
     leaves: tuple[Tree, ...]
     opaque: tuple[str, ...]
+    views: bool = False
 
 
-def columns_of(plan: Tree) -> ColumnLineage:
-    """The lineage of a plan's columns. Costs some 10 us for each of its nodes and expressions, whatever the data."""
-    reading = _Reading()
+def columns_of(plan: Tree, to_views: bool = False) -> ColumnLineage:
+    """The lineage of a plan's columns. With ``to_views`` a view is a leaf, and not what it is made of. Costs some 10 us for each of its nodes and
+    expressions, whatever the data.
+    """
+    reading = _Reading(to_views)
     rows = reading.rows(plan, {})
-    return ColumnLineage(rows.columns, rows.whole, tuple(reading.leaves), tuple(dict.fromkeys(reading.opaque)))
+    return ColumnLineage(rows.columns, rows.whole, tuple(reading.leaves), tuple(dict.fromkeys(reading.opaque)), reading.views)
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class _Rows:
 
 @dataclass
 class _Reading:
+    to_views: bool = False
+    views: bool = False
     leaves: list[Tree] = field(default_factory=list)
     opaque: list[str] = field(default_factory=list)
     shared: dict[int, _Rows] = field(default_factory=dict)
@@ -97,9 +103,12 @@ class _Reading:
         return self.opaquely(tree, below, known)
 
     def _leaf(self, tree: Tree) -> _Rows:
+        return self.source(tree, [(each.id, each.fields["name"]) for each in tree.output if each.id is not None])
+
+    def source(self, tree: Tree, named: Iterable[tuple[int, str]]) -> _Rows:
+        """What a leaf gives, by the numbers and names of its columns."""
         number = len(self.leaves)
         self.leaves.append(tree)
-        named = [(each.id, each.fields["name"]) for each in tree.output if each.id is not None]
         return _Rows(tuple(Made(i, name, frozenset({Use(number, name)})) for i, name in named))
 
     def opaquely(self, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
@@ -124,6 +133,21 @@ _Rule = Callable[[_Reading, Tree, list[_Rows], Mapping[int, Uses]], _Rows]
 
 def _as_it_is(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
     return below[-1]
+
+
+def _view(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    reading.views = True
+    return reading.source(tree, [(made.id, made.name) for made in below[0].columns]) if reading.to_views else below[0]
+
+
+def _deserialized(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    """Rows as objects of Java's: each is made of what its reader reads."""
+    uses = reading.used.every(tree.trees("deserializer"), known)
+    return below[0].made([Made(each.id or 0, each.fields["name"], uses) for each in tree.trees("outputObjAttr")])
+
+
+def _serialized(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[0].made(reading.named(tree.trees("serializer"), known))
 
 
 def _project(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
@@ -219,14 +243,14 @@ def _over_rows(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping
 
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys((
-        "SubqueryAlias", "View", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Repartition", "RepartitionByExpression", "RebalancePartitions",
+        "SubqueryAlias", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Repartition", "RepartitionByExpression", "RebalancePartitions",
         "ResolvedHint", "UnresolvedHint", "WithCTE", "EventTimeWatermark", "CollectMetrics", "LimitAll", "ReturnAnswer", "WithWindowDefinition",
     ), _as_it_is),
     **dict.fromkeys((
         "MapInPandas", "MapInArrow", "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",
         "ScriptTransformation", "AttachDistributedSequence", "FlatMapGroupsInPandasWithState", "TransformWithStateInPySpark",
     ), _over_rows),
-    "Project": _project, "Filter": _filter, "Aggregate": _aggregate, "Join": _join, "LateralJoin": _lateral_join, "Union": _set, "Intersect": _compared,
+    "View": _view, "DeserializeToObject": _deserialized, "SerializeFromObject": _serialized, "Project": _project, "Filter": _filter, "Aggregate": _aggregate, "Join": _join, "LateralJoin": _lateral_join, "Union": _set, "Intersect": _compared,
     "Except": _compared, "Distinct": _distinct, "Deduplicate": _distinct, "DeduplicateWithinWatermark": _distinct, "Sort": _sort, "Window": _window,
     "Generate": _generate, "Expand": _expand, "CTERelationDef": _shared, "CTERelationRef": _sharing,
 }

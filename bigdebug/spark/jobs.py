@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -149,6 +149,11 @@ def _watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event]
             watcher.join()
 
 
+def is_ours(tag: str) -> bool:
+    """Whether a job with such a tag is a question of ours, and none of the user's."""
+    return tag.startswith(_OURS)
+
+
 @contextmanager
 def tagged(sc: SparkContext) -> Iterator[str]:
     """Within: jobs of this thread, and of those that it starts, have a tag of their own."""
@@ -210,12 +215,12 @@ def progress(sc: SparkContext, what: str, shown: bool = True) -> Iterator[None]:
         yield
 
 
-def counted(sc: SparkContext, what: str, shown: bool = True) -> AbstractContextManager[None]:
-    """Within: a bar counts the finished tasks of this thread's jobs if they take longer than a second.
+def counted(sc: SparkContext, what: str, shown: bool = True) -> AbstractContextManager[object]:
+    """Within: this thread's jobs are ours, and a bar counts their finished tasks if they take longer than a second.
 
     Costs two calls of the JVM for the tag that tells these jobs from others.
     """
-    return _watched(sc, "bigdebug progress", partial(_watch, sc, what)) if shown and shows_bars() else nullcontext()
+    return _watched(sc, "bigdebug progress", partial(_watch, sc, what)) if shown and shows_bars() else tagged(sc)
 
 
 @contextmanager

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from bigdebug.datasets.model import Dataset
-from bigdebug.datasets.naming import of_path, of_session, of_source
+from bigdebug.datasets.model import Dataset, Field
+from bigdebug.datasets.naming import of_path, of_source
 from bigdebug.datasets.plans import Tree
+from bigdebug.spark.datasets.accesses import schema_of
 from bigdebug.spark.datasets.relations import Relations
 
 Node = Any
@@ -46,6 +47,8 @@ class Target:
     names: tuple[str, ...] = ()
     reads: tuple[Dataset, ...] = ()
     emptied: bool = False
+    schema: tuple[Field, ...] = ()
+    """Where there is no source that has it."""
 
 
 def is_idle(name: str) -> bool:
@@ -77,11 +80,9 @@ def _folder(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
-    described = getattr(node, table)()
-    made = r.of_catalog(described)
-    if not described.identifier().database().isDefined():
-        made = r.of_identifier(described.identifier())
-    return Target(made, _mode(node), _source(tree, node))
+    identifier = getattr(node, table)().identifier()
+    found = r.there(identifier)  # where its files are is known only now
+    return Target(r.of_identifier(identifier) if found is None else r.of_catalog(found), _mode(node), _source(tree, node))
 
 
 def _into_hive(r: Relations, tree: Tree, node: Node) -> Target:
@@ -101,7 +102,8 @@ def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _created(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_catalog(node.table()), "created")
+    described = r.there(node.table().identifier()) or node.table()
+    return Target(r.of_catalog(described), "created", schema=schema_of(str(described.schema().json())))
 
 
 def _like(r: Relations, tree: Tree, node: Node) -> Target:
@@ -121,17 +123,20 @@ def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _cached(r: Relations, tree: Tree, node: Node) -> Target:
     name = ".".join(str(part) for part in r.items(node.multipartIdentifier()))
-    return Target(of_session(r.session, name, "cache"), "created", _source(tree, node, "table"))
+    return Target(r.of_temporary(name, "cache"), "created", _source(tree, node, "table"))
 
 
 def _cached_as(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(of_session(r.session, str(node.tempViewName()), "cache"), "created", _source(tree, node, "plan"))
+    return Target(r.of_temporary(str(node.tempViewName()), "cache"), "created", _source(tree, node, "plan"))
 
 
 def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
     """A command over a TableIdentifier."""
-    is_view = bool(tree.fields.get("isView", False))
-    return Target(r.of_identifier(getattr(node, field)(), "view" if is_view else "table"), mode, emptied=emptied)
+    identifier = getattr(node, field)()
+    found = r.there(identifier) if mode == "defined" else None
+    if found is not None:
+        return Target(r.of_catalog(found), mode, schema=schema_of(str(found.schema().json())))
+    return Target(r.of_identifier(identifier, "view" if tree.fields.get("isView") else "table"), mode, emptied=emptied)
 
 
 def _resolved(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
@@ -175,6 +180,29 @@ def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> T
     return Target(found[0], "written", _source(tree, node, source) if source else None)
 
 
+def _batch(r: Relations, tree: Tree, node: Node) -> Target:
+    """A batch of a stream, to a sink of the first kind."""
+    table, source = node.catalogTable(), _source(tree, node)
+    if table.isDefined():
+        return Target(r.of_catalog(table.get()), "appended", source)
+    kind, said = str(node.sink().getClass().getSimpleName()), str(node.sink().toString())
+    if kind == "FileSink" and said.endswith("]"):
+        return Target(of_path(said.partition("[")[2][:-1]), "appended", source)
+    return Target(r.of_temporary(f"batch of {r.stream}", "memory"), "created", source)
+
+
+def _batch_v2(r: Relations, tree: Tree, node: Node) -> Target:
+    relation, table = node.relation(), node.table()
+    kind, mode = str(table.getClass().getSimpleName()), str(node.outputMode().toString())
+    if relation.isDefined():
+        dataset = r.of_leaf(relation.get())[0]
+    elif kind == "MemorySink":
+        dataset = r.of_temporary(r.stream, "view")
+    else:
+        dataset = r.of_options(kind, str(table.name()), dict(r.java(node.writeOptions())))
+    return Target(dataset, "overwritten" if mode == "Complete" else "appended", _source(tree, node))
+
+
 COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
     "InsertIntoHadoopFsRelationCommand": _files,
     "InsertIntoDataSourceDirCommand": _folder, "InsertIntoHiveDirCommand": _folder,
@@ -195,7 +223,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
         partial(_named, "tableName", "defined", False),
     ),
     **dict.fromkeys(("AddColumns", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns", "SetTableLocation"), partial(_resolved, "table", "defined", False)),
-    "LoadDataCommand": _loaded,
+    "LoadDataCommand": _loaded, "WriteToMicroBatchDataSourceV1": _batch, "WriteToMicroBatchDataSource": _batch_v2,
     "CreateTable": partial(_resolved, "name", "created", False), "ReplaceTable": partial(_resolved, "name", "overwritten", True),
     "CreateTableAsSelect": _as_select, "ReplaceTableAsSelect": _as_select,
     "AppendData": partial(_into_v2, "appended"), "OverwriteByExpression": partial(_into_v2, "overwritten"),

@@ -24,7 +24,7 @@ _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
 _STREAM = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 _JOB = "org.apache.spark.scheduler.SparkListenerJob"
 
-_OTHERS = (f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}ProgressEvent", f"{_STREAM}TerminatedEvent")
+_OTHERS = (f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}TerminatedEvent")
 
 _QUERY = "spark.sql.execution.id"
 """The property of a job that says of which query it is."""
@@ -91,15 +91,10 @@ class Hearing:
         names = self._streams.texts(events.stream(), "getClass", "getName")
         return [Told(name.rsplit(".", 1)[-1].rsplit("$", 1)[-1], event) for name, event in zip(names, events, strict=True)]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether all that was heard has been given."""
-        return bool(self._queue.isEmpty())
-
-    def wake(self) -> None:
-        """Let ``next`` come back now, in whichever thread it waits."""
+    def mark(self, text: str) -> None:
+        """Let ``next`` give ``Told("String", text)`` behind all that has come until now, in whichever thread it waits."""
         with suppress(*ENDED):
-            self._queue.offer("")
+            self._queue.offer(text)
 
 
 def _listener(sc: SparkContext, queue: Any) -> Any:

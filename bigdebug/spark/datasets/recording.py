@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark import SparkContext
 
@@ -18,7 +18,9 @@ from bigdebug.datasets.model import Cell, Process
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
 from bigdebug.spark.datasets.reading import Reading, read, together
-from bigdebug.spark.datasets.relations import Relations
+from bigdebug.spark.datasets.relations import Relations, Seen
+from bigdebug.spark.datasets.streaming import Streaming
+from bigdebug.spark.jobs import gone, is_ours
 
 log = logging.getLogger("bigdebug")
 
@@ -27,9 +29,6 @@ _TURN = 1.0
 
 _ACTIONS = {"collectToPython": "collect", "collectAsArrowToPython": "toPandas", "": "toLocalIterator"}
 """What users call the actions that Spark's listeners are told of by other names."""
-
-_OURS = "bigdebug-"
-"""What the tags of our own jobs begin with."""
 
 CellAt = Callable[[datetime], "Cell | None"]
 """The notebook cell that ran at a time."""
@@ -42,6 +41,7 @@ class _Begun:
     root: int
     at: datetime
     tags: frozenset[str]
+    group: str = ""
     within: list[Reading] = field(default_factory=list)
     """What queries within it did, and have ended."""
 
@@ -57,13 +57,16 @@ class Recording:
         self.cell_at = cell_at
         self._hearing = Hearing(sc)
         self._secrets = Secrets()
+        self._seen = Seen()
         self._session = str(sc.applicationId)
         self._name = str(sc.appName)
         self._ids = uuid.uuid4()
         self._begun: dict[int, _Begun] = {}
+        self._streams = Streaming(self._tell)
         self._open = False
         self._thread: threading.Thread | None = None
-        self._idle = threading.Event()
+        self._marks: dict[str, threading.Event] = {}
+        """Who waits for all that has come until a mark."""
 
     def open(self) -> None:
         """From here on what happens is recorded. Costs some 30 ms, the first time in a JVM 200."""
@@ -82,26 +85,26 @@ class Recording:
         self.settled(patience)
         self._open = False
         self._hearing.close()
-        self._hearing.wake()
+        self._hearing.mark("")
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(patience)
 
     def settled(self, patience: float = 5.0) -> bool:
         """Wait until all that has happened is recorded; False if that took longer than so many seconds."""
+        if not self._open or gone(self._sc):
+            return True
         until = time.monotonic() + patience
-        if not self._open or self._gone() or not self._hearing.come(patience):
-            return not self._open
-        while time.monotonic() < until:
-            self._idle.clear()
-            self._hearing.wake()
-            if self._idle.wait(max(0.0, min(0.5, until - time.monotonic()))) and self._hearing.is_empty:
-                return True
-        return False
+        if not self._hearing.come(patience):
+            return False
+        mark, come = str(uuid.uuid4()), threading.Event()
+        self._marks[mark] = come
+        self._hearing.mark(mark)
+        return come.wait(max(0.0, until - time.monotonic()))
 
     # ---- the thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while self._open and not self._gone():
+        while self._open and not gone(self._sc):
             try:
                 heard = self._hearing.next(_TURN)
             except ENDED:
@@ -109,50 +112,61 @@ class Recording:
             for told in heard:
                 self._take(told)
             del heard
-            self._idle.set()
-
-    def _gone(self) -> bool:
-        process = getattr(self._sc._gateway, "proc", None)
-        return process is not None and process.poll() is not None
 
     def _take(self, told: Told) -> None:
         try:
-            if told.name == "SparkListenerSQLExecutionStart":
-                self._start(told.event)
-            elif told.name == "SparkListenerSQLExecutionEnd":
-                self._end(told.event)
+            if told.name == "String":
+                if told.event in self._marks:
+                    self._marks.pop(told.event).set()
+            elif told.name in self._HEARD:
+                self._HEARD[told.name](self, told.event)
         except Exception as trouble:  # what comes next is recorded nevertheless
             log.warning("bigdebug could not record a job: %s: %s", type(trouble).__name__, self._secrets.text(str(trouble)))
 
     def _start(self, event: Any) -> None:
-        number, root = int(event.executionId()), event.rootExecutionId()
+        number, root, group = int(event.executionId()), event.rootExecutionId(), event.jobGroupId()
         tags = frozenset(str(event.jobTags().mkString("\0")).split("\0"))
-        self._begun[number] = _Begun(int(root.get()) if root.isDefined() else number, _time(event.time()), tags)
+        self._begun[number] = _Begun(
+            int(root.get()) if root.isDefined() else number, _time(event.time()), tags, str(group.get()) if group.isDefined() else "",
+        )
 
     def _end(self, event: Any) -> None:
-        number, query = int(event.executionId()), event.qe()
-        begun = self._begun.pop(number, None)
-        if begun is None or query is None or any(tag.startswith(_OURS) for tag in begun.tags):  # it began before we listened, or is a question of ours
+        number, query, name = int(event.executionId()), event.qe(), event.executionName()
+        # Of a query that could not be planned Spark does not tell that it began.
+        begun = self._begun.pop(number, None) or _Begun(number, _time(event.time()), frozenset())
+        if query is None or any(map(is_ours, begun.tags)):
             return
-        name = event.executionName()
         action = str(name.get()) if name.isDefined() else ""
-        if begun.root != number:
-            self._within(begun.root, action, query)
+        stream = self._streams.name(begun.group)
+        outer = begun if begun.root == number else self._begun.get(begun.root)
+        if outer is None or (outer is not begun and action == "analyze") or (action != "command" and _is_told(query)):
             return
-        if action != "command" and _is_told(query):
+        reading = read(self._relations(query, stream), query, action)
+        if reading is None:
             return
-        reading = read(self._relations(query), query)
-        if reading is not None:
+        if outer is not begun:  # what a query did that another one runs, that one did
+            outer.within.append(reading)
+        elif stream and not action:
+            self._streams.batch(begun.group, reading, begun.within)
+        else:
             self._tell(self._process(number, begun, event, action, together(reading, begun.within)))
 
-    def _within(self, root: int, action: str, query: Any) -> None:
-        """A query that another one runs: what it did is what that one did."""
-        outer = self._begun.get(root)
-        if outer is not None and action != "analyze" and (reading := read(self._relations(query), query)) is not None:
-            outer.within.append(reading)
+    def _stream_start(self, event: Any) -> None:
+        at = datetime.fromisoformat(str(event.timestamp()).replace("Z", "+00:00"))
+        self._streams.start(event, self._name, self._session, at, self.cell_at(at))
 
-    def _relations(self, query: Any) -> Relations:
-        return Relations(query.sparkSession(), self._sc._jvm, self._session, self._secrets.learn)
+    def _stream_end(self, event: Any) -> None:
+        error = event.exception()
+        self._streams.end(str(event.runId().toString()), str(error.get()) if error.isDefined() else "", datetime.now(timezone.utc))
+
+    _HEARD: ClassVar[dict[str, Callable[[Recording, Any], None]]] = {
+        "SparkListenerSQLExecutionStart": _start, "SparkListenerSQLExecutionEnd": _end, "QueryStartedEvent": _stream_start, "QueryTerminatedEvent": _stream_end,
+    }
+
+    def _relations(self, query: Any, stream: str) -> Relations:
+        relations = Relations(query.sparkSession(), self._sc._jvm, self._session, self._secrets.learn, self._seen)
+        relations.stream = stream
+        return relations
 
     # ---- what is recorded -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -25,32 +26,52 @@ _PART = re.compile(r"part-\d{5}|part-r-\d{5}")
 _MOST = 100
 """Paths of one relation that are datasets each; of more, the folder that they share is."""
 
+_BETWEEN = re.compile(r"\[(.*)\]$", re.DOTALL)
+"""Where sources and sinks of streams say what they read or write: ``FileStreamSource[file:/a/b]``."""
+
+_GENERATED = {"RateStreamTable": "rate", "RatePerMicroBatchTable": "rate-micro-batch"}
+"""Sources of streams that make what they give."""
+
 _NAMED = 8
 """Columns that rows which a program made are called by."""
 
-_NOTHING = frozenset({"OneRowRelation", "ResolvedNamespace", "ResolvedTable", "ResolvedIdentifier", "ResolvedPersistentView", "ResolvedTempView", "CTERelationRef"})
+_NOTHING = frozenset({"OneRowRelation", "ResolvedNamespace", "ResolvedTable", "ResolvedIdentifier", "ResolvedPersistentView", "ResolvedTempView", "CTERelationRef", "MemoryPlan"})
 """Leaves that read nothing."""
 
 _UNTOLD = (PySparkException, Py4JError)
 
 
+@dataclass
+class Seen:
+    """What was seen in an application that others may read: checkpoints, by their columns in plans and by their RDDs, and caches."""
+
+    checkpoints: dict[frozenset[int], Dataset] = field(default_factory=dict)
+    rdds: dict[int, Dataset] = field(default_factory=dict)
+    caches: set[Dataset] = field(default_factory=set)
+
+
 class Relations:
     """Names what the plans of one session in the JVM read and write. Each name costs some calls of the JVM."""
 
-    def __init__(self, jsession: Any, jvm: Any, session: str, learn: Callable[[Mapping[str, str]], None]) -> None:
+    def __init__(self, jsession: Any, jvm: Any, session: str, learn: Callable[[Mapping[str, str]], None], seen: Seen) -> None:
         """``session`` is what names of things that end with the session begin with; ``learn`` is given options in which something may be secret."""
         self._jsession = jsession
         self.learn = learn
         self._jvm = classes(jvm)
-        self.session = session
+        self._session = session
+        self._seen = seen
+        self.stream = ""
+        """The name of the stream of which the query is a batch, or that it was run for; empty if it is of none."""
 
     # ---- what is read -----------------------------------------------------------------------------------------
 
-    def of_leaf(self, leaf: Leaf) -> tuple[Dataset, ...]:
-        """What a leaf reads. Of one that is not known: a dataset of the kind "unknown", with the leaf's name."""
+    def of_leaf(self, leaf: Leaf, ids: frozenset[int] = frozenset()) -> tuple[Dataset, ...]:
+        """What a leaf reads whose columns have these numbers. Of one that is not known: a dataset of the kind "unknown", with the leaf's name."""
         kind = str(leaf.getClass().getSimpleName())
         if kind in _NOTHING:
             return ()
+        if kind == "LogicalRDD" and (kept := self._checkpoint(leaf, ids)) is not None:
+            return (kept,)
         try:
             return tuple(dict.fromkeys(self._READERS.get(kind, Relations._unknown)(self, leaf)))
         except _UNTOLD:  # of another version of Spark, perhaps
@@ -67,6 +88,9 @@ class Relations:
             return
         relation = leaf.relation()
         kind = str(relation.getClass().getSimpleName())
+        if leaf.isStreaming() and (found := _BETWEEN.search(str(leaf.stream().get().toString()))):  # these are the files of one batch
+            yield of_path(found[1], self.format_of(relation.fileFormat()))
+            return
         if kind == "HadoopFsRelation":
             yield from self._files(relation.location().rootPaths(), self.format_of(relation.fileFormat()))
         elif kind == "JDBCRelation":
@@ -84,25 +108,52 @@ class Relations:
         yield from self._v2(leaf.relation())
 
     def _rdd(self, leaf: Leaf) -> Iterator[Dataset]:
-        yield from self.of_rdd(leaf.rdd())
+        """Of rows that a program made, these; of those that it made of files, the files, whose columns are not the leaf's."""
+        if self.stream and self._is_batch(leaf.rdd()):
+            yield self.of_temporary(f"batch of {self.stream}", "memory")
+            return
+        found = list(self.of_rdd(leaf.rdd()))
+        if all(dataset.kind == "memory" for dataset in found):
+            yield from self._made(leaf)
+        else:
+            yield from found
+
+    def _is_batch(self, rdd: Any) -> bool:
+        """Whether an RDD is the rows of a query, as a stream hands them to foreachBatch, through no function of Python's."""
+        while (kind := str(rdd.getClass().getSimpleName())) == "MapPartitionsRDD" and rdd.dependencies().size() == 1:
+            rdd = rdd.dependencies().apply(0).rdd()
+        return kind == "SQLExecutionRDD"
 
     def _made(self, leaf: Leaf) -> Iterator[Dataset]:
         columns = str(self._jvm.org.apache.hadoop.util.StringUtils.join("\0", leaf.schema().fieldNames())).split("\0")
-        yield of_session(self.session, f"rows({', '.join(columns[:_NAMED])}{', ...' * (len(columns) > _NAMED)})", "memory")
+        yield self.of_temporary(f"rows({', '.join(columns[:_NAMED])}{', ...' * (len(columns) > _NAMED)})", "memory")
+
+    def _streamed(self, leaf: Leaf) -> Iterator[Dataset]:
+        relation = leaf.relation() if str(leaf.getClass().getSimpleName()).endswith("ScanRelation") else leaf
+        yield from self.of_table(relation.table(), relation.catalog(), relation.identifier(), relation.options())
 
     def _range(self, leaf: Leaf) -> Iterator[Dataset]:
-        yield of_session(self.session, f"range({leaf.start()}, {leaf.end()}, {leaf.step()})", "memory")
+        yield self.of_temporary(f"range({leaf.start()}, {leaf.end()}, {leaf.step()})", "memory")
 
     def _result(self, leaf: Leaf) -> Iterator[Dataset]:
-        yield of_session(self.session, f"result of {leaf.commandLogicalPlan().nodeName()}", "memory")
+        yield self.of_temporary(f"result of {leaf.commandLogicalPlan().nodeName()}", "memory")
 
     def _unknown(self, leaf: Leaf) -> Iterator[Dataset]:
         yield self.unknown(str(leaf.getClass().getSimpleName()))
 
     _READERS: ClassVar[dict[str, Callable[[Relations, Leaf], Iterator[Dataset]]]] = {
         "LogicalRelation": _logical, "HiveTableRelation": _hive, "DataSourceV2Relation": _v2, "DataSourceV2ScanRelation": _scanned_v2,
-        "LogicalRDD": _rdd, "ExternalRDD": _rdd, "LocalRelation": _made, "Range": _range, "CommandResult": _result,
+        "LogicalRDD": _rdd, "ExternalRDD": _rdd, "LocalRelation": _made, "StreamingDataSourceV2ScanRelation": _streamed, "StreamingDataSourceV2Relation": _streamed,
+        "Range": _range, "CommandResult": _result,
     }
+
+    def _checkpoint(self, leaf: Leaf, ids: frozenset[int]) -> Dataset | None:
+        """The checkpoint that a leaf reads: it has the columns of the query that was kept; where that is read twice, the same rows."""
+        number = int(leaf.rdd().id())
+        known = self._seen.rdds.get(number) or self._seen.checkpoints.get(ids)
+        if known is not None:
+            self._seen.rdds[number] = known
+        return known
 
     # ---- what was executed ------------------------------------------------------------------------------------
 
@@ -120,7 +171,7 @@ class Relations:
         """The cache that a scan reads: by the name of the table or view, or by a number."""
         builder = scan.relation().cacheBuilder()
         name = builder.tableName()
-        return of_session(self.session, str(name.get()) if name.isDefined() else f"cache {self._jvm.java.lang.System.identityHashCode(builder)}", "cache")
+        return self.of_temporary(str(name.get()) if name.isDefined() else f"cache {self._jvm.java.lang.System.identityHashCode(builder)}", "cache")
 
     # ---- by what it is ----------------------------------------------------------------------------------------
 
@@ -144,14 +195,39 @@ class Relations:
             return self.of_name(f"{self._jsession.catalog().currentDatabase()}.{identifier.table()}", kind)
         return self.of_name(str(identifier.unquotedString()), kind)
 
+    def there(self, identifier: Any) -> Any | None:
+        """What the catalog of the session says of a table now; None if it has none of this name."""
+        try:
+            return self._jsession.sessionState().catalog().getTableMetadata(identifier)
+        except _UNTOLD:
+            return None
+
+    def of_temporary(self, name: str, kind: str) -> Dataset:
+        """What ends with the session."""
+        return of_session(self._session, name, kind)
+
+    def checkpointed(self, ids: frozenset[int]) -> Dataset:
+        """The rows that a checkpoint has just kept of a query whose columns have these numbers."""
+        return self._seen.checkpoints.setdefault(ids, self.of_temporary(f"checkpoint {len(self._seen.checkpoints) + 1}", "memory"))
+
+    def is_new(self, cache: Dataset) -> bool:
+        """Whether a cache was not seen before."""
+        known = cache in self._seen.caches
+        self._seen.caches.add(cache)
+        return not known
+
+    def is_command(self, node: Any) -> bool:
+        """Whether a node of a plan does something, rather than gives rows."""
+        return bool(self._jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.plans.logical.Command").isInstance(node))
+
     def of_view(self, identifier: Any, kind: str) -> Dataset:
         """A view by a TableIdentifier and what Spark calls its kind: temporary ones are their session's."""
         if kind == "PersistedView":
             return self.of_identifier(identifier, "view")
-        return of_session(self.session, f"{'global_temp.' * (kind == 'GlobalTempView')}{identifier.table()}", "view")
+        return self.of_temporary(f"{'global_temp.' * (kind == 'GlobalTempView')}{identifier.table()}", "view")
 
     def of_table(self, table: Any, catalog: Any, identifier: Any, options: Any) -> Iterator[Dataset]:
-        """A table of the second kind of sources; ``catalog`` and ``identifier`` are options."""
+        """A table of the second kind of sources; ``catalog`` and ``identifier`` are options of Scala's."""
         kind = str(table.getClass().getSimpleName())
         if kind == "V1Table":
             yield self.of_catalog(table.v1Table())
@@ -162,8 +238,14 @@ class Relations:
         elif any(str(each.getName()).endswith(".FileTable") for each in _above(table.getClass())):
             yield from self._files(table.fileIndex().rootPaths(), str(table.formatName()).lower())
         else:
-            given = dict(options.asCaseSensitiveMap()) if options is not None else {}
-            yield of_source(str(table.name()), given)
+            yield self.of_options(kind, str(table.name()), dict(options.asCaseSensitiveMap()))
+
+    def of_options(self, kind: str, name: str, options: Mapping[str, str]) -> Dataset:
+        """A source or a sink by the class and the name of its table, and its options."""
+        self.learn(options)
+        if kind in _GENERATED:
+            return self.of_temporary(_GENERATED[kind], "stream")
+        return of_source("kafka" if kind == "KafkaTable" else "socket" if kind == "TextSocketTable" else name, options)
 
     def of_catalog_v2(self, catalog: Any, identifier: Any) -> Dataset:
         """A table by a catalog and what that calls it."""
@@ -189,7 +271,7 @@ class Relations:
             if kind == "FileScanRDD":
                 yield from self._files_of(each)
             elif not each.dependencies().size():
-                yield from of_source_rdd(kind, str(each.name() or ""), self.session)
+                yield from of_source_rdd(kind, str(each.name() or ""), self._session)
 
     def _files_of(self, rdd: Any) -> Iterator[Dataset]:
         paths = {str(file.urlEncodedPath()) for part in self.items(rdd.filePartitions()) for file in part.files()}

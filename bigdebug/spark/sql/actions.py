@@ -9,6 +9,7 @@ from pyspark.sql import DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.spark.callers import called_by_user
+from bigdebug.spark.jobs import tagged
 
 RECORDER = "_bigdebug_frames"
 """Where a SparkSession keeps its recorder while bigdebug is attached to it."""
@@ -48,8 +49,9 @@ def uninstall() -> None:
 
 
 def unheard(frame: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    """What an action gives, which is not the user's: no capture notes it."""
-    return _plain.get((DataFrame, name), getattr(DataFrame, name))(frame, *args, **kwargs)
+    """What an action gives, which is not the user's: no capture notes it, and it is not recorded among what the session does with datasets."""
+    with tagged(frame.sparkSession.sparkContext):
+        return _plain.get((DataFrame, name), getattr(DataFrame, name))(frame, *args, **kwargs)
 
 
 def _remembered(method: Any) -> Any:

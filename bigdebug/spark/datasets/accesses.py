@@ -1,0 +1,119 @@
+"""Accesses: what the leaves of a plan read, with schemas, and rows and bytes where Spark counted them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from json import loads
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import _parse_datatype_json_value
+
+from bigdebug.datasets.columns import ColumnLineage
+from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
+from bigdebug.datasets.plans import Tree
+from bigdebug.spark.datasets.counts import Scan, ids_of
+from bigdebug.spark.datasets.relations import Relations
+
+_RDDS = ("LogicalRDD", "ExternalRDD")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf of a plan: its columns by their numbers there, the datasets that it reads, and their schema: none where a function made the rows of something
+    else, an RDD say. Then its columns are not those of the datasets.
+    """
+
+    ids: frozenset[int]
+    datasets: tuple[Dataset, ...]
+    schema: tuple[Field, ...] = ()
+    made: str = ""
+    """The leaf's name, if so."""
+
+
+def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage) -> list[Leaf]:
+    """The leaves of a plan, by the numbers that its lineage has them by. Those in the JVM and those that Spark wrote are the same where their columns are."""
+    known: dict[tuple[str, frozenset[int]], Any] = {}
+    for each in (plan, *relations.items(plan.subqueriesAll())):
+        for leaf in relations.items(each.collectLeaves()):
+            known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
+    found = []
+    for tree in lineage.leaves:
+        ids = frozenset(each.id for each in tree.output if each.id is not None)
+        leaf = known.get((tree.name, ids))
+        datasets = (relations.unknown(tree.name),) if leaf is None else relations.of_leaf(leaf, ids)
+        if tree.name in _RDDS and any(dataset.kind != "memory" for dataset in datasets):
+            found.append(Leaf(ids, datasets, made=tree.name))
+        else:
+            found.append(Leaf(ids, datasets, tuple(map(_field, tree.output))))
+    return found
+
+
+def views_of(relations: Relations, lineage: ColumnLineage) -> list[Leaf]:
+    """The same of a lineage that ends at views: the views alone."""
+    return [_view(relations, tree) if tree.name == "View" else Leaf(frozenset(), ()) for tree in lineage.leaves]
+
+
+def _view(relations: Relations, tree: Tree) -> Leaf:
+    described = tree.fields["desc"]
+    name = ".".join(filter(None, (described["identifier"].get("database"), described["identifier"]["table"])))
+    dataset = relations.of_temporary(name, "view") if tree.fields.get("isTempView") else relations.of_name(name, "view")
+    return Leaf(frozenset(), (dataset,), _fields(described["schema"]))
+
+
+def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Scan]) -> tuple[Access, ...]:
+    """What leaves read, each dataset once, with rows and bytes as far as scans counted them; and the caches that were read besides."""
+    found = {dataset: Access(dataset, "read", leaf.schema) for leaf in reversed(leaves) for dataset in reversed(leaf.datasets)}
+    found = dict(reversed(found.items()))
+    for scan in scans:
+        if scan.kind == "InMemoryTableScanExec":
+            datasets: tuple[Dataset, ...] = (relations.of_cache(scan.node),)
+            found.setdefault(datasets[0], Access(datasets[0]))
+        else:
+            datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids), ()) or relations.of_scan(scan.node, scan.kind)
+        if len(datasets) == 1 and datasets[0] in found:
+            known = found[datasets[0]]
+            found[known.dataset] = replace(known, rows=_sum(known.rows, scan.rows), size=_sum(known.size, scan.size))
+    return tuple(found.values())
+
+
+def edges_of(output: Dataset, names: Sequence[str], lineage: ColumnLineage, leaves: Sequence[Leaf]) -> set[ColumnEdge]:
+    """Column to column: from what leaves read to an output whose columns have these names."""
+    used = [("", lineage.whole), *((name, made.uses) for name, made in zip(names, lineage.columns))]
+    return {
+        ColumnEdge(output, name, dataset, use.column, use.how, use.masking)
+        for name, uses in used for use in uses if not leaves[use.leaf].made for dataset in leaves[use.leaf].datasets
+    }
+
+
+def schema_of(text: str) -> tuple[Field, ...]:
+    """A schema that Spark wrote in JSON."""
+    return _fields(loads(text))
+
+
+def _fields(schema: Any) -> tuple[Field, ...]:
+    return tuple(Field(str(each["name"]), _type(each["type"]), bool(each["nullable"])) for each in schema["fields"])
+
+
+def _field(tree: Tree) -> Field:
+    return Field(str(tree.fields["name"]), _type(tree.fields.get("dataType")), bool(tree.fields.get("nullable", True)))
+
+
+def _type(value: Any) -> str:
+    try:
+        return str(_parse_datatype_json_value(value).simpleString())
+    except (PySparkException, KeyError, TypeError, ValueError):  # a type of the user's, or of the JVM's alone
+        return value if isinstance(value, str) else "unknown"
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else one + other
+
+
+def unknown(leaves: Iterable[Leaf]) -> Iterator[str]:
+    """The names of leaves of which nothing is known, or not what their columns were made of."""
+    for leaf in leaves:
+        if leaf.made:
+            yield leaf.made
+        yield from (dataset.name for dataset in leaf.datasets if dataset.kind == "unknown" and not dataset.namespace)
