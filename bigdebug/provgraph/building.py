@@ -119,6 +119,7 @@ class _Build:
             coded.add(chunk, self._place)
             self.rows += len(chunk.src)
             self.step("Reading triples", len(chunk.src))
+            del chunk  # while the next one is read
         if isinstance(items, Listed):
             for values, names in listed(items.source, items.item, items.table, self.triples.kind):
                 coded.add_items(values, names, self._place)

@@ -69,12 +69,12 @@ class Triples:
             chunk = self._chunk(batch, first, findings, tables)
             first += len(batch)
             if held and (weight + batch.nbytes > size or count + len(chunk.src) > rows):
-                yield _joined(held)
-                held, weight, count = [], 0, 0
+                yield _taken(held)
+                weight = count = 0
             held.append(chunk)
             weight, count = weight + batch.nbytes, count + len(chunk.src)
         if held:
-            yield _joined(held)
+            yield _taken(held)
 
     def _chunk(self, batch: pa.RecordBatch, first: int, findings: Findings, tables: tuple[str, str] | None) -> Chunk:
         src, dst = (batch.column(name) for name in (self.src, self.dst))
@@ -226,11 +226,14 @@ def _values(column: pa.Array, kind: Kind) -> Values:
     return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False) if kind == "int" else column
 
 
-def _joined(chunks: list[Chunk]) -> Chunk:
+def _taken(chunks: list[Chunk]) -> Chunk:
+    """All of them as one; the list is empty afterwards, so that nobody holds them twice."""
     src, dst, op = (_together([chunk[place] for chunk in chunks]) for place in range(3))
     told = [chunk.tables for chunk in chunks if chunk.tables is not None]
     tables = (_whole([one[0] for one in told]), _whole([one[1] for one in told])) if told else None
-    return Chunk(src, dst, op, np.concatenate([chunk.named for chunk in chunks]), tables)
+    named = np.concatenate([chunk.named for chunk in chunks])
+    chunks.clear()
+    return Chunk(src, dst, op, named, tables)
 
 
 def _together(some: list[Values]) -> Values:
