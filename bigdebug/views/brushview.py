@@ -27,6 +27,8 @@ from bigdebug.views.view import View
 
 log = logging.getLogger("bigdebug")
 
+_MARKS = "Brush them by their places in the view's frame, or by a flag for each."
+
 Choice = Iterable[int] | Callable[[Any], Any]
 """Marks by their numbers, by a flag for each, or by what gives these flags of the view's frame."""
 
@@ -65,6 +67,8 @@ class BrushView(View):
 
     @selection.setter
     def selection(self, given: Selection | Mapping[str, Choice]) -> None:
+        if not isinstance(given, Selection | Mapping):
+            raise ViewError("A selection that is none", value=given, remedy='Give a dict of marks by view: {"by carrier": [0, 2]}, or clear().')
         with self._alone:
             self._select(given if isinstance(given, Selection) else self._brushed(Selection(), given))
 
@@ -168,13 +172,16 @@ class BrushView(View):
         return selection
 
     def _numbers(self, chart: Brushed, choice: Choice) -> Any:
-        found = np.asarray(choice(self.frame(chart.name)) if callable(choice) else choice if hasattr(choice, "__array__") else [*choice])
+        given = choice(self.frame(chart.name)) if callable(choice) else choice
+        if not isinstance(given, Iterable):
+            raise ViewError(f"What is brushed in '{chart.name}' is nothing that has marks", value=type(given).__name__, remedy=_MARKS)
+        found = np.asarray(given if hasattr(given, "__array__") else [*given])
         if found.dtype == bool and found.ndim == 1:
             if len(found) != len(chart.marks):
                 raise ViewError(f"{len(found)} flags for the {len(chart.marks)} marks of '{chart.name}'", remedy="Give one for each mark.")
             return np.flatnonzero(found)
-        if len(found) and found.dtype.kind not in "iu":
-            raise ViewError(f"Marks of '{chart.name}' that are no numbers from 0", value=choice, remedy="Brush them by their places in the view's frame, or by a flag for each.")
+        if found.ndim != 1 or (len(found) and found.dtype.kind not in "iu"):
+            raise ViewError(f"Marks of '{chart.name}' that are no numbers from 0", value=given, remedy=_MARKS)
         return found.astype(np.int64)
 
     def _select(self, selection: Selection) -> None:

@@ -44,6 +44,9 @@ def chart(what: Any, kind: str | None = None, x: str | None = None, y: str | Non
     ``x``, ``y`` and ``color`` are names of columns, or "rows" for the number of rows behind each mark; ``name`` is the title. What is left out is
     chosen from the columns. Raises ViewError for another kind.
     """
+    for said, given in (("kind", kind), ("x", x), ("y", y), ("color", color), ("name", name)):
+        if not isinstance(given, str | None):
+            raise TypeError(f"the {said} of a chart is text, not {given!r}")
     if kind is not None and kind not in KINDS:
         raise ViewError("A chart of an unknown kind", value=kind, remedy=f"There are {', '.join(KINDS)}.")
     return Chart(what, kind, x, y, color, name)

@@ -21,6 +21,8 @@ def brush(*whats: Any, over: str | None = None) -> BrushView:
     the columns suggest. ``over`` names the input that they share, if there are several. Costs the lineage of all their outputs, in a Spark job or two for
     each; a brush costs none. Raises NotCapturedError for what no lineage is known of, ViewError for what has no input in common or cannot be drawn.
     """
+    if not isinstance(over, str | None):
+        raise TypeError(f"over is the name of an input, not {over!r}")
     charts = [each if isinstance(each, Chart) else Chart(each) for each in whats]
     session = active_session(join=False)
     if session is None:

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from bigdebug.errors import BigdebugError, MessageError
 from bigdebug.graph import Operator
@@ -52,7 +52,7 @@ class Request:
     def number(self, name: str) -> int:
         """A whole number of its content, from 0. Raises MessageError if it has none of that name."""
         value = self.content.get(name)
-        if type(value) is not int or value < 0:
+        if not is_count(value):
             raise MessageError(f"The request {self.name!r} needs {name}, a whole number", value=value, remedy="Reload the page.")
         return value
 
@@ -62,6 +62,11 @@ class Request:
         if not isinstance(value, str):
             raise MessageError(f"The request {self.name!r} needs {name}, a text", value=value, remedy="Reload the page.")
         return value
+
+
+def is_count(value: Any) -> TypeGuard[int]:
+    """Whether a value of a message is a whole number from 0 that a browser can count to."""
+    return type(value) is int and 0 <= value < 1 << 53
 
 
 def read_request(data: Any) -> Request:

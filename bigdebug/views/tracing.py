@@ -15,7 +15,7 @@ from bigdebug.graph import Operator, OperatorGraph
 from bigdebug.trace.page import Page
 from bigdebug.trace.run import Run
 from bigdebug.views.fields import COLUMNS, cells, names
-from bigdebug.views.payload import LOOKED_AT, Request, maybe, number_of, run_details, text
+from bigdebug.views.payload import LOOKED_AT, Request, is_count, maybe, number_of, run_details, text
 
 ROWS = 50
 """Records of a page."""
@@ -83,11 +83,11 @@ def page(at: int, operator: int, start: int, found: Page) -> dict[str, Any]:
 
 
 def numbers_in(content: Mapping[str, Any]) -> list[int]:
-    """The numbers of chosen records in a request. Raises MessageError if there are none of that kind."""
+    """The numbers of chosen records in a request, each once. Raises MessageError if there are none of that kind."""
     found = content.get("numbers")
-    if not isinstance(found, list) or not all(type(each) is int and each >= 0 for each in found):
+    if not isinstance(found, list) or not all(map(is_count, found)):
         raise MessageError("This request needs numbers, a list of whole numbers", value=found, remedy="Reload the page.")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def operator_in(request: Request, run: Run) -> Any:

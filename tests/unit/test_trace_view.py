@@ -90,7 +90,7 @@ def test_a_message_has_no_more_than_is_shown() -> None:
 
 def test_chosen_records_are_kept_and_the_way_leads_back() -> None:
     view = view_of(list("abcdef"))
-    kept = asked(view, "move", at=0, operator=4, numbers=[4, 1], move="keep")
+    kept = asked(view, "move", at=0, operator=4, numbers=[4, 1, 4], move="keep")
     assert view.trace.collect() == ["b", "e"]
     assert kept["crumbs"][1] == {"move": "keep", "chosen": 2, "from": 4, "operators": [4]}
     asked(view, "move", at=1, operator=4, numbers=[1], move="keep")
@@ -100,6 +100,8 @@ def test_chosen_records_are_kept_and_the_way_leads_back() -> None:
     assert len(asked(view, "trace")["crumbs"]) == 3
     assert len(asked(view, "move", at=0, operator=4, numbers=[0], move="keep")["crumbs"]) == 2
     assert asked(view, "crumb", at=2)["what"].startswith("The way that this view took has changed")
+    assert asked(view, "move", at=0, operator=4, numbers=[2**70], move="keep")["what"].startswith("This request needs numbers")
+    assert asked(view, "page", at=0, operator=4, start=2**70)["what"].startswith("The request 'page' needs start")
 
 
 def test_a_move_goes_where_the_graph_leads_and_is_refused_elsewhere() -> None:
