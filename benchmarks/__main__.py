@@ -17,6 +17,7 @@ from benchmarks.growth import growth, picture, query_growth, query_picture
 from benchmarks.inputs import Inputs
 from benchmarks.localizing import time_to_causes
 from benchmarks.pairs import FEWEST
+from benchmarks.provgraphs import query_times
 from benchmarks.queries import capture_cost, first_trace, index_cost
 from benchmarks.results import Report, Result, machine
 from benchmarks.sides import Sides, open_sides
@@ -47,6 +48,7 @@ MEASURES = {
     "P5": Measure(first_trace, "time of the first trace of one row / time of the query; time of a trace with an index"),
     "P6": Measure(index_cost, "time to index the lineage of a whole query / time of the query"),
     "P7": Measure(time_to_linked, "time until linked views show what is behind a bar: every bar of four views over 24 M rows"),
+    "P8": Measure(query_times, "time of provenance queries, 10 M triples: the index, cold and warm, and RQ, CCProv and CSProv in Spark"),
     "P9": Measure(time_to_causes, "time of a localization / of the job in plain PySpark, 1 to 8 corrupt of 10^6 lines; tests of a search"),
     "P10": Measure(time_to_culprits, "time from a failure to all culprits / time of plain PySpark without bad records"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),

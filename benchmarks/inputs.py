@@ -25,24 +25,24 @@ class Inputs:
     def text(self) -> Path:
         """Lines of about 10 words from a vocabulary of 8,000, Zipf-distributed."""
         words = round(12_000_000 * self.scale)
-        return self._made(f"text-{words}.txt", lambda path: zipftext.write(path, words))
+        return self.made(f"text-{words}.txt", lambda path: zipftext.write(path, words))
 
     @cached_property
     def page_views(self) -> Path:
-        return self._made(f"page_views-{self._views}.tsv", lambda path: pigmix.write_page_views(path, self._views))
+        return self.made(f"page_views-{self._views}.tsv", lambda path: pigmix.write_page_views(path, self._views))
 
     @cached_property
     def power_users(self) -> Path:
-        return self._made(f"power_users-{self._views}.tsv", lambda path: pigmix.write_power_users(path, self._views))
+        return self.made(f"power_users-{self._views}.tsv", lambda path: pigmix.write_power_users(path, self._views))
 
     @cached_property
     def users(self) -> Path:
-        return self._made(f"users-{self._views}.tsv", lambda path: pigmix.write_users(path, self._views))
+        return self.made(f"users-{self._views}.tsv", lambda path: pigmix.write_users(path, self._views))
 
     @cached_property
     def tpch(self) -> Path:
         """The folder of the tables of TPC-H at this scale."""
-        return self._made(f"tpch-{self.scale:g}", lambda path: tpch.generate(path, self.scale))
+        return self.made(f"tpch-{self.scale:g}", lambda path: tpch.generate(path, self.scale))
 
     def path(self, name: str) -> Path:
         """The file of this name: text, page_views, power_users or users."""
@@ -53,7 +53,8 @@ class Inputs:
     def _views(self) -> int:
         return round(1_000_000 * self.scale)
 
-    def _made(self, name: str, write: Callable[[Path], object]) -> Path:
+    def made(self, name: str, write: Callable[[Path], object]) -> Path:
+        """The file of this name, written by ``write`` if it is not there."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.folder / f"v{VERSION}-{name}"
         if not path.exists():

@@ -92,6 +92,10 @@ class Captured:
         self._dbg.forget(run.runs[-1])
         return seconds, found
 
+    def provenance(self, triples: Path, workflow: Any, plan: str, splits: Any) -> Any:
+        """The provenance graph of a Parquet file in Spark, to be asked by a plan."""
+        return self._dbg.provenance(self._dbg.spark.read.parquet(str(triples)), workflow, plan=plan, splits=splits)
+
     def queries(self) -> Queries:
         return Queries(self._dbg)
 

@@ -15,7 +15,7 @@ Codes = NDArray[np.int64]
 
 MOST_TRIPLES = 20_000_000
 """Triples beyond which an answer is refused: it would take a gigabyte."""
-_FEW = 4_096
+_FEW = 16_384
 """Items up to which those reached are kept sorted; a flag for each item of the graph costs more than to look these up."""
 
 
