@@ -340,6 +340,23 @@ def test_columns_of_any_type_and_name_are_shown(spark: Any, dbg: Any, tables: li
     assert len(wide.columns) == 301
 
 
+def test_values_that_python_does_not_have_are_text(spark: Any, dbg: Any) -> None:
+    odd = "select id, id % 2 g, cast(unhex(if(id = 1, 'C8FF', '61')) as string) t, date_add(date'9999-12-29', cast(id as int)) d, timestamp_seconds(253402300790 + 5 * id) at from range(5)"
+    ids, t, d, g, rows = dbg.marks(*(spark.sql(f"{each} from ({odd})".replace("ROWS", "*") + by) for each, by in (
+        ("select id", ""), ("select t, count(*) n", " group by t order by n"), ("select d, count(*) n", " group by d order by d"),
+        ("select g, max(t) t, min(d) d, date_add(min(d), 1) e, count(distinct at) at, count(t) n", " group by g order by g"), ("select struct(t, d) s, array(at) a, at", ""),
+    )))
+    assert t.columns["t"].to_pylist() == ["\\xc8\\xff", "a"]
+    assert d.columns["d"].to_pylist() == ["9999-12-29", "9999-12-30", "9999-12-31", "10000-01-01", "10000-01-02"]
+    assert g.columns["t"].to_pylist() == ["a", "\\xc8\\xff"]
+    assert g.columns["at"].to_pylist() == [3, 2]
+    assert g.recomputed == {"n"}
+    assert len([note for note in g.notes if "text of other bytes than UTF-8's, or moments after the year 9999" in note]) == len(g.notes) == 4
+    assert all("values that Python does not have" in text for text in rows.columns["s"].to_pylist()[1:2])
+    answer = views_of((ids, t, g)).answer(g.name, Selection().brushed(t.name, [0]))
+    assert answer.values["n"].tolist() == [0, 1]
+
+
 def test_an_empty_result_has_no_marks(spark: Any, dbg: Any, tables: list[int]) -> None:
     some, none, rows = dbg.marks(*map(spark.sql, ("select k, count(*) n from t group by k", "select k, sum(x) n from t where id < 0 group by k", "select id from t where id < 0")))
     assert len(none) == len(rows) == 0

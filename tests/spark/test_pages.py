@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bigdebug.errors import UnknownOperatorError, UnknownRecordError
+from bigdebug.spark.sql.paged import MOST
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,14 @@ def test_a_row_of_a_source_that_is_read_twice_goes_ahead_from_both_readings(dbg,
     assert source.numbered([7]).goNextAll().count() == 2
 
 
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_the_last_page_says_whether_there_are_rows_without_a_number(dbg, spark, beyond):
+    for trace in (result := dbg.lineage(spark.range(MOST + beyond)), result.goBackAll(), result.where("id >= 0")):
+        page = trace.page(MOST - 1, 50)
+        assert (page.numbers, page.more, page.beyond) == ((MOST - 1,), False, bool(beyond))
+        assert not trace.page(0, 50).beyond
+
+
 def test_rows_that_were_made_at_once_have_one_number(dbg, spark):
     frame = spark.range(2).selectExpr("id", "explode(array(7, 7, 8)) AS e")
     trace = dbg.lineage(frame)
@@ -101,3 +110,12 @@ def test_rows_that_were_made_at_once_have_one_number(dbg, spark):
     assert set(page.numbers) == {0}
     assert [tuple(row) for row in trace.numbered([0]).collect()] == list(page.rows)
     assert trace.numbered([0]).goBackAll().count() == 1
+
+
+def test_a_page_shows_values_that_python_does_not_have_as_text(dbg, spark):
+    """Text in another encoding is what somebody looks for who looks at a page."""
+    odd = spark.sql("SELECT id, cast(unhex(if(id = 1, 'C8FF', '61')) AS string) AS t, date_add(date'9999-12-30', cast(id AS int)) AS d, struct(id) AS s FROM range(3)")
+    page = dbg.lineage(odd).page()
+    assert [tuple(map(str, row)) for row in page.rows] == [
+        ("0", "a", "9999-12-30", "Row(id=0)"), ("1", "\\xc8\\xff", "9999-12-31", "Row(id=1)"), ("2", "a", "10000-01-01", "Row(id=2)"),
+    ]

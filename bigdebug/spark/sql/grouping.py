@@ -18,6 +18,7 @@ from bigdebug.spark.sql.expressions import Expr, Node
 from bigdebug.spark.sql.extended import Extended
 from bigdebug.spark.sql.following import Derived, Stays, following
 from bigdebug.spark.sql.keys import all_of, frame_of
+from bigdebug.spark.sql.python_values import has_all
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recomputed import Recomputed
 from bigdebug.spark.sql.result import Result
@@ -71,13 +72,25 @@ class Groups:
         notes = list(self.notes)
         for label, how in self.follows.items():
             found = [_values_of(part, values) for part in _parts(how)]
-            if not all(each is None or part.fits(each) for part, each in zip(_parts(how), found)):
-                notes.append(f"{label} stays as it is: Spark might not have room for {'a sum that it is computed of' if isinstance(how, Derived) else 'its sum'}.")
-            else:
-                followed[label] = how.followed(found, self.keys) if isinstance(how, Derived) else how.followed(found[0])
+            if why := self._kept_for(how, found):
+                notes.append(f"{label} stays as it is: {why}.")
+                continue
+            followed[label] = how.followed(found, self.keys) if isinstance(how, Derived) else how.followed(found[0])
+            if isinstance(how, Derived) and not how.certain:
+                notes.append(f"{label} has no value where the query would fail on the rows that are left.")
         if not self.group.node.groupingExpressions().length():
             notes.append("There is one row also of no records: it is there when its mark is not lit.")
         return Outputs(self.columns, len(self.keys[0]), codes, takes, followed, tuple(notes))
+
+
+    def _kept_for(self, how: Recomputed | Derived, found: Sequence[pa.Array | None]) -> str:
+        """Why a column is not computed of these values of its arguments, if it is not."""
+        keys = [self.keys[number] for number in how.keys] if isinstance(how, Derived) else []
+        if not all(has_all(each) for each in (*found, *keys) if each is not None):
+            return "some of its values are text of other bytes than UTF-8's, or moments after the year 9999"
+        if not all(each is None or part.fits(each) for part, each in zip(_parts(how), found)):
+            return f"Spark might not have room for {'a sum that it is computed of' if isinstance(how, Derived) else 'its sum'}"
+        return ""
 
 
 def _parts(how: Recomputed | Derived) -> Sequence[Recomputed]:
@@ -123,8 +136,6 @@ def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperat
             follows[label] = how
         elif how.why:
             notes.append(f"{label} stays as it is: {how.why}.")
-        if isinstance(how, Derived) and not how.certain:
-            notes.append(f"{label} has no value where the query would fail on the rows that are left.")
     return follows, notes
 
 

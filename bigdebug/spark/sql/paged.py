@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.conversion import ArrowTableToRowsConversion
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from bigdebug.spark.sql.chosen import ChosenRows
 from bigdebug.spark.sql.far import Far, together
+from bigdebug.spark.sql.python_values import shown_as_text
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.given import number
 from bigdebug.trace.names import Names, array_of, codes_of
@@ -61,8 +62,7 @@ class PagedRows(ChosenRows):
         found = array_of(table["name"])
         order = _places(self._ordered.slice(start, len(numbers)), found)
         kinds = catalyst.frame(plan).select(*map(catalyst.column, columns)).schema
-        schema = StructType([StructField(f"c{i}", field.dataType) for i, field in enumerate(kinds)])
-        rows = ArrowTableToRowsConversion.convert(table.select(schema.names), schema) if len(schema) else [()] * len(found)
+        rows = _rows(table.drop_columns("name"), kinds)
         by_number = sorted(range(len(rows)), key=order.__getitem__)
         shown = tuple(start + order[row] for row in by_number)
         names = None
@@ -70,25 +70,42 @@ class PagedRows(ChosenRows):
             rids = found.take(pa.array(by_number, pa.int64())).to_numpy(zero_copy_only=False)
             names = tuple(map(str, leaf.origins(catalyst, rids)))
         more = numbers.stop < len(self._ordered)
-        return Page(tuple(f.name for f in kinds), shown, names, tuple(tuple(rows[row]) for row in by_number), more, leaf is not None)
+        beyond = not more and len(self._first_ones) > MOST
+        return Page(tuple(f.name for f in kinds), shown, names, tuple(tuple(rows[row]) for row in by_number), more, leaf is not None, beyond)
 
-    @cached_property
+    @property
     def _ordered(self) -> Names:
         """The names of the first rows in the order of their numbers."""
+        return self._first_ones.slice(0, MOST)
+
+    @cached_property
+    def _first_ones(self) -> Names:
+        """These names, and one more if there is one."""
         operator = self._one_source("this")
         names = together([self._at(o) for o in self.operators])
         at_source = operator in self.run.questions.leaves
         if names is None or isinstance(names, Far):
             names = self._first(operator, names, at_source)
-        return (names.take(pc.sort_indices(names)) if at_source else names).slice(0, MOST)
+        return (names.take(pc.sort_indices(names)) if at_source else names).slice(0, MOST + 1)
 
     def _first(self, operator: int, names: Names, at_source: bool) -> Names:
         """The names of the first rows of those in Spark."""
         catalyst = self.run.questions.catalyst
         plan, name = self._steps.rows(operator, names)
         frame = catalyst.frame(catalyst.project([catalyst.alias(name, _NAME)], plan))
-        limited = catalyst.plan((frame.orderBy(_NAME) if at_source else frame).limit(MOST))
+        limited = catalyst.plan((frame.orderBy(_NAME) if at_source else frame).limit(MOST + 1))
         return self._steps.names(limited, limited.output().head())
+
+
+def _rows(table: pa.Table, kinds: StructType) -> list[Any]:
+    """The rows of columns of these types as Python has them; of a column in which it has not all, their text."""
+    if not table.num_columns:
+        return [()] * len(table)
+    read = [array_of(column) for column in table.columns]
+    shown = [shown_as_text(column) for column in read]
+    types = [kind.dataType if same is column else StringType() for kind, column, same in zip(kinds, read, shown, strict=True)]
+    schema = StructType([StructField(name, kind) for name, kind in zip(table.column_names, types)])
+    return list(ArrowTableToRowsConversion.convert(pa.table(shown, table.column_names), schema))
 
 
 def _places(names: Names, wanted: Names) -> list[int]:

@@ -13,6 +13,7 @@ from pyspark.sql.types import _parse_datatype_json_string
 from bigdebug.errors import TooLargeError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.expressions import Expr, Node
+from bigdebug.spark.sql.python_values import shown_as_text
 from bigdebug.spark.sql.steps import Steps
 from bigdebug.trace.crossfilter.outputs import MOST_MARKS
 from bigdebug.trace.names import array_of
@@ -37,7 +38,7 @@ class Result:
             raise TooLargeError(
                 f"A result of more than {MOST_MARKS:,} rows, and each would be a mark", remedy="Brush a group-by of it: what a plot of it would count.",
             )
-        columns = {label: array_of(table[f"c{i}"]) for i, label in enumerate(self.labels)}
+        columns = {label: shown_as_text(array_of(table[f"c{i}"])) for i, label in enumerate(self.labels)}
         return columns, {name: array_of(table[name]) for name in others}
 
 
