@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,17 +18,36 @@ from bigdebug.datasets.uses import DIRECT, IDENTITY
 UNKNOWN = "UNKNOWN"
 """How a column is used by a step of which no columns are known."""
 
+RESULT = "dataset.kind = 'memory' AND dataset.name LIKE 'result %'"
+"""Results of queries: nothing is made from them that we would hear of, and there are as many as queries."""
+
 _UPSTREAM = """
 WITH RECURSIVE reached (id) AS (
     SELECT value FROM json_each(:starts) UNION
     SELECT far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
     JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
 )
-SELECT reached.id, near.flow, far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+SELECT DISTINCT reached.id, near.flow, far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
 JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
 """
 
-_DOWNSTREAM = _UPSTREAM.replace("written = 1", "written = ?").replace("written = 0", "written = 1").replace("written = ?", "written = 0")
+_DOWNSTREAM = f"""
+WITH RECURSIVE reached (id) AS (
+    SELECT value FROM json_each(:starts) UNION
+    SELECT far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+    JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
+    JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
+)
+SELECT DISTINCT reached.id, near.flow, far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
+JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
+"""
+
+_QUERIES = f"""
+SELECT COUNT(DISTINCT far.flow) FROM json_each(?) reached JOIN touch ON touch.dataset = reached.value
+JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
+JOIN dataset ON dataset.id = far.dataset AND {RESULT}
+"""
 
 
 class Link(NamedTuple):
@@ -51,6 +70,11 @@ class Reached:
 def links(db: sqlite3.Connection, starts: Iterable[int], upstream: bool) -> list[Link]:
     """All steps between the datasets that are upstream, or downstream, of some."""
     return [Link(*row) for row in db.execute(_UPSTREAM if upstream else _DOWNSTREAM, {"starts": json.dumps(list(starts))})]
+
+
+def queries_of(db: sqlite3.Connection, datasets: Iterable[int]) -> int:
+    """How many queries used any of the datasets, and wrote nothing."""
+    return int(db.execute(_QUERIES, (json.dumps(list(datasets)),)).fetchone()[0])
 
 
 def reached(starts: Mapping[int, int], steps: Iterable[Link]) -> list[Reached]:
@@ -95,8 +119,12 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
     asking = _Steps(db, upstream)
     while rest:
         here, name, so_far, steps = rest.popleft()
-        for far, other, how in asking(here, name):
+        near = asking(here, name)
+        covered = {far for far, other, _ in near if not other}
+        for far, other, how in near:
             whole = _over(how, so_far) if upstream else _over(so_far, how)
+            if other and far in covered and not upstream and whole not in DIRECT:
+                continue  # it decides over all columns, this one among them
             if (far, other) != (start, column):
                 found.setdefault((far, other), (steps + 1, set()))[1].add(whole)
             if (far, other, whole) not in seen:
@@ -127,13 +155,26 @@ FROM touch JOIN passage near ON near.dataset = touch.other AND near.written = 1 
 JOIN passage far ON far.flow = near.flow AND far.written = 0 WHERE touch.dataset = ?1
 """
 
-_MAKES = """
-SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2 WHERE touch.dataset = ?1 AND ?2 <> ''
-UNION SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other WHERE touch.dataset = ?1 AND ?2 = ''
+_MAKES = f"""
+SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2
+JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE touch.dataset = ?1 AND ?2 <> ''
+UNION SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other
+JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE touch.dataset = ?1 AND ?2 = ''
 UNION SELECT far.dataset, CASE far.mode WHEN 'renamed' THEN ?2 ELSE '' END, CASE far.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
 FROM touch JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
-JOIN passage far ON far.flow = near.flow AND far.written = 1 WHERE touch.dataset = ?1
+JOIN passage far ON far.flow = near.flow AND far.written = 1 JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT}) WHERE touch.dataset = ?1
 """
+
+_COLUMN_QUERIES = f"""
+SELECT COUNT(DISTINCT edge.output) FROM json_each(?) reached
+JOIN touch ON touch.dataset = json_extract(reached.value, '$[0]') JOIN edge ON edge.input = touch.other AND edge.used = json_extract(reached.value, '$[1]')
+JOIN dataset ON dataset.id = edge.output AND {RESULT}
+"""
+
+
+def queries_of_columns(db: sqlite3.Connection, columns: Iterable[tuple[int, str]]) -> int:
+    """How many queries used any of the columns, and wrote nothing."""
+    return int(db.execute(_COLUMN_QUERIES, (json.dumps(list(columns)),)).fetchone()[0])
 
 
 class _Steps:
@@ -169,13 +210,8 @@ class Flow(NamedTuple):
 
 def flows(db: sqlite3.Connection, which: Iterable[int]) -> Mapping[int, Flow]:
     """Flows by their numbers, with their last processes."""
-    return {flow.id: flow for some in _hundreds(which) for flow in map(Flow._make, db.execute(
-        f"""SELECT f.id, f.job, f.sort, COUNT(*), MAX(p.started), p.status, p.id, p.run FROM flow f JOIN process p ON p.flow = f.id
-        WHERE f.id IN ({', '.join('?' * len(some))}) GROUP BY f.id""", some,
+    return {flow.id: flow for flow in map(Flow._make, db.execute(
+        """SELECT f.id, f.job, f.sort, COUNT(*), MAX(p.started), p.status, p.id, p.run
+        FROM (SELECT DISTINCT value FROM json_each(?)) JOIN flow f ON f.id = value JOIN process p ON p.flow = f.id GROUP BY f.id""", (json.dumps(list(which)),),
     ))}
 
-
-def _hundreds(which: Iterable[int]) -> Iterator[list[int]]:
-    every = list(dict.fromkeys(which))
-    for start in range(0, len(every), 500):
-        yield every[start : start + 500]

@@ -6,7 +6,7 @@ import sqlite3
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from bigdebug.datasets.graph import UNKNOWN, links, reached
+from bigdebug.datasets.graph import RESULT, UNKNOWN, links, reached
 from bigdebug.datasets.uses import IDENTITY
 
 FAILS, MAY_FAIL, LOSES, STALE = "fails", "may fail", "fails or loses it", "stale"
@@ -19,6 +19,8 @@ UNION SELECT flow.id, -1, '', 'UNKNOWN' FROM touch JOIN passage ON passage.datas
 JOIN flow ON flow.id = passage.flow AND flow.lineage IS NULL
 WHERE touch.dataset = ?1 AND NOT EXISTS (SELECT 1 FROM passage renamed WHERE renamed.flow = flow.id AND renamed.mode = 'renamed')
 """
+
+_WRITTEN = f"SELECT dataset.id FROM passage JOIN dataset ON dataset.id = passage.dataset WHERE flow = ? AND written = 1 AND NOT ({RESULT})"
 
 
 @dataclass
@@ -57,6 +59,6 @@ def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
 def _stale(db: sqlite3.Connection, found: Affected) -> None:
     starts: dict[int, int] = {}
     for flow, (_, _, steps) in found.flows.items():
-        for (written,) in db.execute("SELECT dataset FROM passage WHERE flow = ? AND written = 1", (flow,)):
+        for (written,) in db.execute(_WRITTEN, (flow,)):
             starts[written] = min(steps, starts.get(written, steps))
     found.stale = {**starts, **{each.id: each.steps for each in reached(starts, links(db, starts, upstream=False)) if each.id not in starts}}

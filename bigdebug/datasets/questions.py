@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from bigdebug.datasets import graph, rows
 from bigdebug.datasets import impact as impacts
-from bigdebug.datasets import rows
 from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.changes import changes, schema_change
 from bigdebug.datasets.exporting import Exporting
@@ -19,11 +20,11 @@ from bigdebug.datasets.store import DatasetStore
 from bigdebug.datasets.uses import DIRECT
 from bigdebug.errors import NotCapturedError, UnknownDatasetError
 
-MOST = 100
-"""Rows that an answer has, if nothing else is said."""
+MOST = 1_000
+"""Rows that an answer has, if nothing else is said: of what is reached."""
 
-_RESULT = "memory"
-"""The kind of what queries gave their user: nothing reads it again by its name."""
+RECENT = 100
+"""The same of what was done, which is read for each."""
 
 
 class Datasets(Exporting):
@@ -44,54 +45,55 @@ class Datasets(Exporting):
 
     # ---- what feeds what --------------------------------------------------------------------------------------
 
-    def upstream(self, dataset: str, column: str | None = None) -> Answer:
+    def upstream(self, dataset: str, column: str | None = None, limit: int = MOST) -> Answer:
         """The datasets that a dataset was made from, nearest first, over all steps; or the columns that a column was made of, with how."""
-        return self._reach(dataset, column, upstream=True)
+        return self._reach(dataset, column, True, limit)
 
-    def downstream(self, dataset: str, column: str | None = None) -> Answer:
+    def downstream(self, dataset: str, column: str | None = None, limit: int = MOST) -> Answer:
         """What was made from a dataset, nearest first, over all steps; or what was made with a column of it. Results of queries are counted in a note."""
-        return self._reach(dataset, column, upstream=False)
+        return self._reach(dataset, column, False, limit)
 
-    def impact(self, dataset: str, column: str) -> Answer:
+    def impact(self, dataset: str, column: str, limit: int = MOST) -> Answer:
         """What becomes of jobs and datasets if a column is dropped: jobs that use it fail, what they write and what is made of that is stale."""
+        order = (impacts.FAILS, impacts.MAY_FAIL, impacts.LOSES, impacts.STALE)
         with self._asked() as db:
             of = meant(db, dataset, self._session)
             name = column_meant(column, self._columns(db, of.id), of.dataset)
             found = impacts.impact(db, of.id, name)
-            jobs = flows(db, found.flows)
-            table: list[tuple[Any, ...]] = []
-            for flow, (effect, how, steps) in found.flows.items():
-                known = jobs[flow]
-                written = tuple(str(rows.dataset_of(db, i)) for (i,) in db.execute("SELECT dataset FROM passage WHERE flow = ? AND written = 1", (flow,)))
-                table.append((effect, known.job, written, _hows(how), steps, rows.moment(known.last), known.runs))
-            shown = [(i, steps) for i, steps in found.stale.items() if rows.dataset_of(db, i).kind != _RESULT and i != of.id]
-            table += [
-                (impacts.STALE, "", (str(rows.dataset_of(db, i)),), "" if i not in found.lost else f"loses {', '.join(found.lost[i])}", steps, None, None)
-                for i, steps in shown
+            affected = sorted(found.flows.items(), key=lambda flow: (order.index(flow[1][0]), flow[1][2]))
+            stale = [(number, steps) for number, steps in sorted(found.stale.items(), key=lambda each: each[1]) if number != of.id]
+            jobs = flows(db, [flow for flow, _ in affected[:limit]])
+            written = _written_by(db, jobs)
+            names = rows.datasets_of(db, [number for number, _ in stale[:limit]])
+            table: list[tuple[Any, ...]] = [
+                (effect, jobs[flow].job, written.get(flow, ()), _hows(how), steps, rows.moment(jobs[flow].last), jobs[flow].runs)
+                for flow, (effect, how, steps) in affected[:limit]
             ]
-        order = (impacts.FAILS, impacts.MAY_FAIL, impacts.LOSES, impacts.STALE)
-        table.sort(key=lambda row: (order.index(row[0]), row[4], row[1], row[2]))
-        counts = Counter(row[0] for row in table)
-        notes = [of.note, ", ".join(f"{counts[each]:,} {'are ' if each == impacts.STALE else ''}{each}" for each in order if counts[each]) + "." if counts else ""]
-        if counts[impacts.LOSES]:
-            notes.append("A job that only copies the column fails if it names it; one that takes all columns (*) goes on without it.")
-        if counts[impacts.MAY_FAIL]:
-            notes.append("Of some jobs it is not known which columns they use.")
-        return Answer(
-            f"If {of.dataset} loses {name}", ("effect", "job", "writes", "how", "steps", "last run", "runs"), tuple(table), tuple(filter(None, notes)),
-        )
+            table += [
+                (impacts.STALE, "", (str(names[number]),), f"loses {', '.join(found.lost[number])}" if number in found.lost else "", steps, None, None)
+                for number, steps in stale[:limit]
+            ]
+        counts = Counter([effect for _, (effect, _, _) in affected] + [impacts.STALE] * len(stale))
+        said = [f"{counts[each]:,} {'are ' if each == impacts.STALE else ''}{each}" for each in order if counts[each]]
+        notes = [
+            of.note, f"{', '.join(said)}." if said else "",
+            "A job that only copies the column fails if it names it; one that takes all columns (*) goes on without it." if counts[impacts.LOSES] else "",
+            "Of some jobs it is not known which columns they use." if counts[impacts.MAY_FAIL] else "",
+        ]
+        columns = ("effect", "job", "writes", "how", "steps", "last run", "runs")
+        return Answer(f"If {of.dataset} loses {name}", columns, tuple(table), _more(len(affected) + len(stale), limit)).noting(*notes, self.store.trouble)
 
     # ---- what was recorded ------------------------------------------------------------------------------------
 
-    def find(self, text: str = "", limit: int = MOST) -> Answer:
+    def find(self, text: str = "", limit: int = RECENT) -> Answer:
         """Datasets whose names have a text in them, those that were used last first."""
         with self._asked() as db:
             pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
             found = db.execute(
                 """SELECT d.id, COUNT(DISTINCT CASE p.written WHEN 1 THEN p.flow END), COUNT(DISTINCT CASE p.written WHEN 0 THEN p.flow END),
                 MAX((SELECT MAX(started) FROM process WHERE process.flow = p.flow)) last FROM dataset d LEFT JOIN passage p ON p.dataset = d.id
-                WHERE d.kind <> ?1 AND (d.name LIKE ?2 ESCAPE '\\' OR d.namespace LIKE ?2 ESCAPE '\\') GROUP BY d.id ORDER BY last DESC, d.id DESC LIMIT ?3""",
-                (_RESULT, pattern, limit + 1),
+                WHERE NOT (d.kind = 'memory' AND d.name LIKE 'result %') AND (d.name LIKE ?1 ESCAPE '\\' OR d.namespace LIKE ?1 ESCAPE '\\') GROUP BY d.id ORDER BY last DESC, d.id DESC LIMIT ?2""",
+                (pattern, limit + 1),
             ).fetchall()
             table = []
             for number, written, read, last in found[:limit]:
@@ -114,7 +116,7 @@ class Datasets(Exporting):
                 table.append((name, "" if known is None else known.type, "" if known is None or known.nullable else "not null", made))
         return Answer(f"Columns of {of.dataset}", ("column", "type", "", "made of"), tuple(table), tuple(filter(None, (of.note,))))
 
-    def history(self, dataset: str, limit: int = MOST) -> Answer:
+    def history(self, dataset: str, limit: int = RECENT) -> Answer:
         """What was done to a dataset and with it, latest first, with rows and what became of its schema."""
         with self._asked() as db:
             of = meant(db, dataset, self._session)
@@ -135,7 +137,7 @@ class Datasets(Exporting):
         names = ("when", "what", "job", "rows", "bytes", "schema", "status", "error", "cell", "run", "seconds", "process")
         return Answer(f"History of {of.dataset}", names, tuple(table), (*filter(None, (of.note,)), *_more(len(found), limit)))
 
-    def processes(self, job: str = "", status: str = "", limit: int = MOST) -> Answer:
+    def processes(self, job: str = "", status: str = "", limit: int = RECENT) -> Answer:
         """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded or failed."""
         with self._asked() as db:
             found = db.execute(
@@ -214,40 +216,35 @@ class Datasets(Exporting):
         self._settle()
         return self.store.reading()
 
-    def _reach(self, dataset: str, column: str | None, upstream: bool) -> Answer:
-        side = "upstream" if upstream else "downstream"
+    def _reach(self, dataset: str, column: str | None, upstream: bool, limit: int) -> Answer:
         with self._asked() as db:
             of = meant(db, dataset, self._session)
             if column is not None:
-                return self._reach_columns(db, of, column, upstream).noting(of.note, self.store.trouble)
-            steps = links(db, [of.id], upstream)
-            found = reached({of.id: 0}, steps)
-            jobs = flows(db, [flow for each in found for flow in each.flows])
-            table, results = [], 0
-            for each in found:
-                known, last = rows.dataset_of(db, each.id), max((jobs[flow] for flow in each.flows), key=lambda flow: flow.last)
-                if known.kind == _RESULT and not upstream:
-                    results += 1
-                    continue
-                table.append((each.steps, str(known), known.kind, tuple(dict.fromkeys(jobs[flow].job for flow in each.flows)), rows.moment(last.last), last.status))
-        notes = (of.note, _results(results), self.store.trouble)
-        return Answer(f"{side.capitalize()} of {of.dataset}", ("steps", "dataset", "kind", "by", "last run", "status"), tuple(table)).noting(*notes)
+                return self._reach_columns(db, of, column, upstream, limit).noting(of.note, self.store.trouble)
+            found = reached({of.id: 0}, links(db, [of.id], upstream))
+            jobs = flows(db, [flow for each in found[:limit] for flow in each.flows])
+            names = rows.datasets_of(db, [each.id for each in found[:limit]])
+            table = []
+            for each in found[:limit]:
+                last = max((jobs[flow] for flow in each.flows), key=lambda flow: flow.last)
+                by = tuple(dict.fromkeys(jobs[flow].job for flow in each.flows))
+                table.append((each.steps, str(names[each.id]), names[each.id].kind, by, rows.moment(last.last), last.status))
+            queries = 0 if upstream else graph.queries_of(db, {of.id, *(each.id for each in found)})
+        title = f"{'Upstream' if upstream else 'Downstream'} of {of.dataset}"
+        columns = ("steps", "dataset", "kind", "by", "last run", "status")
+        return Answer(title, columns, tuple(table), _more(len(found), limit)).noting(of.note, _results(queries), self.store.trouble)
 
-    def _reach_columns(self, db: sqlite3.Connection, of: Meant, column: str, upstream: bool) -> Answer:
+    def _reach_columns(self, db: sqlite3.Connection, of: Meant, column: str, upstream: bool, limit: int) -> Answer:
         name = column_meant(column, self._columns(db, of.id), of.dataset)
-        known: dict[int, Dataset] = {}
-        table, results, unknown = [], set(), False
-        for each in columns_reached(db, of.id, name, upstream):
-            dataset = known.setdefault(each.id, rows.dataset_of(db, each.id))
-            if dataset.kind == _RESULT and not upstream:
-                results.add(each.id)
-                continue
-            unknown = unknown or UNKNOWN in each.how
-            influence = "value" if is_direct(each.how) else "not known" if UNKNOWN in each.how else "decides"
-            table.append((each.steps, str(dataset), each.name or "(all columns)", influence, _hows(each.how)))
-        notes = (_results(len(results)), "Of some steps it is not known which columns go into which." if unknown else "")
+        found = columns_reached(db, of.id, name, upstream)
+        names = rows.datasets_of(db, {each.id for each in found[:limit]})
+        table = tuple((each.steps, str(names[each.id]), each.name or "(all columns)", _influence(each.how), _hows(each.how)) for each in found[:limit])
+        queries = 0 if upstream else graph.queries_of_columns(db, [(of.id, name), *((each.id, each.name) for each in found)])
+        unknown = any(UNKNOWN in each.how for each in found)
         title = f"{'Upstream' if upstream else 'Downstream'} of {name} of {of.dataset}"
-        return Answer(title, ("steps", "dataset", "column", "influence", "how"), tuple(table)).noting(*notes)
+        return Answer(title, ("steps", "dataset", "column", "influence", "how"), table, _more(len(found), limit)).noting(
+            _results(queries), "Of some steps it is not known which columns go into which." if unknown else "",
+        )
 
     def _schema(self, db: sqlite3.Connection, dataset: int) -> tuple[Field, ...]:
         """As it was last written; or read, if nobody wrote it."""
@@ -267,6 +264,21 @@ class Datasets(Exporting):
         return list(dict.fromkeys([*(each.name for each in self._schema(db, dataset)), *sorted(name for (name,) in used)]))
 
 
+def _written_by(db: sqlite3.Connection, which: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """What flows write, by their numbers."""
+    found: dict[int, tuple[str, ...]] = {}
+    for flow, *named in db.execute(
+        "SELECT p.flow, d.namespace, d.name FROM json_each(?) JOIN passage p ON p.flow = value AND p.written = 1 JOIN dataset d ON d.id = p.dataset",
+        (json.dumps(list(which)),),
+    ):
+        found[flow] = (*found.get(flow, ()), str(Dataset(*named)))
+    return found
+
+
+def _influence(how: Iterable[str]) -> str:
+    return "value" if is_direct(how) else "not known" if UNKNOWN in how else "decides"
+
+
 def _hows(how: Sequence[str] | frozenset[str]) -> str:
     return ", ".join(sorted(each.lower().replace("_", " ") for each in how))
 
@@ -280,7 +292,7 @@ def _more(found: int, limit: int) -> tuple[str, ...]:
 
 
 def _named(process: Process, side: str) -> tuple[str, ...]:
-    return tuple(str(access.dataset) for access in getattr(process, side) if access.dataset.kind != _RESULT)
+    return tuple(str(access.dataset) for access in getattr(process, side) if not access.dataset.name.startswith("result "))
 
 
 def _cell(notebook: str | None, count: int | None) -> str:

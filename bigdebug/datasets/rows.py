@@ -68,6 +68,13 @@ def dataset_of(db: sqlite3.Connection, identity: int) -> Dataset:
     return Dataset(*db.execute("SELECT namespace, name, kind, format, location FROM dataset WHERE id = ?", (identity,)).fetchone())
 
 
+def datasets_of(db: sqlite3.Connection, which: Iterable[int]) -> dict[int, Dataset]:
+    """Datasets by their numbers, as they were last told of."""
+    return {number: Dataset(*told) for number, *told in db.execute(
+        "SELECT d.id, d.namespace, d.name, d.kind, d.format, d.location FROM json_each(?) JOIN dataset d ON d.id = value", (json.dumps(list(which)),),
+    )}
+
+
 def schema_of(db: sqlite3.Connection, identity: int | None) -> tuple[Field, ...]:
     """The fields of a schema; none, if none is known."""
     if identity is None:
