@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bigdebug.provgraph.mapping import Pages, spread
+
 
 class Edges(NamedTuple):
     """Triples at some items: row by row the item, its neighbour, the operation between them (all codes)."""
@@ -20,25 +22,32 @@ class Edges(NamedTuple):
 @dataclass(frozen=True)
 class Adjacency:
     """The neighbours of every item in one direction: those of item i stand from ``offsets[i]`` to ``offsets[i + 1]``, ascending, and
-    beside each the operation.
+    beside each the operation. ``pages`` are those of the three arrays, where they are mapped.
     """
 
     offsets: NDArray[Any]
     neighbours: NDArray[np.uint32]
     ops: NDArray[Any]
+    pages: tuple[Pages | None, Pages | None, Pages | None] = (None, None, None)
 
     def of(self, codes: NDArray[Any]) -> Edges:
         """The triples at these items, item by item in the order given. Takes time by triples and, on disk, by pages touched."""
         codes = np.asarray(codes, np.int64)
-        starts = self.offsets[codes].astype(np.int64)
-        counts = self.offsets[codes + 1].astype(np.int64) - starts
-        places = np.arange(int(counts.sum())) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        starts, stops = self._ends(codes)
+        for pages in self.pages[1:]:
+            if pages is not None:
+                pages.want(starts, stops)
+        places = spread(starts, stops - starts)
         return Edges(
-            np.repeat(codes, counts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
+            np.repeat(codes, stops - starts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
         )
 
     def degrees(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """How many triples each of these items has in this direction."""
-        codes = np.asarray(codes, np.int64)
-        counts: NDArray[np.int64] = self.offsets[codes + 1].astype(np.int64) - self.offsets[codes].astype(np.int64)
-        return counts
+        starts, stops = self._ends(np.asarray(codes, np.int64))
+        return stops - starts
+
+    def _ends(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self.pages[0] is not None:
+            self.pages[0].want(codes, codes + 2)
+        return self.offsets[codes].astype(np.int64), self.offsets[codes + 1].astype(np.int64)

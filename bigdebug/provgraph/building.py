@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from bigdebug.errors import ProvenanceError, StoreError
-from bigdebug.provgraph.adjacency import Adjacency
 from bigdebug.provgraph.checks import ItemTables, Steps
 from bigdebug.provgraph.chunks import Coded, Column
 from bigdebug.provgraph.cycles import Cycles, cycles
@@ -162,10 +161,7 @@ class _Build:
 
     def _cycles(self) -> Cycles:
         """Looked for among all triples, where ids and the workflow leave it open whether there are any."""
-        backward, forward = (
-            Adjacency(*(self.folder.mapped(f"{name}.{part}") for part in ("offsets", "neighbours", "ops")))
-            for name in ("backward", "forward")
-        )
+        backward, forward = self.folder.adjacency("backward"), self.folder.adjacency("forward")
         small = 5 * len(backward.offsets) <= self._free // 2
         return cycles(backward, forward, block=self._free // _PEELED, scratch=None if small else self.folder.path)
 

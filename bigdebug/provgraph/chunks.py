@@ -11,12 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
-from bigdebug.provgraph.dictionary import DenseIds, SortedIds, TextIds, is_dense, text_arrays
 from bigdebug.provgraph.edges import Rows
+from bigdebug.provgraph.integers import MARK, DenseIds, RangeIds, SortedIds, is_dense
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.numbering import Merged, Run, merged, numbered, run_of
 from bigdebug.provgraph.spilling import Extent, Spill
 from bigdebug.provgraph.stored import Folder
+from bigdebug.provgraph.texts import TextIds, text_arrays
 from bigdebug.provgraph.triples import Chunk, Values
 
 MOST_ITEMS = 1 << 32
@@ -163,8 +164,13 @@ def _append_texts(folder: Folder, name: str, texts: pa.LargeStringArray) -> None
 
 
 def _densified(folder: Folder, name: str, first: int, last: int, count: int, budget: int) -> str:
-    """Puts bits in the place of sorted integers."""
-    values, slots, before, done = f"{name}.values", 8 * max(budget // 16, 1), 0, 0
+    """Puts bits in the place of sorted integers, or their bounds alone where none is missing."""
+    values, done = f"{name}.values", 0
+    folder.append(f"{name}.bounds", np.array([first, count], np.int64))
+    if last - first + 1 == count:
+        folder.remove(values)
+        return RangeIds.kind
+    slots = 8 * MARK * max(budget // (16 * MARK), 1)
     for start in range(first, last + 1, slots):
         stop = min(start + slots, last + 1)
         some = folder.read(values, done, min(done + (stop - start), count))
@@ -173,8 +179,8 @@ def _densified(folder: Folder, name: str, first: int, last: int, count: int, bud
         there[some - start] = True
         part = DenseIds.of_bits(start, np.packbits(there, bitorder="little"))
         folder.append(f"{name}.present", part.present)
-        folder.append(f"{name}.before", part.before + np.uint32(before))
-        done, before = done + len(some), before + len(part)
-    folder.append(f"{name}.first", np.array([first], np.int64))
+        folder.append(f"{name}.before", part.before + np.uint32(done))
+        folder.append(f"{name}.marks", part.marks + np.uint32(done))
+        done += len(part)
     folder.remove(values)
     return DenseIds.kind

@@ -17,6 +17,7 @@ from bigdebug.errors import UnknownItemError
 from bigdebug.provgraph.adjacency import Adjacency, Edges
 from bigdebug.provgraph.cycles import cycles
 from bigdebug.provgraph.dictionary import ABSENT, Ids, ids_of
+from bigdebug.provgraph.mapping import Pages
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.workflow import Workflow
 
@@ -39,6 +40,7 @@ class Index:
     tables: NDArray[Any] | None = None
     acyclic: bool = True
     """Whether no item is derived from itself; it was looked at when the index was built."""
+    table_pages: Pages | None = None
 
     @classmethod
     def of_arrays(
@@ -106,7 +108,10 @@ class Index:
         """The names of the tables that these items are of, as objects; None where none is known."""
         if self.tables is None:
             return np.full(len(codes), None, object)
-        places = self.tables[np.asarray(codes, np.int64)]
+        codes = np.asarray(codes, np.int64)
+        if self.table_pages is not None:
+            self.table_pages.want(codes, codes + 1)
+        places = self.tables[codes]
         names = np.array([*self.table_names, None], object)
         return names[np.where(places == NO_TABLE, len(self.table_names), places)]
 

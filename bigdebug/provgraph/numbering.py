@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from bigdebug.provgraph.dictionary import text_arrays
 from bigdebug.provgraph.spilling import Extent, Spill
+from bigdebug.provgraph.texts import text_arrays
 
 
 class Run(Protocol):

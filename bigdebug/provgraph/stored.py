@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import CorruptBlockError, StoreError, StoreVersionError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
+from bigdebug.provgraph.mapping import Mapped, mapped
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
@@ -49,11 +50,17 @@ class Folder:
 
     def mapped(self, name: str) -> NDArray[Any]:
         """All of an array, mapped."""
-        return _mapped(self.path / name, self._types[name], self.length(name))
+        return mapped(self.path / name, self._types[name], self.length(name)).values
+
+    def adjacency(self, name: str) -> Adjacency:
+        """The triples of a direction, mapped."""
+        offsets, neighbours, ops = (self.mapped(f"{name}.{part}") for part in ("offsets", "neighbours", "ops"))
+        return Adjacency(offsets, neighbours, ops)
 
     def ids(self, name: str, kind: str) -> Ids:
         """The dictionary of this name, mapped."""
-        return _restored(name, kind, {known: self.mapped(known) for known in self._types if known.startswith(f"{name}.")})
+        known = [array for array in self._types if array.startswith(f"{name}.")]
+        return _restored(name, kind, {array: mapped(self.path / array, self._types[array], self.length(array)) for array in known})
 
     def has(self, name: str) -> bool:
         return name in self._types
@@ -140,11 +147,12 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
     try:
         told = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
         _check_format(told["format"], home)
-        arrays = {name: _mapped(home / name, np.dtype(kind), length) for name, (kind, length) in told["arrays"].items()}
+        arrays = {name: _checked(home / name, np.dtype(kind), length) for name, (kind, length) in told["arrays"].items()}
+        tables = arrays.get("tables")
         index = Index(
             _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
-            _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, arrays.get("tables"),
-            told["acyclic"],
+            _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, tables and tables.values,
+            told["acyclic"], tables and tables.pages,
         )
         return index, ImportReport.of_data(told["report"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
@@ -164,24 +172,25 @@ def _check_format(version: Any, home: Path) -> None:
         )
 
 
-def _mapped(path: Path, kind: np.dtype[Any], length: int) -> NDArray[Any]:
+def _checked(path: Path, kind: np.dtype[Any], length: int) -> Mapped:
     size = path.stat().st_size
     if size != length * kind.itemsize:
         raise CorruptBlockError(
             f"A file of the index has {size} bytes and had {length * kind.itemsize}", value=str(path),
             remedy="Build the index again from its triples.",
         )
-    # An empty file cannot be mapped. What is mapped is a plain array: slices of np.memmap are slow.
-    return np.asarray(np.memmap(path, kind, "r", shape=(length,))) if length else np.zeros(0, kind)
+    # Triples are also gone through from end to end; in ids and tables single ones are looked up.
+    return mapped(path, kind, length, scattered=path.name.startswith(("ids.", "operations.", "tables")))
 
 
-def _restored(name: str, kind: str, arrays: Mapping[str, NDArray[Any]]) -> Ids:
+def _restored(name: str, kind: str, arrays: Mapping[str, Mapped]) -> Ids:
     prefix = f"{name}."
     return restored(kind, {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
 
 
-def _adjacency(name: str, arrays: Mapping[str, NDArray[Any]]) -> Adjacency:
-    return Adjacency(arrays[f"{name}.offsets"], arrays[f"{name}.neighbours"], arrays[f"{name}.ops"])
+def _adjacency(name: str, arrays: Mapping[str, Mapped]) -> Adjacency:
+    offsets, neighbours, ops = (arrays[f"{name}.{part}"] for part in ("offsets", "neighbours", "ops"))
+    return Adjacency(offsets.values, neighbours.values, ops.values, (offsets.pages, neighbours.pages, ops.pages))
 
 
 def _sync(path: Path) -> None:

@@ -104,6 +104,24 @@ def test_operations_that_do_not_fit_beside_two_items_stand_apart(tmp_path):
     pd.testing.assert_frame_equal(again.sort_values("op", ignore_index=True), some)
 
 
+@pytest.mark.parametrize(("every", "kind"), [(1, "range"), (3, "dense"), (50, "sorted")])
+def test_integers_are_found_however_close_they_lie(tmp_path, every, kind):
+    rng = np.random.default_rng(7)
+    ids = np.sort(rng.permutation(np.arange(-1_000, 60_000 * every - 1_000))[:60_000]) if every > 1 else np.arange(-1_000, 59_000)
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(building, "_RANGE", FREE // 20_000)
+        index, _ = built(tmp_path, pd.DataFrame({"src": ids[:-1], "dst": ids[1:], "op": "R"}))
+    assert index.ids.kind == kind
+    assert (index.named(np.arange(60_000)) == ids).all()
+    some = rng.permutation(60_000)
+    assert (index.named(some) == ids[some]).all()
+    assert (index.codes(ids[some]) == some).all()
+    others = np.setdiff1d(np.arange(-1_100, 60_000 * every + 100), ids)
+    assert (index.ids.codes(others) == -1).all()
+    assert (index.ids.codes([2**63 - 1, -(2**63)]) == -1).all()
+    assert index.ids.near(10**30) == ids[:-4:-1].tolist()
+
+
 def test_a_cycle_is_named_and_strict_refuses_it(tmp_path):
     some = pd.DataFrame({"src": [1, 2, 3, 9], "dst": [2, 3, 2, 1], "op": "R"})
     index, report = built(tmp_path, some)

@@ -1,0 +1,96 @@
+"""Texts as ids, sorted by their UTF-8 bytes. The code of one is its place."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bigdebug.provgraph.integers import ABSENT, around
+from bigdebug.provgraph.mapping import Pages
+
+_AROUND = 64
+"""Ids on either side of where one would stand that are looked at for near ones."""
+_LONG = 1_000
+"""Characters beyond which a text is not compared letter by letter: near ones are its neighbours, then."""
+
+
+class TextIds:
+    """Texts, sorted by their UTF-8 bytes and held behind one another; found by bisection."""
+
+    kind: ClassVar[str] = "text"
+
+    def __init__(
+        self, offsets: NDArray[np.int64], data: NDArray[np.uint8], pages: tuple[Pages | None, Pages | None] = (None, None)
+    ) -> None:
+        self.offsets = offsets
+        self.data = data
+        self._pages = pages
+        self._bytes = memoryview(np.ascontiguousarray(data).data)
+        self._texts = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+
+    @classmethod
+    def of(cls, texts: pa.LargeStringArray) -> TextIds:
+        """Of an Arrow array that is sorted and has each text once."""
+        return cls(*text_arrays(texts))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def codes(self, ids: Iterable[Any]) -> NDArray[np.int64]:
+        return np.fromiter((self._code(text) for text in texts(ids)), np.int64)
+
+    def _code(self, text: str) -> int:
+        wanted = text.encode("utf-8", "surrogatepass")
+        place = self._place(wanted)
+        return place if place < len(self) and self._at(place) == wanted else ABSENT
+
+    def _place(self, wanted: bytes) -> int:
+        return bisect_left(range(len(self)), wanted, key=self._at)
+
+    def _at(self, code: int) -> bytes:
+        return bytes(self._bytes[self.offsets[code] : self.offsets[code + 1]])
+
+    def take(self, codes: NDArray[Any]) -> NDArray[Any]:
+        found: NDArray[Any] = self._taken(np.asarray(codes).astype(np.int64)).to_numpy(zero_copy_only=False)
+        return found
+
+    def _taken(self, codes: NDArray[np.int64]) -> Any:
+        if self._pages[0] is not None and self._pages[1] is not None:
+            self._pages[0].want(codes, codes + 2)
+            self._pages[1].want(self.offsets[codes], self.offsets[codes + 1])
+        return self._texts.take(pa.array(codes))
+
+    def near(self, wanted: Any, count: int = 3) -> list[Any]:
+        if not isinstance(wanted, str):
+            return []
+        place = self._place(wanted.encode("utf-8", "surrogatepass"))
+        beside: list[Any] = self._taken(around(place, _AROUND, len(self))).to_pylist()
+        if len(wanted) > _LONG:
+            return beside[:count]
+        close = get_close_matches(wanted, [text for text in beside if len(text) <= _LONG], count)
+        return close or beside[:count]
+
+
+def text_arrays(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Where each text begins, the first at 0 and the end behind the last one; and their bytes."""
+    _, offsets, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, np.int64), np.zeros(0, np.uint8)
+    places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    held = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return places - places[0], held[places[0] : places[-1]]
+
+
+def texts(ids: Iterable[Any]) -> list[str]:
+    """The ids as they are. Raises TypeError for one that is no text, and says which."""
+    held = list(ids)
+    for value in held:
+        if not isinstance(value, str):
+            raise TypeError(f"ids are texts here, not {type(value).__name__}")
+    return held
