@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.provgraph.sets import THRESHOLD
 from bigdebug.provgraph.workflow import Workflow
@@ -98,6 +100,15 @@ def active_session(join: bool = True) -> DebugSession | None:
     return attach(spark)
 
 
+def _trace_of(run: str) -> Any:
+    """The trace over the outputs of a run, by its id, of whichever session knows it."""
+    for session in _sessions.values():
+        for known in session.runs:
+            if known.id == run:
+                return session.lineage(known)
+    raise NotCapturedError("No session knows this run any more", value=run, remedy="Run the job again under capture.")
+
+
 class DebugSession(Inquiry):
     """Everything bigdebug does for one SparkSession. Made by ``attach``."""
 
@@ -108,6 +119,10 @@ class DebugSession(Inquiry):
         self._recorder = self.context._bigdebug
         self._frames = FrameRecorder(spark, self._recorder)
         self._recorder.crossing = self._frames.crossing = Crossing(self._recorder, self._frames)
+        # One for all sessions of an application: what Spark tells of it, it tells of all.
+        made = Datasets(DatasetStore(), str(self.context.applicationId), trace=_trace_of)
+        self.datasets: Datasets = vars(self.context).setdefault("_bigdebug_datasets", made)
+        """Which data feeds which, over all sessions and notebooks of this user: ``dbg.datasets.upstream("orders")``."""
 
     @property
     def running(self) -> bool:
