@@ -95,7 +95,7 @@ export class Line implements IDisposable {
 
   private open(kernel: Kernel.IKernelConnection, lane: string | null, attempt: number, close: () => void): void {
     const { run, began, kind } = this.wanted;
-    const ears = new Set<Parameters<Model['on']>[1]>();
+    const ears = new Set<(content: unknown, buffers?: readonly DataView[]) => void>();
     const channel = new Channel(
       kernel,
       VIEW,
@@ -123,8 +123,15 @@ export class Line implements IDisposable {
         }
         channel.send(content as JSONObject, buffers);
       },
-      on: (_, ear) => ears.add(ear),
-      off: (_, ear) => ears.delete(ear)
+      // That a kernel has gone, the line itself finds out: nothing of the view is there any more then.
+      on: (event, ear) => {
+        if (event === 'msg:custom') {
+          ears.add(ear);
+        }
+      },
+      off: (_, ear) => {
+        ears.delete(ear);
+      }
     };
     this.close = () => {
       channel.dispose();

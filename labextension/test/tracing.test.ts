@@ -49,14 +49,19 @@ test('a move is heard whoever made it, and nothing else is one', () => {
 class Line implements Model {
   readonly sent: Golden[] = [];
   private ears: ((content: unknown) => void)[] = [];
+  goes: () => void = () => undefined;
 
   send(content: unknown): void {
     this.sent.push(content as Golden);
   }
-  on(_: 'msg:custom', heard: (content: unknown) => void): void {
-    this.ears.push(heard);
+  on(event: string, heard: (content?: unknown) => void): void {
+    if (event === 'comm_live_update') {
+      this.goes = heard;
+    } else {
+      this.ears.push(heard);
+    }
   }
-  off(_: 'msg:custom', heard: (content: unknown) => void): void {
+  off(_: string, heard: (content?: unknown) => void): void {
     this.ears = this.ears.filter(each => each !== heard);
   }
   /** The kernel answers: every widget of the view hears it. */
@@ -102,6 +107,16 @@ test('a refusal, and a model that is gone, are told', async () => {
     throw new Error('no comm');
   };
   await expect(asking.ask('trace', {})).rejects.toBeInstanceOf(Refused);
+});
+
+test("what was asked of a kernel that goes before it answers is refused, and an answer that comes in spite of that is nobody's", async () => {
+  const line = new Line();
+  const asking = new Asking<Requests, typeof ANSWERS>(line, ANSWERS);
+  const asked = asking.ask('trace', {});
+  line.goes();
+  await expect(asked).rejects.toThrow('The kernel of this view is gone.');
+  line.say('answer-page', line.sent[0]?.id);
+  asking.close();
 });
 
 // ---- lanes ---------------------------------------------------------------------------------------------------------

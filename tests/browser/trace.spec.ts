@@ -51,10 +51,11 @@ test('from an output back to its source lines, while a cell runs, by the keyboar
 
 test('a view outlives its page, and says when its kernel is gone', async ({ desk }) => {
   const held = 'from tests.unit.test_trace_view import RECORDS, view_of\nview = view_of(RECORDS)\nview';
-  await desk.open('held.ipynb', 'python3', [held]);
+  const mute = 'mute = view_of(RECORDS)\nmute._alone.acquire()\nmute'; // which answers nobody
+  await desk.open('held.ipynb', 'python3', [held, mute]);
   await desk.openPanel();
   await desk.begin();
-  const view = desk.page.locator('.bd-trace');
+  const view = desk.cell(0).locator('.bd-trace');
   const rows = view.locator('.bd-records tbody tr');
   await expect(rows).toHaveCount(4);
   await rows.nth(1).getByRole('checkbox').check();
@@ -66,8 +67,12 @@ test('a view outlives its page, and says when its kernel is gone', async ({ desk
   await desk.page.reload();
   await expect(rows).toHaveCount(1);
   await expect(view.getByRole('navigation').getByRole('button')).toHaveCount(2);
+  await desk.run(1);
+  const waiting = desk.cell(1).locator('.bd-view');
+  await expect(waiting).toContainText('Asking the kernel…');
   await desk.restart();
   await expect(view).toBeVisible();
+  await expect(waiting.getByRole('alert')).toContainText('The kernel of this view is gone.');
   await view.getByRole('button', { name: 'Sources' }).click();
   await expect(view.getByRole('alert')).toContainText('The kernel of this view is gone.');
   await desk.picture('trace-gone');
