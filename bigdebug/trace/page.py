@@ -31,6 +31,8 @@ class Page:
     more: bool
     origins: bool = False
     """Whether ``names`` are origins."""
+    beyond: bool = False
+    """Whether others follow that no page has, for only the first ones have numbers."""
 
 
 def fields_of(records: Sequence[Any]) -> tuple[tuple[str, ...], tuple[Sequence[Any], ...]]:

@@ -78,7 +78,7 @@ def page(at: int, operator: int, start: int, found: Page) -> dict[str, Any]:
     return {
         "at": at, "operator": operator, "start": start, "columns": names(found.columns), "left": max(0, len(found.columns) - COLUMNS),
         "names": None if found.names is None else [text(name) for name in found.names], "origins": found.origins,
-        "numbers": list(found.numbers), "rows": [cells(row) for row in found.rows], "more": found.more,
+        "numbers": list(found.numbers), "rows": [cells(row) for row in found.rows], "more": found.more, "beyond": found.beyond,
     }
 
 

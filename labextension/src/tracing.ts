@@ -49,7 +49,9 @@ const Page = v.object({
   origins: v.boolean(),
   numbers: v.array(whole),
   rows: v.array(v.array(v.string())),
-  more: v.boolean()
+  more: v.boolean(),
+  /** Whether others follow that no page has. */
+  beyond: v.boolean()
 });
 
 const Counted = v.object({ at: whole, operator: whole, count: whole });

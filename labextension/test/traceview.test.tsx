@@ -167,6 +167,15 @@ test('three hundred columns are three hundred columns', async () => {
   expect(shown('thead th').at(-1)).toBe('and 3 columns more');
 });
 
+test('it is said that records follow which no page has', async () => {
+  await show();
+  expect(shown('.bd-look .bd-note')).toEqual([]);
+  page = { ...answer('page'), beyond: true };
+  render(null, host);
+  await show();
+  expect(shown('.bd-look .bd-note')[0]).toContain('only the first 4 are listed here');
+});
+
 test('records that were refused are asked for again when what was wrong has been mended, and others can still be', async () => {
   page = { ...answer('page'), more: true };
   await show();

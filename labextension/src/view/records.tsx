@@ -99,6 +99,12 @@ function Look({ standing, busy, ask, choice, choose, move }: RecordsProps) {
             <kbd>Shift</kbd>+<kbd>Enter</kbd> ahead.
           </p>
           <Pages start={start} more={page.answer.more} last={page.answer.numbers.at(-1)} turn={setStart} />
+          {page.answer.beyond && (
+            <p class="bd-note">
+              Others follow, and only the first {number((page.answer.numbers.at(-1) ?? start - 1) + 1)} are listed here.
+              In Python, <code>view.frame()</code> has all of them, and <code>view.trace.where(…)</code> finds some.
+            </p>
+          )}
         </>
       )}
     </>
