@@ -55,6 +55,7 @@ setup(
     + find_packages("kernel", include=["bigdebug_kernel", "bigdebug_kernel.*"]),
     package_dir={"bigdebug_kernel": "kernel/bigdebug_kernel"},
     package_data={"bigdebug": ["py.typed"], "bigdebug.datasets": ["schemas/*"], "bigdebug.views": ["static/*"]},
+    entry_points={"console_scripts": ["bigdebug = bigdebug.cli:main"]},
     data_files=tree(Path("share/jupyter/kernels/bigdebug"), "kernel/kernelspec") + panel(),
     # notes/dependencies.md says why each of these is here; a test compares the two.
     install_requires=[

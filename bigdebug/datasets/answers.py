@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from bigdebug.datasets.model import Access, Process
 from bigdebug.trace.table import Table
 
 
@@ -56,6 +57,30 @@ class Answer:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.table()._repr_mimebundle_()
+
+
+def told(process: Process) -> Answer:
+    """All of a process, a line for each thing."""
+    cell = process.cell
+    ended = "" if process.ended is None else f" to {when(process.ended)}"
+    lines: list[tuple[str, Any]] = [
+        ("id", process.id), ("job", process.job), ("sort", process.sort), ("status", process.status), ("error", process.error.strip()),
+        ("when", f"{when(process.started)}{ended}"), ("session", process.session), ("run", process.run), ("text", process.text), ("steps not known", process.opaque),
+        ("cell", "" if cell is None else f"{cell.notebook} {'' if cell.count is None else f'In[{cell.count}]'}".strip()),
+    ]
+    lines += [(access.mode, _accessed(access)) for side in (process.reads, process.writes) for access in side]
+    lines += [
+        ("made of" if edge.column else "rows decided by", f"{edge.output} {edge.column} <- {edge.input} {edge.used} ({edge.how.lower()})")
+        for edge in process.columns
+    ]
+    return Answer(f"Process {process.id}", ("what", "value"), tuple(line for line in lines if line[1]))
+
+
+def _accessed(access: Access) -> str:
+    rows = "" if access.rows is None else f"{access.rows:,} rows"
+    size = "" if access.size is None else f"{access.size:,} bytes"
+    schema = ", ".join(f"{each.name} {each.type}" for each in access.schema)
+    return " ".join(filter(None, (str(access.dataset), rows, size, f"({schema})" if schema else "")))
 
 
 def when(time: datetime) -> str:

@@ -112,4 +112,4 @@ def _near(db: sqlite3.Connection, name: str) -> str:
     labels = [label for (label,) in db.execute("SELECT DISTINCT label FROM dataset WHERE kind NOT IN ('memory', 'cache') ORDER BY label LIMIT 20000")]
     near = get_close_matches(last_part(name).lower(), labels, 5)
     near = near or [label for label in labels if last_part(name).lower() in label][:5]
-    return f"Do you mean {', '.join(near)}?" if near else "find(\"\") lists all that there are."
+    return f"Do you mean {', '.join(near)}?" if near else "dbg.datasets.find(), or bigdebug datasets list, has all that there are."

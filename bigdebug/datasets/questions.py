@@ -10,7 +10,7 @@ from typing import Any
 
 from bigdebug.datasets import graph, rows
 from bigdebug.datasets import impact as impacts
-from bigdebug.datasets.answers import Answer
+from bigdebug.datasets.answers import Answer, told, when
 from bigdebug.datasets.changes import changes, schema_change
 from bigdebug.datasets.exporting import Exporting
 from bigdebug.datasets.graph import UNKNOWN, columns_reached, flows, is_direct, links, reached
@@ -162,6 +162,12 @@ class Datasets(Exporting):
             raise UnknownDatasetError("No process of this id was recorded", value=identity, remedy="processes() lists them with their ids.")
         return found
 
+    def show(self, what: str) -> Answer:
+        """The columns of a dataset, or all that was recorded of a process, by its id."""
+        self._settle()
+        found = self.store.process(what)
+        return self.columns(what) if found is None else told(found)
+
     def changed(self, job: str, before: str | None = None, after: str | None = None) -> Answer:
         """What is different between two runs of a job: the last and the one before, or those of two processes. ``job`` may be a part of its name."""
         with self._asked() as db:
@@ -180,7 +186,7 @@ class Datasets(Exporting):
             return Answer(f"Changes of {names[0]}", ("what", "of", "before", "after"), (), ("It ran once, so there is nothing to compare.",))
         one, other = self.process(earlier), self.process(last)
         found = changes(one, other)
-        note = f"{one.started:%Y-%m-%d %H:%M:%S} and {other.started:%Y-%m-%d %H:%M:%S} UTC."
+        note = f"Runs of {when(one.started)} and {when(other.started)}."
         return Answer(f"Changes of {names[0]}", ("what", "of", "before", "after"), tuple(map(tuple, found)), (note, *(("Nothing is different.",) if not found else ())))
 
     def trace(self, dataset: str) -> Any:

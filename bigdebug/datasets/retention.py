@@ -32,7 +32,11 @@ class Retention:
     @classmethod
     def of_environment(cls) -> Retention:
         """As BIGDEBUG_KEEP_DAYS and BIGDEBUG_KEEP_PROCESSES say. Raises ValueError for what are no numbers."""
-        return cls(float(os.environ.get(DAYS) or cls.days), int(os.environ.get(PROCESSES) or cls.processes))
+        days, processes = os.environ.get(DAYS), os.environ.get(PROCESSES)
+        try:
+            return cls(float(days or cls.days), int(processes or cls.processes))
+        except ValueError as problem:
+            raise ValueError(f"{DAYS} and {PROCESSES} are numbers of days and of processes, not {days!r} and {processes!r}") from problem
 
 
 def retain(transaction: Callable[[], AbstractContextManager[sqlite3.Connection]], retention: Retention, now: datetime | None = None) -> int:
