@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from bigdebug.errors import ProvenanceError, StoreError
 from bigdebug.provgraph.checks import ItemTables, Steps
 from bigdebug.provgraph.chunks import Coded, Column
 from bigdebug.provgraph.cycles import Cycles, cycles
+from bigdebug.provgraph.dictionary import Ids
 from bigdebug.provgraph.edges import Packing, Rows, SortedTriples, SparseRows
 from bigdebug.provgraph.membership import Columns, Listed
 from bigdebug.provgraph.report import Findings, ImportReport
@@ -39,6 +40,8 @@ _ROW, _PEELED = 160, 256
 """Bytes of memory that a row of a chunk takes, and a triple where cycles are looked for."""
 _TEXT, _RANGE = 12, 12
 """Times its size that a chunk of texts takes, and a range that is merged."""
+_CIRCLE = 20
+"""Items of a cycle that a report names."""
 
 Step = Callable[[str, int], None]
 """Told what is done now, and how many rows further it is."""
@@ -97,7 +100,7 @@ class _Build:
             by_dst.close()
             self._write("forward", forward, coded, None, None)
         found = Cycles() if steps.acyclic else self._cycles()
-        self.findings.add("cycles", found.items, [" -> ".join(map(shown, steps.ids.take(np.array(found.example, np.int64)).tolist()))])
+        self.findings.add("cycles", found.items, _circle(steps.ids, found))
         lost = sum(self.findings.count(kind) for kind in ("malformed", "missing", "self-loops"))
         report = ImportReport(
             self.rows + lost, edges, coded.ids.count, coded.operations.count, self.findings.found(), time.monotonic() - begun, self.folder.bytes
@@ -172,3 +175,12 @@ class _Build:
     @property
     def _free(self) -> int:
         return self.memory - _FIXED
+
+
+def _circle(ids: Ids, found: Cycles) -> Iterator[str]:
+    """The example of a cycle as text; of a long one, its ends."""
+    codes = np.array(found.example, np.int64)
+    some = [shown(one) for one in ids.take(codes if len(codes) <= _CIRCLE else np.append(codes[: _CIRCLE - 1], codes[-1])).tolist()]
+    if len(codes) > _CIRCLE:
+        some.insert(-1, f"({len(codes) - _CIRCLE:,} more)")
+    yield " -> ".join(some)

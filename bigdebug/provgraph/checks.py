@@ -15,7 +15,7 @@ from bigdebug.provgraph.dictionary import Ids
 from bigdebug.provgraph.edges import Rows
 from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.numbering import Merged
-from bigdebug.provgraph.report import Findings, triple
+from bigdebug.provgraph.report import EXAMPLES, Findings, triple
 from bigdebug.provgraph.stored import Folder
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
@@ -45,7 +45,7 @@ class ItemTables:
         else:
             tables = self._told(part)
         lost = np.flatnonzero(tables == NO_TABLE)
-        self.findings.add("no table", len(lost), (shown(_at(part.values, place)) for place in lost.tolist()))
+        self.findings.add("no table", len(lost), (shown(_at(part.values, place)) for place in lost[:EXAMPLES].tolist()))
         self.folder.append("tables", tables)
 
     def _told(self, part: Merged) -> NDArray[np.uint16]:
@@ -63,7 +63,7 @@ class ItemTables:
                 "two tables", len(other),
                 (
                     f"{shown(_at(part.values, int(codes[place])))} of {self._name(known[place])} and {self._name(told[place])}"
-                    for place in other.tolist()
+                    for place in other[:EXAMPLES].tolist()
                 ),
             )
             found[codes] = np.where(known == NO_TABLE, told, known)
@@ -111,7 +111,7 @@ class Steps:
 
     def repeated(self, rows: Rows) -> None:
         """Triples that were there before."""
-        self.findings.add("duplicates", len(rows.items), self._examples(rows, np.arange(len(rows.items))))
+        self.findings.add("duplicates", len(rows.items), self._examples(rows, np.arange(min(len(rows.items), EXAMPLES))))
 
     def _allowed_at(self, pairs: NDArray[np.int64], ops: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether the operation of each triple is one that the workflow names for its tables, or names none."""
@@ -119,7 +119,7 @@ class Steps:
         return free[pairs] | np.isin(pairs * (len(self.operations) + 1) + ops, known)
 
     def _examples(self, rows: Rows, places: NDArray[Any]) -> Iterable[str]:
-        for place in places.tolist():
+        for place in places[:EXAMPLES].tolist():
             dst, src = self.ids.take(np.array([rows.items[place], rows.neighbours[place]], np.int64)).tolist()
             op = int(rows.ops[place])
             name = self.operations.take(np.array([op])).tolist()[0] if op < len(self.operations) else None

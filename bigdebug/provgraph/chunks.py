@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from bigdebug.errors import TooLargeError
 from bigdebug.provgraph.edges import Rows
 from bigdebug.provgraph.integers import MARK, DenseIds, RangeIds, SortedIds, is_dense
 from bigdebug.provgraph.membership import NO_TABLE
-from bigdebug.provgraph.numbering import Merged, Run, merged, numbered, run_of
+from bigdebug.provgraph.numbering import Merged, Run, merged, numbered, run_of, together
 from bigdebug.provgraph.spilling import Extent, Spill
 from bigdebug.provgraph.stored import Folder
 from bigdebug.provgraph.texts import TextIds, text_arrays
@@ -130,12 +130,6 @@ class Coded:
         named = spill.read(ops)
         at = np.append(names, np.uint32(self.operations.count))[np.minimum(named, np.uint32(len(names)))]
         return Rows(codes[spill.read(dst)], codes[spill.read(src)], at)
-
-
-def together(some: Iterable[Values]) -> Values:
-    """Several stretches of values as one."""
-    held = list(some)
-    return np.concatenate(held) if isinstance(held[0], np.ndarray) else pa.concat_arrays(held)
 
 
 def places_of(names: pa.Array, place: Place) -> NDArray[np.uint16]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, DenseIds, RangeIds, SortedIds, integer_ids, integers, is_integer
 from bigdebug.provgraph.mapping import Mapped
+from bigdebug.provgraph.numbering import numbered
 from bigdebug.provgraph.texts import TextIds, texts
 
-__all__ = ["ABSENT", "Ids", "ids_of", "integers", "restored", "texts"]
+__all__ = ["ABSENT", "Ids", "column_of", "ids_of", "integers", "restored", "texts"]
 
 
 class Ids(Protocol):
@@ -39,16 +40,26 @@ class Ids(Protocol):
         ...
 
 
-def ids_of(values: Iterable[Any]) -> tuple[Ids, NDArray[np.int64]]:
-    """A dictionary of these ids, all integers or all texts, in memory; and the code of each. For what fits there several times."""
-    held = list(values)
-    if all(is_integer(value) for value in held):
-        unique, codes = np.unique(integers(held), return_inverse=True)
-        return integer_ids(unique), codes.astype(np.int64)
-    # Arrow sorts texts by their bytes; Python and numpy by code points, which is the same order.
-    distinct = sorted(set(texts(held)))
-    place = {text: code for code, text in enumerate(distinct)}
-    return TextIds.of(pa.array(distinct, pa.large_string())), np.fromiter((place[text] for text in held), np.int64)
+def ids_of(values: Any) -> tuple[Ids, NDArray[np.int64]]:
+    """A dictionary of these ids, all integers or all texts, in memory; and the code of each. For what fits there several times.
+
+    Arrays of numpy and Arrow are taken as they are. Raises TypeError for an id of another type.
+    """
+    unique, codes = numbered(column_of(values))
+    return (integer_ids(unique) if isinstance(unique, np.ndarray) else TextIds.of(unique)), codes.astype(np.int64)
+
+
+def column_of(values: Any) -> Any:
+    """Ids as int64 of numpy or large_string of Arrow. Raises TypeError for one that is of another type than the first."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
+        return values.cast(pa.int64()).to_numpy(zero_copy_only=False) if whole else values.cast(pa.large_string())
+    held = values if isinstance(values, np.ndarray) else list(values)
+    whole = held.dtype.kind == "i" if isinstance(held, np.ndarray) else all(is_integer(value) for value in held)
+    return integers(held) if whole else pa.array(texts(held), pa.large_string())
 
 
 def restored(kind: str, arrays: Mapping[str, Mapped]) -> Ids:

@@ -11,14 +11,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import UnknownItemError
 from bigdebug.provgraph.adjacency import Adjacency, Edges
 from bigdebug.provgraph.cycles import cycles
-from bigdebug.provgraph.dictionary import ABSENT, Ids, ids_of
+from bigdebug.provgraph.dictionary import ABSENT, Ids, column_of, ids_of
 from bigdebug.provgraph.mapping import Pages
 from bigdebug.provgraph.membership import NO_TABLE
+from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.workflow import Workflow
 
 __all__ = ["NO_TABLE", "Adjacency", "Edges", "Index"]
@@ -46,18 +48,20 @@ class Index:
     def of_arrays(
         cls, src: Iterable[Any], dst: Iterable[Any], op: Iterable[Any] | None = None, ids: Iterable[Any] | None = None
     ) -> Index:
-        """Of triples in memory, column by column; ``ids`` are of items that may have no triple. A triple that comes twice is kept once.
+        """Of triples in memory, column by column, as lists or arrays of numpy or Arrow; ``ids`` are of items that may have no triple.
+
+        A triple that comes twice is kept once. Raises TypeError for ids that are not all integers or all texts.
 
         Nothing is checked: that is what building does (``building``), which also holds more than memory does.
         """
-        sources, targets, alone = list(src), list(dst), [] if ids is None else list(ids)
-        known, codes = ids_of([*sources, *targets, *alone])
-        edges = len(sources)
-        named = [None] * edges if op is None else list(op)
-        operations, at = ids_of([name for name in named if name is not None])
-        ops = np.full(edges, len(operations), np.int64)
-        ops[[name is not None for name in named]] = at
-        rows = np.unique(np.stack([codes[edges : 2 * edges], codes[:edges], ops], axis=1), axis=0).T
+        columns = [column_of(column) for column in (src, dst, () if ids is None else ids)]
+        edges = len(columns[0])
+        known, codes = ids_of(together(some) if (some := [column for column in columns if len(column)]) else ())
+        operations, ops = _operations([None] * edges if op is None else op)
+        rows = np.stack([codes[edges : 2 * edges], codes[:edges], ops])
+        order = np.lexsort(rows[::-1])
+        rows = rows[:, order]
+        rows = rows[:, np.append(True, (rows[:, 1:] != rows[:, :-1]).any(axis=0))[:edges]]
         turned = rows[:, np.lexsort((rows[2], rows[0], rows[1]))]
         backward = _adjacency(rows[0], rows[1], rows[2], len(known))
         forward = _adjacency(turned[1], turned[0], turned[2], len(known))
@@ -117,6 +121,20 @@ class Index:
 
     def _some(self) -> str:
         return ", ".join(repr(one) for one in self.ids.take(np.arange(min(3, self.items))).tolist()) or "none, for it is empty"
+
+
+def _operations(given: Any) -> tuple[Ids, NDArray[np.int64]]:
+    """The operations, and the code of each; that of None, or null, is behind the last one."""
+    if isinstance(given, (pa.Array, pa.ChunkedArray)):
+        there, some = np.array(given.is_valid(), bool), given.drop_null()
+    else:
+        held = given if isinstance(given, np.ndarray) else list(given)
+        there = np.fromiter((one is not None for one in held), bool, len(held))
+        some = [one for one in held if one is not None] if not there.all() else held
+    operations, codes = ids_of(some)
+    ops = np.full(len(there), len(operations), np.int64)
+    ops[there] = codes
+    return operations, ops
 
 
 def _adjacency(items: NDArray[Any], neighbours: NDArray[Any], ops: NDArray[Any], count: int) -> Adjacency:

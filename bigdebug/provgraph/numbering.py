@@ -107,6 +107,14 @@ def ranges(runs: Sequence[Run], budget: int) -> Iterator[list[tuple[int, int]]]:
             yield list(zip(starts, stops))
 
 
+def together(some: Sequence[Any]) -> Any:
+    """Several stretches of values as one. Raises TypeError for integers beside texts."""
+    whole = {isinstance(one, np.ndarray) for one in some}
+    if len(whole) > 1:
+        raise TypeError("ids are all integers or all texts, and these are both")
+    return np.concatenate(some) if whole == {True} else pa.concat_arrays(some)
+
+
 def numbered(values: Any) -> tuple[Any, NDArray[np.uint32]]:
     """The distinct values in their order, and the place of each value among them."""
     return _numbers(values) if isinstance(values, np.ndarray) else _texts(values)
@@ -158,7 +166,7 @@ def merged(runs: Sequence[Run], budget: int) -> Iterator[Merged]:
     for parts in ranges(runs, budget):
         some = [(number, start, stop) for number, (start, stop) in enumerate(parts) if stop > start]
         read = [runs[number].read(start, stop) for number, start, stop in some]
-        values, codes = numbered(np.concatenate(read) if isinstance(read[0], np.ndarray) else pa.concat_arrays(read))
+        values, codes = numbered(together(read))
         ends = np.cumsum([stop - start for _, start, stop in some])
         pieces = np.split(codes, ends[:-1])
         yield Merged(values, [(number, start, piece) for (number, start, _), piece in zip(some, pieces)])

@@ -9,7 +9,7 @@ from typing import Any
 from bigdebug.errors import ProvenanceError
 from bigdebug.shown import shown
 
-_EXAMPLES = 5
+EXAMPLES = 5
 """Examples that are kept of each kind of finding."""
 
 KINDS = {
@@ -94,7 +94,7 @@ class Findings:
         self._counts[kind] = self._counts.get(kind, 0) + count
         some = self._examples.setdefault(kind, [])
         for example in examples:
-            if len(some) == _EXAMPLES:
+            if len(some) == EXAMPLES:
                 break
             some.append(example)
         if self.strict and kind != "duplicates":

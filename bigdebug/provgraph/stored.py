@@ -94,6 +94,7 @@ def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
 
     What is left by a process that was killed is taken away by the next that builds at the same place.
     """
+    target = target.resolve()
     _refuse_others(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(f".{glob.escape(target.name)}-*"):
@@ -103,6 +104,8 @@ def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
         with (path / _LOCK).open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield Folder(path)
+            # Somebody may have been quicker.
+            _refuse_others(target, replace)
             (path / _LOCK).unlink()
             if target.exists():
                 aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))

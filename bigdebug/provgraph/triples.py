@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
-from bigdebug.provgraph.report import Findings, triple
+from bigdebug.provgraph.numbering import together
+from bigdebug.provgraph.report import EXAMPLES, Findings, triple
 from bigdebug.provgraph.sources import CsvSource, Source, source_of
 from bigdebug.shown import shown
 
@@ -81,18 +82,18 @@ class Triples:
         op = batch.column(self.op) if self.op is not None else pa.nulls(len(batch), pa.large_string())
         there = _mask(pc.and_(pc.is_valid(src), pc.is_valid(dst)))
         lost = np.flatnonzero(~there)
-        findings.add("missing", len(lost), (f"row {first + row}" for row in lost.tolist()))
+        findings.add("missing", len(lost), (f"row {first + row}" for row in lost[:EXAMPLES].tolist()))
         src, bad = _typed(src, self.kind, self.src)
         dst, worse = _typed(dst, self.kind, self.dst)
         odd = np.flatnonzero((bad | worse) & there)
         findings.add(
             "malformed", len(odd),
-            (f"row {first + row}, where ids are no integers: {_row(batch, row, (self.src, self.dst))}" for row in odd.tolist()),
+            (f"row {first + row}, where ids are no integers: {_row(batch, row, (self.src, self.dst))}" for row in odd[:EXAMPLES].tolist()),
         )
         kept = there & ~bad & ~worse
         loops = np.flatnonzero(_mask(pc.fill_null(pc.equal(src, dst), False)) & kept)
         findings.add(
-            "self-loops", len(loops), (f"row {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops.tolist())
+            "self-loops", len(loops), (f"row {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops[:EXAMPLES].tolist())
         )
         kept[loops] = False
         op, unnamed = _typed(op, self.op_kind, self.op or "")
@@ -228,16 +229,12 @@ def _values(column: pa.Array, kind: Kind) -> Values:
 
 def _taken(chunks: list[Chunk]) -> Chunk:
     """All of them as one; the list is empty afterwards, so that nobody holds them twice."""
-    src, dst, op = (_together([chunk[place] for chunk in chunks]) for place in range(3))
+    src, dst, op = (together([chunk[place] for chunk in chunks]) for place in range(3))
     told = [chunk.tables for chunk in chunks if chunk.tables is not None]
     tables = (_whole([one[0] for one in told]), _whole([one[1] for one in told])) if told else None
     named = np.concatenate([chunk.named for chunk in chunks])
     chunks.clear()
     return Chunk(src, dst, op, named, tables)
-
-
-def _together(some: list[Values]) -> Values:
-    return np.concatenate(some) if isinstance(some[0], np.ndarray) else pa.concat_arrays(some)
 
 
 def _whole(some: list[pa.Array]) -> pa.Array:

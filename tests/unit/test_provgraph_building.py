@@ -34,9 +34,9 @@ def stream(whole, size):
     return pa.RecordBatchReader.from_batches(whole.schema, whole.to_batches(max_chunksize=size))
 
 
-def built(folder, given, **options):
+def built(folder, given, columns=("src", "dst", "op"), **options):
     path = folder / "index"
-    build(given if isinstance(given, Triples) else Triples.of(given), path, replace=True, **options)
+    build(Triples.of(given, columns), path, replace=True, **options)
     return open_index(path)
 
 
@@ -135,6 +135,14 @@ def test_a_cycle_is_named_and_strict_refuses_it(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["index"]
 
 
+def test_of_a_long_cycle_the_ends_are_named(tmp_path):
+    _, report = built(tmp_path, pd.DataFrame({"src": np.arange(1_000), "dst": np.roll(np.arange(1_000), 1)}), columns=("src", "dst", None))
+    (example,) = report["cycles"].examples
+    assert report["cycles"].count == 1_000
+    assert "(981 more)" in example
+    assert example.count("->") == 20
+
+
 WORKFLOW = [("raw", "clean", ["trim", "cast"]), ("clean", "sums", "sum"), ("raw", "notes")]
 
 
@@ -160,6 +168,36 @@ def test_items_and_steps_are_checked_against_the_workflow(tmp_path, how):
     assert index.tables_of(index.codes([1, 11, 21, 31, 99])).tolist() == ["raw", "clean", "sums", "notes", None]
     assert index.workflow.tables == ("raw", "clean", "notes", "sums")
     assert (3 in index.named(np.arange(index.items)).tolist()) == (how == "list")
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data(), st.integers(1, 12))
+def test_what_the_workflow_does_not_have_is_counted(tmp_path_factory, data, rows):
+    names = ["a", "b", "c", None]
+    tables = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=8))
+    item = st.integers(0, len(tables) - 1)
+    some = data.draw(st.lists(st.tuples(item, item, st.sampled_from(["f", "g", None])), max_size=30))
+    edges = {("a", "b"): {"f"}, ("b", "c"): set(), ("a", "c"): {"f", "g"}}
+    kept = {t for t in some if t[0] != t[1]}
+    between = {t: (tables[t[0]], tables[t[1]]) for t in kept}
+    frame = pd.DataFrame(
+        {"src": np.array([t[0] for t in some], np.int64), "dst": np.array([t[1] for t in some], np.int64), "op": pd.Series([t[2] for t in some], dtype=object),
+         "s": pd.Series([tables[t[0]] for t in some], dtype=object), "d": pd.Series([tables[t[1]] for t in some], dtype=object)}
+    )
+    workflow = Workflow.of([(*pair, operations) for pair, operations in edges.items()], items=("s", "d"))
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(building, "_ROW", FREE // rows)
+        small.setattr(building, "_RANGE", FREE // (8 * rows))
+        index, report = built(tmp_path_factory.mktemp("law"), stream(pa.Table.from_pandas(frame), 3), workflow=workflow)
+    assert report["no table"].count == len({i for t in kept for i in t[:2] if tables[i] is None})
+    assert report["two tables"].count == 0
+    unmade = [t for t, pair in between.items() if None not in pair and pair not in edges]
+    assert report["unmade"].count == len(unmade)
+    assert report["unknown operations"].count == sum(
+        bool(edges.get(pair)) and t[2] not in edges[pair] for t, pair in between.items()
+    )
+    known = np.arange(index.items)
+    assert index.tables_of(known).tolist() == [tables[i] for i in index.named(known).tolist()]
 
 
 def test_beginnings_of_texts_tell_tables_and_the_longest_counts(tmp_path):
@@ -198,9 +236,24 @@ def test_what_is_there_already_is_not_written_over(tmp_path):
     with pytest.raises(StoreError, match="replace=True"):
         build(some, tmp_path / "index")
     index, _ = open_index(tmp_path / "index")
-    build(some, tmp_path / "index", replace=True)
+    (tmp_path / "link").symlink_to(tmp_path / "index")
+    build(some, tmp_path / "link", replace=True)
     assert index.named(np.arange(2)).tolist() == [1, 2], "what is open stays readable"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["index", "other"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["index", "link", "other"]
+
+
+def test_of_two_builds_at_one_place_the_first_one_stays(tmp_path):
+    some = Triples.of(pd.DataFrame({"src": [1], "dst": [2], "op": "R"}))
+
+    def another(what, rows):
+        if what == "Sorting triples":
+            build(Triples.of(pd.DataFrame({"src": [3], "dst": [4], "op": "R"})), tmp_path / "index")
+
+    with pytest.raises(StoreError, match="an index already"):
+        build(some, tmp_path / "index", step=another)
+    index, _ = open_index(tmp_path / "index")
+    assert index.named(np.arange(2)).tolist() == [3, 4]
+    assert [one.name for one in tmp_path.iterdir()] == ["index"]
 
 
 def test_so_little_memory_is_refused(tmp_path):

@@ -1,6 +1,7 @@
 """An index in memory says of triples what loops over them say."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,3 +83,21 @@ def test_whether_ids_grow_along_every_triple_is_noticed():
     assert Index.of_arrays([], []).acyclic
     assert Index.of_arrays([3, 4], [1, 2]).acyclic
     assert not Index.of_arrays([1, 2], [2, 1]).acyclic
+
+
+def test_arrays_of_numpy_and_arrow_give_what_lists_give():
+    src, dst, op = [5, 1, 5, -7], [1, 2, 1, 5], ["R1", None, "R1", "R2"]
+    one = Index.of_arrays(src, dst, op)
+    for other in (
+        Index.of_arrays(np.array(src), np.array(dst, np.int8), np.array(op, object)),
+        Index.of_arrays(pa.array(src), pa.chunked_array([dst[:1], dst[1:]]), pa.array(op).dictionary_encode()),
+        Index.of_arrays(pa.array(src).dictionary_encode(), iter(dst), pa.chunked_array([op])),
+    ):
+        assert edges(other, other.backward, np.arange(4)) == edges(one, one.backward, np.arange(4))
+    for texts in (pa.array(["b", "a"]), pa.array(["b", "a"]).dictionary_encode(), np.array(["b", "a"])):
+        index = Index.of_arrays(texts, np.array(["c", "d"], object), pa.nulls(2))
+        assert edges(index, index.forward, np.arange(4)) == [("a", "d", None), ("b", "c", None)]
+    with pytest.raises(TypeError, match="all integers or all texts"):
+        Index.of_arrays([1], ["a"])
+    with pytest.raises(TypeError, match="not float"):
+        Index.of_arrays([1.5], [2.5])
