@@ -185,18 +185,24 @@ delays = spark.sql("select delay div 10 * 10 late, count(*) flights from flights
 for each in (carriers, days, delays): each.collect()`;
 
 const BRUSH = `import bigdebug
-view = bigdebug.brush(bigdebug.chart(carriers, name="by carrier"), bigdebug.chart(days, "line", name="by day"), delays)
+late = spark.sql("select carrier, round(sum(if(delay > 30, 1, 0)) / count(*) * 100, 1) percent_late from flights group by carrier")
+view = bigdebug.brush(bigdebug.chart(carriers, name="by carrier"), bigdebug.chart(days, "line", name="by day"), delays, bigdebug.chart(late, name="late"))
 view`;
 
 const AGREES = `left = spark.sql("select day, count(*) flights from flights where carrier = 'AA' group by day order by day").toPandas()
 shown = view.frame("by day")
-print("agrees:", shown[shown.flights > 0].reset_index(drop=True).equals(left), len(left))`;
+print("agrees:", shown[shown.flights > 0].reset_index(drop=True).equals(left), len(left))
+view.clear()
+view.brush("by day", lambda frame: frame.index < 20)
+left = spark.sql("select carrier, round(sum(if(delay > 30, 1, 0)) / count(*) * 100, 1) percent_late from flights where day < '2013-01-21' group by carrier").toPandas()
+print("percents agree:", dict(view.frame("late").values) == dict(left.values), len(left))`;
 
 test('DataFrames of a notebook are brushed, and show what their queries give on the rows that are left', async ({
   desk
 }) => {
   const view = await begin(desk, 'spark.ipynb', [SPARK, JOBS, BRUSH, AGREES], 1000, [1, 2]);
-  await expect(view.locator('.bd-chart')).toHaveCount(3);
+  await expect(view.locator('.bd-chart')).toHaveCount(4);
+  await expect(view.locator('.bd-chart .bd-note')).toHaveCount(0);
   await expect(card(view, 'by day')).toContainText('100 marks');
   const before = await drawn(view, 'by day');
   await plot(view, 'by carrier').focus();
@@ -208,6 +214,14 @@ test('DataFrames of a notebook are brushed, and show what their queries give on 
   await desk.picture('brush-spark');
   await desk.run(3);
   await expect(desk.output(3)).toContainText(/agrees: True [1-9]\d*/);
+  await expect(desk.output(3)).toContainText('percents agree: True 4');
+  await desk.openPanel();
+  await expect(desk.panel.locator('.bd-session')).toContainText('3 runs of');
+  await desk.panel.getByText('1 DataFrame only asked about').click();
+  await expect(desk.panel.locator('details .bd-run')).toContainText('carrier, percent_late');
+  await desk.picture('brush-asked');
+  await desk.theme('JupyterLab Dark');
+  await desk.picture('brush-asked-dark');
 });
 
 const LARGE = `${IMPORTS}

@@ -54,7 +54,7 @@ select a.id, b.id, a.x from t a join t b on a.k = b.k and a.id < b.id
 select count(*) n, sum(x) q, min(k) m from t
 select y, n from (select upper(k) y, count(*) n from t group by k) where y in ('A', 'B') or y is null
 select x.* from (select k, count(*) n from t group by k) x order by n desc
-select k, round(avg(x), 1) r, coalesce(sum(x), 0) z, round(sum(f), 2) h, if(count(x) > 2, 'many', null) m, greatest(max(k), 'b') l, avg(x) * 2 + 1 v from t group by k
+select k, round(avg(x), 1) r, coalesce(sum(x), 0) z, round(sum(f), 2) h, if(count(x) > 2, 'many', null) m, greatest(max(k), 'b') l, avg(x) * 2 + 1 v, count_if(flag) / count(*) p from t group by k
 select g, round(avg(price), 2) r, round(sum(price * 2), 1) s, cast(sum(x) as double) c, abs(avg(small) - max(f)) e, 1 one, count(*) n from t group by g order by r, s
 select upper(k) u, concat(upper(k), ': ', upper(k)) v, coalesce(concat(upper(k), '<', min(k)), '') w, bool_or(flag) is null a, isnan(max(f)) b from t group by upper(k)
 select y, r, r + 1 s from (select k y, round(avg(x), 1) r from t group by k) where y <> 'b' order by r

@@ -112,7 +112,8 @@ class _Parts:
         columns = [*(column for _, column in self._aggregates), *self._keys.values()]
         try:
             kinds = tuple(arrow_type(called) for called, _ in self._aggregates)
-            return Derived(parts, tuple(self._keys), Evaluation(c, expression, columns), kinds, _is_certain(c, expression))
+            rows = [column for (_, column), part in zip(self._aggregates, parts) if part.argument is None]
+            return Derived(parts, tuple(self._keys), Evaluation(c, expression, columns), kinds, _is_certain(c, expression, rows))
         except UntraceableError as refused:
             raise NotRecomputedError(refused.what) from refused
 
@@ -146,11 +147,16 @@ def _column(catalyst: Catalyst, part: Expr) -> Expr:
     return catalyst.alias(catalyst.null_of(part), "part").toAttribute()
 
 
-def _is_certain(catalyst: Catalyst, expression: Expr) -> bool:
-    """Whether an expression is of those that fail nowhere; no other one is looked at closely."""
+def _is_certain(catalyst: Catalyst, expression: Expr, rows: Sequence[Expr]) -> bool:
+    """Whether an expression is of those that fail nowhere; no other one is looked at closely. ``rows`` are columns that count rows: where a mark is lit, there is one."""
     name, parts = expression.nodeName(), catalyst.children(expression)
     kind, kinds = expression.dataType().sql(), [part.dataType().sql() for part in parts]
     rounded = name in ("Round", "BRound") and kind.startswith("DECIMAL")
     numeric = rounded or (name in _OF_NUMBERS and is_floating(kind) and all(map(is_number, kinds)))
+    divided = name == "Divide" and is_floating(kind) and any(_uncast(parts[1]).semanticEquals(each) for each in rows)
     safe = name in _CERTAIN or (name == "Cast" and catalyst.has_room(expression))
-    return (numeric or safe) and all(_is_certain(catalyst, part) for part in parts)
+    return (numeric or divided or safe) and all(_is_certain(catalyst, part, rows) for part in parts)
+
+
+def _uncast(expression: Expr) -> Expr:
+    return expression.child() if expression.nodeName() == "Cast" else expression
