@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -143,8 +144,8 @@ class Graph:
 
 def _alone(function: Callable[..., Any], *given: Any) -> Any:
     """What a function gives in a new process, which has only what it needs."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, given)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *given).result()
 
 
 def _build(triples: Path, index: Path, workflow: Workflow) -> tuple[float, int, int]:
