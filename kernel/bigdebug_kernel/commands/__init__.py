@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bigdebug_kernel.commands.capturing import Off, On, WatchLive
 from bigdebug_kernel.commands.command import Command
+from bigdebug_kernel.commands.datasets import Datasets
 from bigdebug_kernel.commands.faults import Clean, Culprits, Explain, Localize, Mine
 from bigdebug_kernel.commands.tracing import Compare, Replay, Trace
 
 COMMANDS: dict[str, Command] = {
     command.name: command
-    for command in (On(), Off(), Trace(), Culprits(), Localize(), Explain(), Mine(), Replay(), Compare(), Clean(), WatchLive())
+    for command in (On(), Off(), Trace(), Culprits(), Localize(), Explain(), Mine(), Replay(), Compare(), Clean(), WatchLive(), Datasets())
 }
