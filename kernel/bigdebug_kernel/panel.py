@@ -37,6 +37,8 @@ class Panel:
         self._journal = Journal()
         self._answers = Answers(self._journal, self._runs)
         self._alone = threading.RLock()
+        self._noting = threading.Lock()
+        """So that what was seen first is noted first: a run would be forgotten by an older look, and found again in another cell, or in none."""
         self._told: dict[Any, int] = {}
         """The comms that hear of changes, and the last one that each was told of."""
         self._asking: list[Any] = []
@@ -158,9 +160,10 @@ class Panel:
             each.send(event("changes", changes))
 
     def _noted(self) -> None:
-        session = self._extension.latest
-        watches = [] if session is None else [watch_line(watch) for watch in session.watches]
-        self._journal.note(self._runs(), self._session(), self._cell, self._execution, watches)
+        with self._noting:
+            session = self._extension.latest
+            watches = [] if session is None else [watch_line(watch) for watch in session.watches]
+            self._journal.note(self._runs(), self._session(), self._cell, self._execution, watches)
 
     def _runs(self) -> Sequence[Any]:
         session = self._extension.latest

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +15,10 @@ from ipykernel.kernelspec import write_kernel_spec
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
+from bigdebug.trace.run import Run
 from bigdebug.views.payload import CONTROL, EVENTS, VERSION
+from bigdebug_kernel.panel import Panel
+from tests.unit.test_payload import run
 
 
 class Front:
@@ -76,6 +81,43 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def front(kernel: Any) -> Front:
     return Front(kernel)
+
+
+class Spark:
+    """A session whose runs are looked at, and one more comes before the look is noted."""
+
+    watches = ()
+    context = SimpleNamespace(appName="app", _jsc=None)
+    running = False
+
+    def __init__(self) -> None:
+        self.known: list[Run] = []
+        self.looks, self.noted = threading.Event(), threading.Event()
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        found = (*self.known,)
+        if not self.looks.is_set():
+            self.looks.set()
+            self.noted.wait(0.5)
+        return found
+
+
+def test_a_run_that_comes_while_an_older_look_is_noted_stays_that_of_its_cell() -> None:
+    session = Spark()
+    panel = Panel(SimpleNamespace(execution_count=8), SimpleNamespace(latest=session))  # type: ignore[arg-type]
+    panel._started(SimpleNamespace(store_history=True, cell_id="cell-3"))
+    teller = threading.Thread(target=panel.tell)
+    teller.start()
+    assert session.looks.wait(5)
+    session.known.append(run("r1"))
+    panel.note()
+    panel._ended(SimpleNamespace(info=SimpleNamespace(store_history=True), execution_count=7))
+    session.noted.set()
+    teller.join()
+    panel.tell()
+    changes = panel._answers.answer({"version": VERSION, "id": 1, "request": "changes", "content": {"after": 0}})["content"]
+    assert [(each["id"], each["cell"], each["execution"]) for each in changes["runs"]] == [("r1", "cell-3", 7)]
 
 
 def test_a_panel_that_opens_is_told_what_there_is(front: Front) -> None:
