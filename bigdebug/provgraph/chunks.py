@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
+from bigdebug.provgraph.columns import Values
 from bigdebug.provgraph.edges import Rows
 from bigdebug.provgraph.integers import MARK, DenseIds, RangeIds, SortedIds, is_dense
 from bigdebug.provgraph.membership import NO_TABLE
@@ -18,7 +19,7 @@ from bigdebug.provgraph.numbering import Merged, Run, merged, numbered, run_of, 
 from bigdebug.provgraph.spilling import Extent, Spill
 from bigdebug.provgraph.stored import Folder
 from bigdebug.provgraph.texts import TextIds, text_arrays
-from bigdebug.provgraph.triples import Chunk, Values
+from bigdebug.provgraph.triples import Chunk
 
 MOST_ITEMS = 1 << 32
 """Items that an index does not hold: a code has 32 bits."""

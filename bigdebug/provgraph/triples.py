@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,14 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.columns import Kind, Values, kind_of, mask, parsed, require, typed, values_of
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.report import EXAMPLES, Findings, triple
 from bigdebug.provgraph.sources import CsvSource, Source, source_of
 from bigdebug.shown import shown
-
-Kind = Literal["int", "text"]
-Values = Any
-"""Ids or operations of some rows without nulls: an int64 array of numpy, or a large_string array of Arrow."""
 
 
 class Chunk(NamedTuple):
@@ -66,49 +62,46 @@ class Triples:
         def malformed(file: str, line: int, text: str) -> None:
             findings.add("malformed", 1, [f"line {line} of {file}: {shown(text)}"])
 
+        for name in tables or ():
+            require(self.source.names, name)
         for batch in self.source.batches(list(dict.fromkeys(names)), malformed):
             chunk = self._chunk(batch, first, findings, tables)
             first += len(batch)
-            if held and (weight + batch.nbytes > size or count + len(chunk.src) > rows):
+            # Not what the batch weighs: a dictionary in it may be small.
+            heavy = chunk.src.nbytes + chunk.dst.nbytes + chunk.op.nbytes
+            if held and (weight + heavy > size or count + len(chunk.src) > rows):
                 yield _taken(held)
                 weight = count = 0
             held.append(chunk)
-            weight, count = weight + batch.nbytes, count + len(chunk.src)
+            weight, count = weight + heavy, count + len(chunk.src)
         if held:
             yield _taken(held)
 
     def _chunk(self, batch: pa.RecordBatch, first: int, findings: Findings, tables: tuple[str, str] | None) -> Chunk:
-        src, dst = (batch.column(name) for name in (self.src, self.dst))
-        op = batch.column(self.op) if self.op is not None else pa.nulls(len(batch), pa.large_string())
-        there = _mask(pc.and_(pc.is_valid(src), pc.is_valid(dst)))
+        parse = isinstance(self.source, CsvSource)
+        src, bad = typed(batch.column(self.src), self.kind, self.src, parse=parse)
+        dst, worse = typed(batch.column(self.dst), self.kind, self.dst, parse=parse)
+        op = pa.nulls(len(batch), pa.large_string()) if self.op is None else typed(batch.column(self.op), self.op_kind, self.op)[0]
+        there = (mask(src.is_valid()) | bad) & (mask(dst.is_valid()) | worse)
         lost = np.flatnonzero(~there)
         findings.add("missing", len(lost), (f"row {first + row}" for row in lost[:EXAMPLES].tolist()))
-        src, bad = _typed(src, self.kind, self.src)
-        dst, worse = _typed(dst, self.kind, self.dst)
         odd = np.flatnonzero((bad | worse) & there)
         findings.add(
             "malformed", len(odd),
             (f"row {first + row}, where ids are no integers: {_row(batch, row, (self.src, self.dst))}" for row in odd[:EXAMPLES].tolist()),
         )
         kept = there & ~bad & ~worse
-        loops = np.flatnonzero(_mask(pc.fill_null(pc.equal(src, dst), False)) & kept)
+        loops = np.flatnonzero(mask(pc.fill_null(pc.equal(src, dst), False)) & kept)
         findings.add(
             "self-loops", len(loops), (f"row {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops[:EXAMPLES].tolist())
         )
         kept[loops] = False
-        op, unnamed = _typed(op, self.op_kind, self.op or "")
-        if unnamed.any():
-            row = int(np.flatnonzero(unnamed)[0])
-            raise ProvenanceError(
-                f"Row {first + row} has an operation that is no integer, and the first ones are", value=_row(batch, row, (self.op or "",)),
-                remedy="Make the column all texts or all integers.",
-            )
         told = [batch.column(name) for name in tables or ()]
         if not kept.all():
             some = pa.array(kept)
             src, dst, op, *told = (column.filter(some) for column in (src, dst, op, *told))
         return Chunk(
-            _values(src, self.kind), _values(dst, self.kind), _values(op.drop_null(), self.op_kind), _mask(op.is_valid()),
+            values_of(src, self.kind), values_of(dst, self.kind), values_of(op.drop_null(), self.op_kind), mask(op.is_valid()),
             (told[0], told[1]) if told else None,
         )
 
@@ -120,14 +113,14 @@ def listed(given: Any, item: str, table: str, kind: Kind) -> Iterator[tuple[Valu
         require(source.names, name)
     row = 0
     for batch in source.batches([item, table], _refuse):
-        ids, bad = _typed(batch.column(item), kind, item)
-        bad |= ~_mask(ids.is_valid())
+        ids, bad = typed(batch.column(item), kind, item, parse=isinstance(source, CsvSource))
+        bad |= ~mask(ids.is_valid())
         if bad.any():
             raise ProvenanceError(
                 f"Row {row + int(np.flatnonzero(bad)[0])} of the list of items has no id of the kind that the triples have",
                 value=_row(batch, int(np.flatnonzero(bad)[0]), (item, table)), remedy="Mend the list.",
             )
-        yield _values(ids, kind), batch.column(table)
+        yield values_of(ids, kind), batch.column(table)
         row += len(batch)
 
 
@@ -147,24 +140,14 @@ def _present(there: Sequence[str], wanted: Sequence[str | None]) -> tuple[str, s
     return wanted[0], wanted[1], wanted[2]
 
 
-def require(there: Sequence[str], name: str) -> None:
-    """Raises ProvenanceError unless exactly one column has this name."""
-    if there.count(name) != 1:
-        near = get_close_matches(name, there) or there[:5]
-        raise ProvenanceError(
-            f"There {'is no column' if name not in there else 'are several columns'} {name!r}",
-            remedy=f"There are {', '.join(map(repr, near))}; say which by columns=(src, dst, op).",
-        )
-
-
 def _kinds(source: Source, sample: Mapping[str, pa.Array], names: tuple[str, str, str | None], ids: str) -> tuple[Kind, Kind]:
     """Of ids and of operations, as the types of the columns, or the first texts of CSV, tell."""
     src, dst = sample[names[0]], sample[names[1]]
-    op: Kind | None = _kind(sample[names[2]].type, names[2]) if names[2] else None
+    op: Kind | None = kind_of(sample[names[2]].type, names[2]) if names[2] else None
     if isinstance(source, CsvSource):
-        numbers = ids == "int" or (ids == "auto" and not _parsed(src)[1].any() and not _parsed(dst)[1].any())
+        numbers = ids == "int" or (ids == "auto" and not parsed(src)[1].any() and not parsed(dst)[1].any())
         return ("int" if numbers else "text"), "text"
-    kinds = {kind for kind in (_kind(src.type, names[0]), _kind(dst.type, names[1])) if kind is not None}
+    kinds = {kind for kind in (kind_of(src.type, names[0]), kind_of(dst.type, names[1])) if kind is not None}
     if len(kinds) > 1:
         raise ProvenanceError(
             f"Ids in {names[0]!r} are of type {src.type}, in {names[1]!r} of type {dst.type}",
@@ -174,57 +157,6 @@ def _kinds(source: Source, sample: Mapping[str, pa.Array], names: tuple[str, str
     if ids not in ("auto", kind):
         raise ProvenanceError(f"Ids were said to be {ids!r} and are not", value=str(src.type), remedy="Cast the columns.")
     return kind, op or "text"
-
-
-def _kind(type_: pa.DataType, name: str | None) -> Kind | None:
-    """What values of a type are; None: there are only nulls."""
-    if pa.types.is_dictionary(type_):
-        return _kind(type_.value_type, name)
-    if pa.types.is_integer(type_):
-        return "int"
-    if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
-        return "text"
-    if pa.types.is_null(type_):
-        return None
-    raise ProvenanceError(
-        f"Column {name!r} has the type {type_}; ids and operations are integers or texts",
-        remedy="Cast it: integers that pandas keeps as floats for the sake of nulls by astype('Int64'), records by to_json.",
-    )
-
-
-def _typed(column: pa.Array, kind: Kind, name: str) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """The column as int64 or large_string, and where its values are none."""
-    good = np.zeros(len(column), bool)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    has = _kind(column.type, name)
-    if has == "int" and kind == "int":
-        try:
-            return column.cast(pa.int64()), good
-        except pa.ArrowInvalid as problem:
-            raise ProvenanceError(f"Column {name!r} has integers of more than 63 bits: {problem}", remedy="Cast it to strings.") from problem
-    if has == "text" and kind == "int":
-        return _parsed(column)
-    if has == "int" and kind == "text":
-        raise ProvenanceError(f"Column {name!r} has texts first and then integers", remedy="Make it all texts or all integers.")
-    return column.cast(pa.large_string() if kind == "text" else pa.int64()), good
-
-
-def _parsed(texts: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """Texts as the integers that they write in the one plain way, null elsewhere; and where they do not."""
-    try:
-        found = texts.cast(pa.int64())
-    except pa.ArrowInvalid:
-        plain = pc.match_substring_regex(texts, r"^(0|-?[1-9][0-9]{0,18})$")
-        written = pc.if_else(plain, texts, None).to_pylist()
-        found = pa.array([None if text is None or not -(2**63) <= int(text) < 2**63 else int(text) for text in written], pa.int64())
-    bad = pc.and_(texts.is_valid(), pc.fill_null(pc.not_equal(found.cast(texts.type), texts), True))
-    where = _mask(bad)
-    return (pc.if_else(bad, None, found) if where.any() else found), where
-
-
-def _values(column: pa.Array, kind: Kind) -> Values:
-    return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False) if kind == "int" else column
 
 
 def _taken(chunks: list[Chunk]) -> Chunk:
@@ -239,11 +171,6 @@ def _taken(chunks: list[Chunk]) -> Chunk:
 
 def _whole(some: list[pa.Array]) -> pa.Array:
     return pa.concat_arrays([one.cast(pa.large_string()) for one in some])
-
-
-def _mask(column: pa.Array) -> NDArray[np.bool_]:
-    where: NDArray[np.bool_] = column.to_numpy(zero_copy_only=False).copy()
-    return where
 
 
 def _row(batch: pa.RecordBatch, row: int, names: Sequence[str]) -> str:

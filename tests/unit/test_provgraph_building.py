@@ -223,6 +223,8 @@ def test_ids_that_no_table_can_have_are_refused(tmp_path):
         built(tmp_path, some, workflow=Workflow.of([("x", "y")], items={"x": range(1, 5)}))
     with pytest.raises(ProvenanceError, match=r"no such table.*'Y'"):
         built(tmp_path, some.assign(s="x", d="Y"), workflow=Workflow.of([("x", "y")], items=("s", "d")))
+    with pytest.raises(ProvenanceError, match="no column 'to'"):
+        built(tmp_path, some.assign(s="x"), workflow=Workflow.of([("x", "y")], items=("s", "to")))
     assert list(tmp_path.iterdir()) == []
 
 

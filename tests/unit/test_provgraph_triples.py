@@ -168,5 +168,18 @@ def test_no_triples_are_none(given):
     assert read(given) == ([], {})
 
 
+def test_a_null_in_a_dictionary_is_one():
+    src = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([None, 5]))
+    assert read(pa.table({"src": src, "dst": [1, 2, 3], "op": ["R"] * 3})) == ([(5, 2, "R")], {"missing": (2, ("row 0", "row 2"))})
+
+
+def test_texts_that_look_like_integers_are_texts():
+    frame = pd.DataFrame({"src": [*range(1, 70_001), *("5" for _ in range(70_000))], "dst": 0, "op": None}, dtype=object)
+    with pytest.raises(ProvenanceError, match=r"several types|integers first and then texts"):
+        read(frame)
+    batches = [pa.record_batch({"src": pa.array(some), "dst": pa.array(some)}) for some in (["1"], ["2"])]
+    assert read(pa.RecordBatchReader.from_batches(batches[0].schema, batches), columns=("dst", "src", None))[1]["self-loops"][0] == 2
+
+
 def test_nulls_alone_are_missing():
     assert read(pa.table({name: pa.nulls(3) for name in ("src", "dst", "op")})) == ([], {"missing": (3, ("row 0", "row 1", "row 2"))})
