@@ -91,9 +91,11 @@ class Reader:
             return self.every(tree.trees("e"), known).union(*below)
         if tree.subquery is not None:
             columns, whole = self._subquery(tree.subquery, known)
+            if tree.name == "Exists":  # it asks whether there is a row, whatever is in it
+                columns = []
             given = union(columns) if tree.name == "ScalarSubquery" else done_to(union(columns), TRANSFORMATION)
             return given | whole | done_to(union(below), FILTER)
-        if tree.name == "Alias":
+        if tree.name == "Alias" or _changes_nothing(tree):
             return below[0]
         if tree.name == "AggregateExpression":
             return below[0] | done_to(union(below[1:]), CONDITIONAL)  # FILTER (WHERE ...)
@@ -103,6 +105,11 @@ class Reader:
         conditions = _conditions(tree.name, len(below))
         values = union(uses for i, uses in enumerate(below) if i not in conditions)
         return done_to(values, how, tree.name in _MASKING).union(*(done_to(below[i], CONDITIONAL) for i in conditions))
+
+
+def _changes_nothing(tree: Tree) -> bool:
+    """Whether it is a cast of a column to the type that it has, as Spark puts into a view in case that its table changes."""
+    return tree.name == "Cast" and tree.below[0].name == "AttributeReference" and tree.fields.get("dataType") == tree.below[0].fields.get("dataType")
 
 
 def _conditions(name: str, children: int) -> range:

@@ -74,7 +74,7 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
             datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids), ()) or relations.of_scan(scan.node, scan.kind)
         if len(datasets) == 1 and datasets[0] in found:
             known = found[datasets[0]]
-            found[known.dataset] = replace(known, rows=_sum(known.rows, scan.rows), size=_sum(known.size, scan.size))
+            found[known.dataset] = summed(known, Access(known.dataset, rows=scan.rows, size=scan.size))
     return tuple(found.values())
 
 
@@ -105,6 +105,11 @@ def _type(value: Any) -> str:
         return str(_parse_datatype_json_value(value).simpleString())
     except (PySparkException, KeyError, TypeError, ValueError):  # a type of the user's, or of the JVM's alone
         return value if isinstance(value, str) else "unknown"
+
+
+def summed(one: Access, other: Access) -> Access:
+    """Two accesses to a dataset as one, with the rows and bytes of both, as far as they are known."""
+    return replace(one, schema=one.schema or other.schema, rows=_sum(one.rows, other.rows), size=_sum(one.size, other.size))
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

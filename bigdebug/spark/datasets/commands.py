@@ -76,7 +76,7 @@ def _files(r: Relations, tree: Tree, node: Node) -> Target:
 def _folder(r: Relations, tree: Tree, node: Node) -> Target:
     provider = str(node.provider()) if tree.name == "InsertIntoDataSourceDirCommand" else "hive"
     path = str(node.storage().locationUri().get().toString())
-    return Target(of_path(path, provider.lower()), "overwritten" if node.overwrite() else "created", _source(tree, node))
+    return Target(r.of_place(path, provider.lower()), "overwritten" if node.overwrite() else "created", _source(tree, node))
 
 
 def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
@@ -161,7 +161,7 @@ def _renamed_v2(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _loaded(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_identifier(node.table()), "overwritten" if node.isOverwrite() else "appended", reads=(of_path(str(node.path())),))
+    return Target(r.of_identifier(node.table()), "overwritten" if node.isOverwrite() else "appended", reads=(r.of_place(str(node.path())),))
 
 
 def _as_select(r: Relations, tree: Tree, node: Node) -> Target:
@@ -185,22 +185,27 @@ def _batch(r: Relations, tree: Tree, node: Node) -> Target:
     table, source = node.catalogTable(), _source(tree, node)
     if table.isDefined():
         return Target(r.of_catalog(table.get()), "appended", source)
-    kind, said = str(node.sink().getClass().getSimpleName()), str(node.sink().toString())
-    if kind == "FileSink" and said.endswith("]"):
+    said = str(node.sink().toString())
+    if said.startswith("FileSink[") and said.endswith("]"):
         return Target(of_path(said.partition("[")[2][:-1]), "appended", source)
     return Target(r.of_temporary(f"batch of {r.stream}", "memory"), "created", source)
 
 
 def _batch_v2(r: Relations, tree: Tree, node: Node) -> Target:
-    relation, table = node.relation(), node.table()
-    kind, mode = str(table.getClass().getSimpleName()), str(node.outputMode().toString())
-    if relation.isDefined():
-        dataset = r.of_leaf(relation.get())[0]
-    elif kind == "MemorySink":
+    """The same to a table of the second kind; before Spark 4.3 the relation is an option, and none for most sinks."""
+    relation = node.relation()
+    if str(relation.getClass().getSimpleName()) in ("Some", "None$"):
+        relation = relation.get() if relation.isDefined() else None
+    table = node.table() if relation is None else relation.table()
+    kind = str(table.getClass().getSimpleName())
+    if kind == "MemorySink":
         dataset = r.of_temporary(r.stream, "view")
+    elif relation is not None and relation.identifier().isDefined():
+        dataset = r.of_leaf(relation)[0]
     else:
         dataset = r.of_options(kind, str(table.name()), dict(r.java(node.writeOptions())))
-    return Target(dataset, "overwritten" if mode == "Complete" else "appended", _source(tree, node))
+    whole = str(node.outputMode().toString()) == "Complete"
+    return Target(dataset, "overwritten" if whole else "appended", _source(tree, node))
 
 
 COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {

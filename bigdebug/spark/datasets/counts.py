@@ -49,7 +49,10 @@ def scans_of(query: Any) -> list[Scan]:
 def written_by(query: Any) -> tuple[int | None, int | None]:
     """Rows and bytes that the command of a query wrote; None where Spark does not tell."""
     try:
-        metrics = query.executedPlan().metrics()
+        plan = query.executedPlan()
+        while (kind := str(plan.getClass().getSimpleName())) == "AdaptiveSparkPlanExec" or kind.endswith("QueryStageExec"):
+            plan = plan.executedPlan() if kind == "AdaptiveSparkPlanExec" else plan.plan()
+        metrics = plan.metrics()
     except (PySparkException, Py4JError):
         return None, None
     return _metric(metrics, "numOutputRows"), _metric(metrics, "numOutputBytes")

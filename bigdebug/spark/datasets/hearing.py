@@ -74,7 +74,9 @@ class Hearing:
 
     def come(self, seconds: float) -> bool:
         """Wait until Spark has told all that has happened; False if that took longer."""
-        with suppress(*ENDED, AttributeError):  # a context that has been stopped has none
+        if self._sc._jsc is None:  # it has told all before it was stopped
+            return True
+        with suppress(*ENDED):
             self._sc._jsc.sc().listenerBus().waitUntilEmpty(max(1, int(seconds * 1000)))
             return True
         return False

@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 _UNTOLD = (PySparkException, Py4JError, DatasetsError, LookupError, ValueError, AttributeError, TypeError)
 """What reading a plan of another version of Spark, or of somebody's extension of it, may end with."""
 
+_LATER = ("rdd", "")
+"""Actions of which Spark tells before their rows are computed: they are not counted then (an RDD of a DataFrame, toLocalIterator)."""
+
 _CHECKPOINTS = ("checkpoint", "localCheckpoint")
 
 
@@ -65,7 +68,8 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
 
 
 def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: str) -> Reading:
-    tree, text = plan_of(str(analyzed.toJSON())), _text(query)
+    written = str(analyzed.toJSON())
+    tree, text = plan_of(written), _text(query)
     target = COMMANDS[name](relations, tree, analyzed) if name in COMMANDS else None
     if target is not None and target.source is None:
         write = Access(target.dataset, target.mode, target.schema, 0 if target.emptied else None)
@@ -73,25 +77,32 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
     lineage = columns_of(source.tree)
     leaves = leaves_of(relations, source.plan, lineage)
-    reads = accesses_of(relations, leaves, scans_of(query))
+    reads = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
     opaque = tuple(dict.fromkeys([*lineage.opaque, *unknown(leaves)]))
     if target is None and relations.is_command(analyzed):
         return Reading(name, reads, opaque=tuple(dict.fromkeys([name, *opaque])), shape=name, text=text)
     shape = _shape(source.tree, reads, lineage)
-    written = target or _result(relations, source, shape, action)
-    names = written.names or tuple(made.name for made in lineage.columns)
-    columns = edges_of(written.dataset, names, lineage, leaves)
+    output = target or _result(relations, source, shape, action)
+    names = output.names or tuple(made.name for made in lineage.columns)
+    columns = edges_of(output.dataset, names, lineage, leaves)
     if lineage.views:
         shallow = columns_of(source.tree, to_views=True)
         views = views_of(relations, shallow)
         reads += accesses_of(relations, views, ())
-        columns |= edges_of(written.dataset, names, shallow, views)
+        columns |= edges_of(output.dataset, names, shallow, views)
+    reads += tuple(Access(model) for model in relations.models(written))
     made, reads = _caches(relations, reads)
     fields = schema_of(str(source.plan.schema().json()))
     schema = tuple(replace(field, name=called) for field, called in zip(fields, names)) if len(fields) == len(names) else fields
     rows, size = (None, None) if target is None else written_by(query)
-    writes = (Access(written.dataset, written.mode, schema, rows, size), *made)
-    return Reading(name if target is not None else "", reads, writes, tuple(sorted(columns)), opaque, shape, text, written.mode == "defined")
+    writes = (Access(output.dataset, output.mode, schema, rows, size), *made)
+    return Reading(name if target is not None else "", reads, writes, tuple(sorted(columns)), opaque, shape, text, output.mode == "defined")
+
+
+def read_frame(relations: Relations, frame: Any) -> Reading | None:
+    """What the query of a DataFrame reads, whether it ever runs or not."""
+    query = frame._jdf.queryExecution()
+    return read(relations, query, "")
 
 
 def _result(relations: Relations, source: Source, shape: str, action: str) -> Target:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import re
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
@@ -16,9 +17,13 @@ from pyspark import SparkContext
 
 from bigdebug.datasets.model import Cell, Process
 from bigdebug.datasets.secrets import Secrets
+from bigdebug.spark.datasets.doing import Doings
 from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
-from bigdebug.spark.datasets.reading import Reading, read, together
+from bigdebug.spark.datasets.ml import Models
+from bigdebug.spark.datasets.rdds import Jobs, watch_saves
+from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
 from bigdebug.spark.datasets.relations import Relations, Seen
+from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.streaming import Streaming
 from bigdebug.spark.jobs import gone, is_ours
 
@@ -27,11 +32,19 @@ log = logging.getLogger("bigdebug")
 _TURN = 1.0
 """Seconds after which the thread looks whether it is still wanted."""
 
+_PATIENCE = 5.0
+"""Seconds in which Spark is to tell of what has ended."""
+
+_OVER = "over "
+
 _ACTIONS = {"collectToPython": "collect", "collectAsArrowToPython": "toPandas", "": "toLocalIterator"}
 """What users call the actions that Spark's listeners are told of by other names."""
 
 CellAt = Callable[[datetime], "Cell | None"]
 """The notebook cell that ran at a time."""
+
+FramesOf = Callable[[frozenset[int]], Iterable[Any]]
+"""The DataFrames whose rows are among RDDs with these numbers."""
 
 
 @dataclass
@@ -51,18 +64,24 @@ class Recording:
     again when more is known of one (a stream): the later one stands for the earlier. What it raises is logged.
     """
 
-    def __init__(self, sc: SparkContext, record: Callable[[Process], object], cell_at: CellAt = lambda at: None) -> None:
+    def __init__(self, sc: SparkContext, record: Callable[[Process], object], secrets: Secrets | None = None, cell_at: CellAt = lambda at: None) -> None:
         self._sc: Any = sc
         self._record = record
         self.cell_at = cell_at
+        self.frames_of: FramesOf = lambda rdds: ()
         self._hearing = Hearing(sc)
-        self._secrets = Secrets()
+        self._secrets = Secrets() if secrets is None else secrets
         self._seen = Seen()
         self._session = str(sc.applicationId)
         self._name = str(sc.appName)
         self._ids = uuid.uuid4()
         self._begun: dict[int, _Begun] = {}
         self._streams = Streaming(self._tell)
+        self._jobs = Jobs(self._sc)
+        self._doings = Doings(self._sc, self._session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
+        self._models = Models(self._sc, self._name, self._session, self._doings, self._read_frame, self._seen.uses)
+        self._saves: list[Callable[[], None]] = []
+        self.runs = Runs(sc, self._tell)
         self._open = False
         self._thread: threading.Thread | None = None
         self._marks: dict[str, threading.Event] = {}
@@ -75,15 +94,22 @@ class Recording:
         self._open = True
         self._secrets.learn(dict(self._sc.getConf().getAll()))
         self._hearing.open()
+        self._models.open()
+        self._saves = watch_saves(self._sc, self._name, self._doings)
         self._thread = threading.Thread(target=self._run, name="bigdebug datasets", daemon=True)
         self._thread.start()
+        atexit.register(self.close)
 
     def close(self, patience: float = 5.0) -> None:
         """What has happened until now is recorded, and no more. Waits so many seconds for it at most."""
         if not self._open:
             return
+        atexit.unregister(self.close)
         self.settled(patience)
         self._open = False
+        self._models.close()
+        while self._saves:
+            self._saves.pop()()
         self._hearing.close()
         self._hearing.mark("")
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -91,23 +117,29 @@ class Recording:
 
     def settled(self, patience: float = 5.0) -> bool:
         """Wait until all that has happened is recorded; False if that took longer than so many seconds."""
-        if not self._open or gone(self._sc):
+        if self._thread is None or not self._thread.is_alive() or gone(self._sc):
             return True
         until = time.monotonic() + patience
         if not self._hearing.come(patience):
             return False
-        mark, come = str(uuid.uuid4()), threading.Event()
-        self._marks[mark] = come
-        self._hearing.mark(mark)
-        return come.wait(max(0.0, until - time.monotonic()))
+        for _ in range(2):  # what is over leaves a mark of its own when it is met
+            mark, come = str(uuid.uuid4()), threading.Event()
+            self._marks[mark] = come
+            self._hearing.mark(mark)
+            if not come.wait(max(0.0, until - time.monotonic())):
+                return False
+        return True
 
     # ---- the thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         while self._open and not gone(self._sc):
+            stopped = self._sc._jsc is None
             try:
                 heard = self._hearing.next(_TURN)
             except ENDED:
+                return
+            if stopped and not heard:  # what was told before the end has been read
                 return
             for told in heard:
                 self._take(told)
@@ -116,8 +148,14 @@ class Recording:
     def _take(self, told: Told) -> None:
         try:
             if told.name == "String":
-                if told.event in self._marks:
-                    self._marks.pop(told.event).set()
+                mark = str(told.event)
+                if mark in self._marks:
+                    self._marks.pop(mark).set()
+                elif mark.startswith(_OVER):  # Spark may not have told of its last job yet
+                    self._hearing.come(_PATIENCE)
+                    self._hearing.mark(mark.removeprefix(_OVER))
+                else:
+                    self._done(mark)
             elif told.name in self._HEARD:
                 self._HEARD[told.name](self, told.event)
         except Exception as trouble:  # what comes next is recorded nevertheless
@@ -144,12 +182,47 @@ class Recording:
         reading = read(self._relations(query, stream), query, action)
         if reading is None:
             return
-        if outer is not begun:  # what a query did that another one runs, that one did
+        doing = self._doings.of(outer.tags)
+        if doing is not None:
+            doing.take(reading)
+        elif outer is not begun:  # what a query did that another one runs, that one did
             outer.within.append(reading)
         elif stream and not action:
             self._streams.batch(begun.group, reading, begun.within)
         else:
-            self._tell(self._process(number, begun, event, action, together(reading, begun.within)))
+            process = self._process(number, begun, event, action, together(reading, begun.within))
+            self._tell(self.runs.joined(process, begun.tags))
+
+    def _job_start(self, event: Any) -> None:
+        self._jobs.start(event)
+
+    def _job_end(self, event: Any) -> None:
+        ended = self._jobs.end(event)
+        if ended is None or any(map(is_ours, ended[0].tags)):
+            return
+        job, reading, error = ended
+        doing = self._doings.of(job.tags)
+        if doing is not None:
+            doing.take(reading)
+            return
+        frames = [found.reads for frame in self.frames_of(job.rdds) if (found := self._read_frame(frame)) is not None]
+        reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *frames) for access in reads}.values()))
+        if reading.reads or reading.opaque:
+            verb = job.call.partition(" at ")[0]
+            what = "+".join([*(str(access.dataset) for access in reading.reads), *reading.opaque])
+            process = Process(
+                id=str(uuid.uuid5(self._ids, f"job {job.number}")), job=f"{self._name}.{verb}.{what}", sort="rdd", session=self._session, started=job.at,
+                ended=_time(event.time()), status="failed" if error else "succeeded", error=error, reads=reading.reads, opaque=reading.opaque,
+                cell=self.cell_at(job.at), text=job.call,
+            )
+            self._tell(self.runs.joined(process, job.tags))
+
+    def _done(self, tag: str) -> None:
+        """What a program did by several jobs is over, and Spark has told of all of them."""
+        doing = self._doings.over(tag)
+        if doing is not None:
+            process = doing.now()
+            self._tell(replace(process, cell=self.cell_at(process.started)))
 
     def _stream_start(self, event: Any) -> None:
         at = datetime.fromisoformat(str(event.timestamp()).replace("Z", "+00:00"))
@@ -161,19 +234,23 @@ class Recording:
 
     _HEARD: ClassVar[dict[str, Callable[[Recording, Any], None]]] = {
         "SparkListenerSQLExecutionStart": _start, "SparkListenerSQLExecutionEnd": _end, "QueryStartedEvent": _stream_start, "QueryTerminatedEvent": _stream_end,
+        "SparkListenerJobStart": _job_start, "SparkListenerJobEnd": _job_end,
     }
 
     def _relations(self, query: Any, stream: str) -> Relations:
-        relations = Relations(query.sparkSession(), self._sc._jvm, self._session, self._secrets.learn, self._seen)
+        relations = Relations(query.sparkSession(), self._sc, self._session, self._secrets.learn, self._seen)
         relations.stream = stream
         return relations
+
+    def _read_frame(self, frame: Any) -> Reading | None:
+        return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)
 
     # ---- what is recorded -------------------------------------------------------------------------------------
 
     def _process(self, number: int, begun: _Begun, event: Any, action: str, reading: Reading) -> Process:
         error = event.errorMessage()
         message = str(error.get()) if error.isDefined() else ""
-        sort = "query" if not reading.name else "command" if reading.is_quick else "write"
+        sort = "query" if not reading.name else "command" if reading.is_quick or not reading.writes else "write"
         verb = _verb(reading.name) if reading.name else _ACTIONS.get(action, action)
         what = str(reading.writes[0].dataset) if reading.name and reading.writes else reading.shape
         return Process(

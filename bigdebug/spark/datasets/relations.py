@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.naming import of_jdbc, of_path, of_session, of_source, of_table
 from bigdebug.spark.ancestry import ancestors
+from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.gateway import classes
 
 Leaf = Any
@@ -28,6 +29,8 @@ _MOST = 100
 
 _BETWEEN = re.compile(r"\[(.*)\]$", re.DOTALL)
 """Where sources and sinks of streams say what they read or write: ``FileStreamSource[file:/a/b]``."""
+
+_ID = re.compile(r'"id": ?(\d+)')
 
 _GENERATED = {"RateStreamTable": "rate", "RatePerMicroBatchTable": "rate-micro-batch"}
 """Sources of streams that make what they give."""
@@ -43,21 +46,29 @@ _UNTOLD = (PySparkException, Py4JError)
 
 @dataclass
 class Seen:
-    """What was seen in an application that others may read: checkpoints, by their columns in plans and by their RDDs, and caches."""
+    """What was seen in an application that others may read: checkpoints, by their columns in plans and by their RDDs, caches, and models, by the columns
+    that they make.
+    """
 
     checkpoints: dict[frozenset[int], Dataset] = field(default_factory=dict)
     rdds: dict[int, Dataset] = field(default_factory=dict)
     caches: set[Dataset] = field(default_factory=set)
+    models: dict[int, Dataset] = field(default_factory=dict)
+
+    def uses(self, ids: frozenset[int], model: Dataset) -> None:
+        """Columns with these numbers are made by a model."""
+        self.models.update(dict.fromkeys(ids, model))
 
 
 class Relations:
     """Names what the plans of one session in the JVM read and write. Each name costs some calls of the JVM."""
 
-    def __init__(self, jsession: Any, jvm: Any, session: str, learn: Callable[[Mapping[str, str]], None], seen: Seen) -> None:
+    def __init__(self, jsession: Any, sc: Any, session: str, learn: Callable[[Mapping[str, str]], None], seen: Seen) -> None:
         """``session`` is what names of things that end with the session begin with; ``learn`` is given options in which something may be secret."""
         self._jsession = jsession
         self.learn = learn
-        self._jvm = classes(jvm)
+        self._sc = sc
+        self._jvm = classes(sc._jvm)
         self._session = session
         self._seen = seen
         self.stream = ""
@@ -216,6 +227,12 @@ class Relations:
         self._seen.caches.add(cache)
         return not known
 
+    def models(self, text: str) -> list[Dataset]:
+        """The models that a plan asks, as Spark wrote it: it has columns that they make."""
+        if not self._seen.models:
+            return []
+        return list(dict.fromkeys(self._seen.models[number] for number in map(int, _ID.findall(text)) if number in self._seen.models))
+
     def is_command(self, node: Any) -> bool:
         """Whether a node of a plan does something, rather than gives rows."""
         return bool(self._jvm.java.lang.Class.forName("org.apache.spark.sql.catalyst.plans.logical.Command").isInstance(node))
@@ -271,7 +288,13 @@ class Relations:
             if kind == "FileScanRDD":
                 yield from self._files_of(each)
             elif not each.dependencies().size():
-                yield from of_source_rdd(kind, str(each.name() or ""), self._session)
+                paths = paths_of_rdd(kind, str(each.name() or ""))
+                if paths is not None:
+                    yield from folded([qualified(self._sc, path) for path in paths], "")
+                elif kind == "ParallelCollectionRDD" or kind.endswith("CheckpointRDD"):
+                    yield self.of_temporary("checkpoint" if kind.endswith("CheckpointRDD") else "parallelize", "memory")
+                else:
+                    yield self.unknown(kind)
 
     def _files_of(self, rdd: Any) -> Iterator[Dataset]:
         paths = {str(file.urlEncodedPath()) for part in self.items(rdd.filePartitions()) for file in part.files()}
@@ -279,6 +302,10 @@ class Relations:
 
     def _files(self, paths: Any, form: str) -> Iterator[Dataset]:
         yield from folded(str(paths.mkString("\0")).split("\0") if paths.nonEmpty() else [], form)
+
+    def of_place(self, path: str, form: str = "") -> Dataset:
+        """Files at a path as the user writes it."""
+        return of_path(qualified(self._sc, path), form)
 
     def items(self, sequence: Any) -> list[Any]:
         """A Scala sequence as a list."""
@@ -312,17 +339,11 @@ def folded(paths: Sequence[str], form: str) -> Iterator[Dataset]:
         yield of_path(place, form)
 
 
-def of_source_rdd(kind: str, name: str, session: str) -> Iterator[Dataset]:
-    """What an RDD reads that is made of no other, by its class and its name: Spark calls those that read files by their paths."""
+def paths_of_rdd(kind: str, name: str) -> list[str] | None:
+    """The paths that an RDD reads which is made of no other, by its class and its name: Spark calls those that read files by them. None if it reads none."""
     if name and not re.fullmatch(r"\w*RDD", name) and kind.endswith(("HadoopRDD", "BinaryFileRDD", "WholeTextFileRDD")):
-        for path in name.split(","):
-            yield from folded([path], "")
-    elif kind == "ParallelCollectionRDD":
-        yield of_session(session, "parallelize", "memory")
-    elif kind.endswith("CheckpointRDD"):
-        yield of_session(session, "checkpoint", "memory")
-    else:
-        yield Dataset("", kind, "unknown")
+        return name.split(",")
+    return None
 
 
 def _above(kind: Any) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Process
 from bigdebug.datasets.uses import Use
+from bigdebug.spark.datasets.accesses import summed
 from bigdebug.spark.datasets.reading import Reading
 
 EVERY = 10.0
@@ -102,10 +103,5 @@ def composed(batch: Reading, query: Reading, handed: Iterable[Dataset]) -> Readi
 def _add(known: dict[Dataset, Access], more: Iterable[Access]) -> None:
     """Add up what each batch read or wrote."""
     for access in more:
-        before = known.get(access.dataset, access)
-        rows, size = (access.rows, access.size) if before is access else (_sum(before.rows, access.rows), _sum(before.size, access.size))
-        known[access.dataset] = replace(access, rows=rows, size=size)
-
-
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
+        before = known.get(access.dataset)
+        known[access.dataset] = access if before is None else summed(before, access)

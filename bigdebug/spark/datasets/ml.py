@@ -1,0 +1,154 @@
+"""ML: fits, models that are saved and loaded, and queries that use a model, while bigdebug is attached. The user's code stays as it is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from bigdebug.datasets.model import Access, ColumnEdge, Dataset
+from bigdebug.datasets.naming import of_path, of_session
+from bigdebug.datasets.uses import Use
+from bigdebug.spark.datasets.counts import ids_of
+from bigdebug.spark.datasets.doing import Doing, Doings, wrapped
+from bigdebug.spark.datasets.imported import Imported
+from bigdebug.spark.datasets.places import qualified
+from bigdebug.spark.datasets.reading import Reading
+
+log = logging.getLogger("bigdebug")
+
+_INPUTS = (
+    "featuresCol", "labelCol", "weightCol", "inputCol", "inputCols", "userCol", "itemCol", "ratingCol", "itemsCol", "censorCol", "sequenceCol", "srcCol", "dstCol",
+    "validationIndicatorCol", "offsetCol",
+)
+"""Parameters that name the columns that a fit reads."""
+
+
+_INSTANCE = "_bigdebug_instance"
+
+
+class Models:
+    """Watches pyspark.ml, as soon as it is imported. ``read`` gives what the query of a DataFrame reads, and ``uses`` is told of the columns that a model makes."""
+
+    def __init__(
+        self, sc: Any, name: str, session: str, doings: Doings, read: Callable[[Any], Reading | None], uses: Callable[[frozenset[int], Dataset], None],
+    ) -> None:
+        self._sc, self._name, self._session = sc, name, session
+        self._doings = doings
+        self._read = read
+        self._uses = uses
+        self._undo: list[Callable[[], None]] = []
+        self._import: Imported | None = None
+
+    def open(self) -> None:
+        """From here on."""
+        if self._import is None:
+            self._import = Imported("pyspark.ml", self._watch)
+
+    def close(self) -> None:
+        """pyspark.ml is as it was."""
+        if self._import is not None:
+            self._import.forget()
+        self._import = None
+        while self._undo:
+            self._undo.pop()()
+
+    def _watch(self) -> None:
+        from pyspark.ml.base import Estimator, Transformer
+        from pyspark.ml.util import JavaMLWriter, MLReader, MLWriter
+
+        self._undo += [wrapped(Estimator, "fit", self._fit), wrapped(Transformer, "transform", self._transform)]
+        self._undo += [wrapped(kind, "save", self._save) for kind in (MLWriter, JavaMLWriter)]
+        self._undo.append(wrapped(JavaMLWriter, "__init__", self._written))
+        self._undo += [wrapped(kind, "load", self._load) for kind in _below(MLReader) if "load" in vars(kind)]
+
+    # ---- what they do -----------------------------------------------------------------------------------------
+
+    def _fit(self, method: Any, estimator: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._doings.doing("fit", f"{self._name}.fit.{type(estimator).__name__}", text=f"{type(estimator).__name__}.fit") as doing:
+            model = method(estimator, dataset, *args, **kwargs)
+            if doing is not None:
+                self._safely(lambda: self._fitted(doing, estimator, dataset, model))
+            return model
+
+    def _fitted(self, doing: Doing, estimator: Any, dataset: Any, model: Any) -> None:
+        made = [self._model(each) for each in (model if isinstance(model, list) else [model])]
+        reading = self._read(dataset)
+        doing.of(writes=[Access(each, "created") for each in made])
+        if reading is not None:
+            doing.opaque.update(dict.fromkeys(reading.opaque))
+            doing.of(reads=(access.dataset for access in reading.reads), columns=_learned(made, reading, set(_columns(estimator))))
+
+    def _transform(self, method: Any, transformer: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
+        made = method(transformer, dataset, *args, **kwargs)
+        if type(transformer).__name__.endswith("Model"):
+            self._safely(lambda: self._used(transformer, dataset, made))
+        return made
+
+    def _used(self, model: Any, dataset: Any, made: Any) -> None:
+        before, after = (ids_of(frame._jdf.queryExecution().analyzed()) for frame in (dataset, made))
+        self._uses(after - before, self._model(model))
+
+    def _written(self, method: Any, writer: Any, instance: Any) -> None:
+        """A writer of the JVM's is made, which does not tell afterwards of what."""
+        method(writer, instance)
+        vars(writer)[_INSTANCE] = instance
+
+    def _save(self, method: Any, writer: Any, path: str, *args: Any, **kwargs: Any) -> Any:
+        model = vars(writer).get(_INSTANCE) or vars(writer).get("instance")
+        with self._doings.doing("write", f"{self._name}.save.{path}", inner=True, text=f"save {path}") as doing:
+            if doing is not None:
+                overwrites = getattr(writer, "shouldOverwrite", False)
+                doing.of(writes=[Access(self._place(path), "overwritten" if overwrites else "created")])
+                self._safely(lambda: doing.of(reads=[self._model(model)] if model is not None else []))
+            return method(writer, path, *args, **kwargs)
+
+    def _load(self, method: Any, reader: Any, path: str, *args: Any, **kwargs: Any) -> Any:
+        with self._doings.doing("query", f"{self._name}.load.{path}", inner=True, text=f"load {path}") as doing:
+            if doing is not None:
+                doing.of(reads=[self._place(path)])
+            model = method(reader, path, *args, **kwargs)
+            if doing is not None:
+                self._safely(lambda: doing.of(writes=[Access(self._model(model), "created")]))
+            return model
+
+    def _place(self, path: Any) -> Dataset:
+        return of_path(qualified(self._sc, str(path)), kind="model")
+
+    def _model(self, model: Any) -> Dataset:
+        return of_session(self._session, str(model.uid), "model")
+
+    def _safely(self, note: Callable[[], None]) -> None:
+        try:
+            note()
+        except Exception as trouble:  # the user's model comes first
+            log.info("bigdebug does not know all that a model did: %s: %s", type(trouble).__name__, trouble)
+
+
+def _below(kind: Any) -> Iterator[Any]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _below(each)
+
+
+def _columns(estimator: Any) -> Iterator[str]:
+    """The columns that an estimator, or a stage of a pipeline, is told to read."""
+    if hasattr(estimator, "getStages"):
+        for stage in estimator.getStages():
+            yield from _columns(stage)
+        return
+    if estimator.hasParam("estimator"):
+        yield from _columns(estimator.getOrDefault("estimator"))
+    for name in _INPUTS:
+        if estimator.hasParam(name) and estimator.isDefined(name):
+            value = estimator.getOrDefault(name)
+            yield from value if isinstance(value, (list, tuple)) else [value]
+
+
+def _learned(models: Iterable[Dataset], reading: Reading, columns: set[str]) -> Iterator[ColumnEdge]:
+    """A model is made of the columns that its estimator read, and of what these were made of."""
+    for model in models:
+        for edge in reading.columns:
+            if edge.column in columns or not edge.column:
+                how = Use(0, edge.used, edge.how, edge.masking).then("AGGREGATION") if edge.column else Use(0, edge.used, edge.how)
+                yield ColumnEdge(model, "", edge.input, edge.used, how.how, edge.masking)

@@ -1,0 +1,145 @@
+"""RDDs: what jobs of no query read, by the names that Spark gives RDDs of files, and what programs save RDDs to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, SparkContext
+from pyspark.errors import PySparkException
+
+from bigdebug.datasets.model import Access
+from bigdebug.datasets.naming import of_path
+from bigdebug.spark.datasets.doing import Doings, wrapped
+from bigdebug.spark.datasets.places import qualified
+from bigdebug.spark.datasets.reading import Reading
+from bigdebug.spark.datasets.relations import folded, paths_of_rdd
+from bigdebug.spark.gateway import classes
+
+_SAVED = {"saveAsTextFile": "text", "saveAsPickleFile": "pickle", "saveAsSequenceFile": "sequence", "saveAsHadoopFile": "hadoop", "saveAsNewAPIHadoopFile": "hadoop"}
+"""Methods that save an RDD to a path, their first argument, and in which format."""
+
+_CONFIGURED = ("saveAsHadoopDataset", "saveAsNewAPIHadoopDataset")
+"""Those to which a Hadoop configuration says where."""
+
+_FOLDERS = ("mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir")
+
+_CLASS = re.compile(r"\w*RDD\d*")
+"""What Spark calls an RDD that has no name."""
+
+_READING = ("textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile", "hadoopFile", "newAPIHadoopFile", "objectFile", "hadoopRDD", "newAPIHadoopRDD")
+"""What Spark calls the operators that read files."""
+
+
+class Job(NamedTuple):
+    """A job of no query: the paths that it reads, and the classes of RDDs of which nothing is known; its tags, what called for it, its stages and RDDs."""
+
+    number: int
+    at: datetime
+    tags: frozenset[str]
+    call: str
+    paths: tuple[str, ...]
+    unknown: tuple[str, ...]
+    stages: tuple[int, ...]
+    rdds: frozenset[int]
+
+
+def job_of(text: str) -> Job:
+    """A job, by the event of its start as Spark writes it in JSON."""
+    event = json.loads(text)
+    properties = event.get("Properties") or {}
+    rdds = {int(rdd["RDD ID"]): rdd for stage in event["Stage Infos"] for rdd in stage["RDD Info"]}
+    last: Mapping[str, Any] = max(event["Stage Infos"], key=lambda stage: int(stage["Stage ID"]), default={})
+    paths, unknown = _read_by(list(rdds.values()))
+    return Job(
+        int(event["Job ID"]), datetime.fromtimestamp(event["Submission Time"] / 1000, timezone.utc),
+        frozenset(str(properties.get("spark.job.tags", "")).split(",")), str(properties.get("callSite.short") or last.get("Stage Name", "")),
+        tuple(dict.fromkeys(paths)), tuple(dict.fromkeys(unknown)), tuple(event["Stage IDs"]), frozenset(rdds),
+    )
+
+
+def _read_by(rdds: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """The paths that RDDs read which are made of no others, and the classes of those that read something else. One operator may have made several RDDs, of
+    which not the first is called by the path; that one the user may have called otherwise since.
+    """
+    named = {_scope(rdd): str(rdd["Name"]) for rdd in reversed(rdds) if _scope(rdd)[1] in _READING and "/" in str(rdd["Name"])}
+    paths: list[str] = []
+    unknown: list[str] = []
+    for rdd in rdds:
+        if rdd["Parent IDs"]:
+            continue
+        name, scope = str(rdd["Name"]), _scope(rdd)
+        called = named.get(scope, "") if _CLASS.fullmatch(name) else name
+        found = paths_of_rdd("HadoopRDD", called) if scope[1] in _READING else None
+        if found is not None:
+            paths += found
+        elif name != "ParallelCollectionRDD":
+            unknown.append(name if _CLASS.fullmatch(name) else "RDD")
+    return paths, unknown
+
+
+def _scope(rdd: Mapping[str, Any]) -> tuple[str, str]:
+    scope = json.loads(rdd.get("Scope") or "{}")
+    return str(scope.get("id", "")), str(scope.get("name", ""))
+
+
+@dataclass
+class Jobs:
+    """The jobs that run of one application."""
+
+    sc: Any
+
+    def __post_init__(self) -> None:
+        self._running: dict[int, Job] = {}
+        self._writer = getattr(getattr(classes(self.sc._jvm).org.apache.spark.util, "JsonProtocol$"), "MODULE$")
+
+    def start(self, event: Any) -> None:
+        """A job has begun that is of no query."""
+        job = job_of(str(self._writer.sparkEventToJsonString(event)))
+        self._running[job.number] = job
+
+    def end(self, event: Any) -> tuple[Job, Reading, str] | None:
+        """What a job did that has ended, and the error if it failed; None if it was of a query."""
+        job = self._running.pop(int(event.jobId()), None)
+        if job is None:
+            return None
+        datasets = list(folded([qualified(self.sc, path) for path in job.paths], ""))
+        rows, size = self._counted(job) if len(datasets) == 1 else (None, None)
+        reads = tuple(Access(dataset, rows=rows, size=size) for dataset in datasets)
+        result = event.jobResult()
+        error = "" if str(result.getClass().getSimpleName()).startswith("JobSucceeded") else str(result.exception().getMessage())
+        return job, Reading(reads=reads, opaque=job.unknown, text=job.call), error
+
+    def _counted(self, job: Job) -> tuple[int | None, int | None]:
+        """Rows and bytes that a job read from storage, over all its stages."""
+        rows = size = 0
+        store = self.sc._jsc.sc().statusStore()
+        for stage in job.stages:
+            try:
+                data = store.lastStageAttempt(stage)
+            except (Py4JError, PySparkException):  # it was not needed, or Spark has forgotten it
+                continue
+            rows, size = rows + int(data.inputRecords()), size + int(data.inputBytes())
+        return rows, size
+
+
+def watch_saves(sc: SparkContext, name: str, doings: Doings) -> list[Callable[[], None]]:
+    """Let the methods of RDDs that save be told of; what is given back undoes it."""
+
+    def saving(form: str) -> Callable[..., Any]:
+        def around(method: Any, rdd: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+            place = next((path[key] for key in _FOLDERS if key in path), "") if isinstance(path, dict) else path
+            dataset = of_path(qualified(sc, str(place)), form)
+            with doings.doing("rdd", f"{name}.{method.__name__}.{dataset}", text=method.__name__) as doing:
+                if doing is not None and place:
+                    doing.of(writes=[Access(dataset, "created")])
+                return method(rdd, path, *args, **kwargs)
+
+        return around
+
+    return [wrapped(RDD, method, saving(form)) for method, form in {**_SAVED, **dict.fromkeys(_CONFIGURED, "hadoop")}.items()]

@@ -1,0 +1,451 @@
+"""What is recorded of each kind of job, on real Spark: which datasets, how, how many rows, and column to column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bigdebug.datasets.model import Access, Dataset, Process
+from bigdebug.spark.datasets.recording import Recording
+
+Job = Callable[[Any, str], Any]
+
+
+class Recorded:
+    """What a recording gave, and the folder in which jobs read and write."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.spark = spark
+        self.folder = str(folder)
+        self._known: dict[str, Process] = {}
+        self.recording = Recording(spark.sparkContext, lambda process: self._known.__setitem__(process.id, process))
+
+    def of(self, job: Job) -> list[Process]:
+        """The processes of a job. What it raises is its own affair."""
+        self._settle()
+        self._known.clear()
+        try:
+            job(self.spark, self.folder)
+        except Exception as problem:
+            self.raised = str(problem)
+        self._settle()
+        return list(self._known.values())
+
+    def said(self, job: Job) -> str:
+        """The same as text."""
+        return "\n\n".join(map(self.text, self.of(job)))
+
+    def text(self, process: Process) -> str:
+        lines = [f"{process.sort} {process.status}{''.join(f' opaque {name}' for name in process.opaque)}"]
+        lines += [self._access(access) for access in (*process.reads, *process.writes)]
+        lines += [
+            f"{edge.column or '*'} < {self._name(edge.input)}.{edge.used} {edge.how}{' masking' * edge.masking}" for edge in process.columns
+            if not (edge.input.kind == "view" and len({each.input for each in process.columns}) > 1)
+        ]
+        return "\n".join(lines)
+
+    def _access(self, access: Access) -> str:
+        counted = "" if access.rows is None else f" {access.rows} rows"
+        return f"{access.mode} {access.dataset.kind} {self._name(access.dataset)}{counted}"
+
+    def _name(self, dataset: Dataset) -> str:
+        name = re.sub(r"^result \w+$", "result", dataset.name.removeprefix(f"{self.folder}/"))
+        return re.sub(r"_[0-9a-f]{12}$", "", re.sub(r"^cache \d+$", "cache", name))
+
+    def _settle(self) -> None:
+        assert self.recording.settled(30)
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    made = Recorded(spark, tmp_path_factory.mktemp("datasets"))
+    made.recording.open()
+    spark.range(20).selectExpr("id % 5 as k", "id * 2 as v").coalesce(1).write.parquet(f"{made.folder}/in")
+    spark.read.parquet(f"{made.folder}/in").createOrReplaceTempView("t_in")
+    yield made
+    made.recording.close()
+    for name in ("t_in", "t_view", "t_cached"):
+        spark.catalog.dropTempView(name)
+    spark.catalog.dropGlobalTempView("t_global")
+    for table in ("d_as", "d_made", "d_saved", "d_renamed", "d_parts"):
+        spark.sql(f"drop table if exists {table}")
+    spark.sql("drop view if exists d_view")
+
+
+def _in(spark: Any, folder: str) -> Any:
+    return spark.read.parquet(f"{folder}/in")
+
+
+def _sql(text: str) -> Job:
+    return lambda spark, folder: spark.sql(text.replace("FOLDER", folder)).collect()
+
+
+def _written(form: str, **options: str) -> Job:
+    return lambda spark, folder: _in(spark, folder).write.options(**options).mode("overwrite").format(form).save(f"{folder}/{form}")
+
+
+def _read(form: str, **options: str) -> Job:
+    return lambda spark, folder: spark.read.options(**options).schema("k string, v string").format(form).load(f"{folder}/{form}").collect()
+
+
+_DERBY = {"driver": "org.apache.derby.jdbc.EmbeddedDriver"}
+
+
+def _second_version(spark: Any, folder: str) -> None:
+    known = spark.conf.get("spark.sql.sources.useV1SourceList")
+    spark.conf.set("spark.sql.sources.useV1SourceList", "csv")
+    try:
+        _in(spark, folder).collect()
+    finally:
+        spark.conf.set("spark.sql.sources.useV1SourceList", known)
+
+
+def _cached(frame: Any) -> None:
+    frame.count()
+    frame.count()
+    frame.unpersist()
+
+
+COPIED = """
+write succeeded
+read files in 20 rows
+overwritten files {form} 20 rows
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""
+
+COLLECTED = """
+query succeeded
+read files {form} 20 rows
+created memory result
+k < {form}.k IDENTITY
+v < {form}.v IDENTITY
+"""
+
+KINDS: dict[str, tuple[Job, str]] = {
+    **{f"write {form}": (_written(form), COPIED.format(form=form)) for form in ("parquet", "orc", "json", "csv")},
+    "write xml": (_written("xml", rowTag="r"), COPIED.format(form="xml")),
+    **{f"read {form}": (_read(form), COLLECTED.format(form=form)) for form in ("json", "csv")},
+    "read xml": (_read("xml", rowTag="r"), COLLECTED.format(form="xml")),
+    "write text": (lambda spark, folder: _in(spark, folder).selectExpr("concat(k, '-', v)").write.text(f"{folder}/text"), """
+write succeeded
+read files in 20 rows
+created files text 20 rows
+concat(k, -, v) < in.k TRANSFORMATION
+concat(k, -, v) < in.v TRANSFORMATION
+"""),
+    "write partitions": (lambda spark, folder: _in(spark, folder).write.partitionBy("k").mode("append").parquet(f"{folder}/parts"), """
+write succeeded
+read files in 20 rows
+appended files parts 20 rows
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "read partitions": (lambda spark, folder: spark.read.parquet(f"{folder}/parts").where("k = 3").select("v").toPandas(), """
+query succeeded
+read files parts 4 rows
+created memory result
+* < parts.k FILTER
+v < parts.v IDENTITY
+"""),
+    "read text": (lambda spark, folder: spark.read.text(f"{folder}/text").collect(), """
+query succeeded
+read files text 20 rows
+created memory result
+value < text.value IDENTITY
+"""),
+    "read bytes": (lambda spark, folder: spark.read.format("binaryFile").load(f"{folder}/in/*.parquet").select("length").collect(), """
+query succeeded
+read files in 1 rows
+created memory result
+length < in.length IDENTITY
+"""),
+    "second version of a source": (_second_version, COLLECTED.format(form="in")),
+    "jdbc write": (lambda spark, folder: _in(spark, folder).write.jdbc(f"jdbc:derby:{folder}/db;create=true;user=bob;password=s3cr3t-pw", "T", properties=_DERBY), """
+write succeeded
+read files in 20 rows
+created jdbc db.T
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "jdbc read": (lambda spark, folder: spark.read.jdbc(f"jdbc:derby:{folder}/db;user=bob;password=s3cr3t-pw", "T", properties=_DERBY).where("k > 2").collect(), """
+query succeeded
+read jdbc db.T 8 rows
+created memory result
+* < db.T.k FILTER
+k < db.T.k IDENTITY
+v < db.T.v IDENTITY
+"""),
+    "nowhere": (lambda spark, folder: _in(spark, folder).write.format("noop").mode("overwrite").save(), """
+write succeeded
+read files in 20 rows
+overwritten unknown  20 rows
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "count": (lambda spark, folder: _in(spark, folder).count(), """
+query succeeded
+read files in 20 rows
+created memory result
+"""),
+    "take": (lambda spark, folder: _in(spark, folder).groupBy("k").count().take(2), """
+query succeeded
+read files in 20 rows
+created memory result
+* < in.k GROUP_BY
+k < in.k IDENTITY
+"""),
+    "toLocalIterator": (lambda spark, folder: list(_in(spark, folder).select("k").toLocalIterator()), """
+query succeeded
+read files in
+created memory result
+k < in.k IDENTITY
+"""),
+    "two sources": (_sql("select a.k, sum(b.v) s from parquet.`FOLDER/in` a join json.`FOLDER/json` b on a.k = b.k where b.v > 3 group by a.k"), """
+query succeeded
+read files in 20 rows
+read files json 18 rows
+created memory result
+* < in.k GROUP_BY
+* < in.k JOIN
+* < json.k JOIN
+* < json.v FILTER
+k < in.k IDENTITY
+s < json.v AGGREGATION
+"""),
+    "subquery": (_sql("select k from t_in where v > (select avg(v) from parquet.`FOLDER/parts`)"), """
+query succeeded
+read files in 20 rows
+read files parts 20 rows
+read view t_in
+created memory result
+* < in.v FILTER
+* < parts.v FILTER
+k < in.k IDENTITY
+"""),
+    "same source twice": (lambda spark, folder: _in(spark, folder).union(_in(spark, folder).where("k = 1")).write.parquet(f"{folder}/union"), """
+write succeeded
+read files in 40 rows
+created files union 24 rows
+* < in.k FILTER
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "range": (lambda spark, folder: spark.range(3).collect(), """
+query succeeded
+read memory range(0, 3, 1) 3 rows
+created memory result
+id < range(0, 3, 1).id IDENTITY
+"""),
+    "rows": (lambda spark, folder: spark.createDataFrame([(1.0, None), (float("nan"), "<script>alert(1)</script>")], "x double, y string").write.parquet(f"{folder}/rows"), """
+write succeeded
+read memory rows(x, y) 2 rows
+created files rows 2 rows
+x < rows(x, y).x IDENTITY
+y < rows(x, y).y IDENTITY
+"""),
+    "pandas": (lambda spark, folder: spark.createDataFrame(pd.DataFrame({"x": [1, 2]})).write.parquet(f"{folder}/pandas"), """
+write succeeded
+read memory rows(x) 2 rows
+created files pandas 2 rows
+x < rows(x).x IDENTITY
+"""),
+    "rows of an RDD of files": (
+        lambda spark, folder: spark.createDataFrame(spark.sparkContext.textFile(f"{folder}/text").map(lambda line: (line,)), "l string").write.parquet(f"{folder}/of_rdd"), """
+write succeeded opaque LogicalRDD
+read files text 20 rows
+created files of_rdd 20 rows
+"""),
+    "function over groups": (lambda spark, folder: _in(spark, folder).groupBy("k").applyInPandas(lambda part: part, "k long, v long").write.parquet(f"{folder}/pd"), """
+write succeeded
+read files in 20 rows
+created files pd 20 rows
+* < in.k GROUP_BY
+k < in.k TRANSFORMATION
+k < in.v TRANSFORMATION
+v < in.k TRANSFORMATION
+v < in.v TRANSFORMATION
+"""),
+    "view": (_sql("create or replace temp view t_view (a) as select k + 1 from t_in where v > 3"), """
+command succeeded
+read files in
+read view t_in
+defined view t_view
+* < in.v FILTER
+a < in.k TRANSFORMATION
+"""),
+    "view of all sessions": (lambda spark, folder: _in(spark, folder).createGlobalTempView("t_global"), """
+command succeeded
+read files in
+defined view global_temp.t_global
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "query of views": (_sql("select a, g.v from t_view join global_temp.t_global g on a = g.k"), """
+query succeeded
+read files in 40 rows
+read view t_in
+read view t_view
+read view global_temp.t_global
+created memory result
+* < in.k JOIN
+* < in.v FILTER
+a < in.k TRANSFORMATION
+v < in.v IDENTITY
+"""),
+    "create table": (_sql("create table d_made (a bigint, b string) using parquet"), "command succeeded\ncreated table default.d_made"),
+    "create table as": (_sql("create table d_as using parquet as select k, sum(v) as s from t_in group by k"), """
+write succeeded
+read files in 20 rows
+read view t_in
+created table default.d_as 5 rows
+* < in.k GROUP_BY
+k < in.k IDENTITY
+s < in.v AGGREGATION
+"""),
+    "insert": (_sql("insert into d_made select k, s from d_as"), """
+write succeeded
+read table default.d_as 5 rows
+appended table default.d_made 5 rows
+a < default.d_as.k IDENTITY
+b < default.d_as.s TRANSFORMATION
+"""),
+    "insert overwrite": (_sql("insert overwrite d_made values (1, 'x'), (2, null)"), """
+write succeeded
+read memory rows(col1, col2)
+overwritten table default.d_made 2 rows
+a < rows(col1, col2).col1 TRANSFORMATION
+b < rows(col1, col2).col2 IDENTITY
+"""),
+    "saveAsTable": (lambda spark, folder: _in(spark, folder).write.mode("overwrite").saveAsTable("d_saved"), """
+write succeeded
+read files in 20 rows
+overwritten table default.d_saved 20 rows
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "insertInto": (lambda spark, folder: _in(spark, folder).selectExpr("v as k", "k as v").write.insertInto("d_saved"), """
+write succeeded
+read files in 20 rows
+appended table default.d_saved 20 rows
+k < in.v IDENTITY
+v < in.k IDENTITY
+"""),
+    "read table": (_sql("select upper(b) from d_made where a = 1"), """
+query succeeded
+read table default.d_made 1 rows
+created memory result
+* < default.d_made.a FILTER
+upper(b) < default.d_made.b TRANSFORMATION
+"""),
+    "insert into partition": (
+        lambda spark, folder: (spark.sql("create table d_parts (v bigint, k bigint) using parquet partitioned by (k)"), spark.sql("insert into d_parts partition (k = 1) select v from t_in")), """
+command succeeded
+created table default.d_parts
+
+write succeeded
+read files in 20 rows
+read view t_in
+appended table default.d_parts 20 rows
+v < in.v IDENTITY
+"""),
+    "insert into folder": (_sql("insert overwrite directory 'FOLDER/dir' using parquet select k from d_saved"), """
+write succeeded
+read table default.d_saved 40 rows
+overwritten files dir 40 rows
+k < default.d_saved.k IDENTITY
+"""),
+    "view that stays": (_sql("create view d_view as select a from d_made"), """
+command succeeded
+read table default.d_made
+defined view default.d_view
+a < default.d_made.a IDENTITY
+"""),
+    "query of a view that stays": (_sql("select a from d_view"), """
+query succeeded
+read table default.d_made 2 rows
+read view default.d_view
+created memory result
+a < default.d_made.a IDENTITY
+"""),
+    "add column": (_sql("alter table d_made add columns (c int)"), "command succeeded\ndefined table default.d_made"),
+    "truncate": (_sql("truncate table d_made"), "command succeeded\noverwritten table default.d_made 0 rows"),
+    "rename": (_sql("alter table d_as rename to d_renamed"), "command succeeded\nread table default.d_as\nrenamed table default.d_renamed"),
+    "drop": (_sql("drop table d_renamed"), "command succeeded\ndropped table default.d_renamed"),
+    "drop view": (_sql("drop view d_view"), "command succeeded\ndropped view default.d_view"),
+    "cache table": (_sql("cache table t_cached as select k from t_in"), """
+write succeeded
+read files in
+read view t_in
+created cache t_cached
+k < in.k IDENTITY
+"""),
+    "query of a cache": (_sql("select max(k) m from t_cached"), """
+query succeeded
+read files in
+read cache t_cached 20 rows
+read view t_in
+read view t_cached
+created memory result
+m < in.k AGGREGATION
+"""),
+    "cache": (lambda spark, folder: _cached(_in(spark, folder).selectExpr("k + v as c").cache()), """
+query succeeded
+read files in
+created memory result
+created cache cache 20 rows
+
+query succeeded
+read files in
+read cache cache 20 rows
+created memory result
+"""),
+    "checkpoint": (lambda spark, folder: _in(spark, folder).selectExpr("k as c").localCheckpoint().write.parquet(f"{folder}/checked"), """
+query succeeded
+read files in 20 rows
+created memory checkpoint 1
+c < in.k IDENTITY
+
+write succeeded
+read memory checkpoint 1 20 rows
+created files checked 20 rows
+c < checkpoint 1.c IDENTITY
+"""),
+    "failed query": (_sql("select raise_error(cast(k as string)) as e from t_in"), """
+query failed
+read files in 0 rows
+read view t_in
+created memory result
+e < in.k TRANSFORMATION
+"""),
+    "failed write": (lambda spark, folder: _in(spark, folder).write.parquet(f"{folder}/in"), """
+write failed
+read files in 0 rows
+created files in 0 rows
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "query that is not understood": (_sql("select nothing from t_in"), "query failed"),
+    "delete": (_sql("delete from d_saved where k = 1"), "command failed\nwritten table default.d_saved"),
+    "unknown command": (lambda spark, folder: (spark.sql("create database d_base"), spark.sql("drop database d_base")), "command succeeded opaque DropNamespace"),
+    "commands that touch no data": (lambda spark, folder: [spark.sql(text).collect() for text in ("show tables", "describe d_saved", "set a.b = 1", "analyze table d_saved compute statistics")], ""),
+    "read RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(len).count(), "rdd succeeded\nread files text 20 rows"),
+    "read files as wholes": (lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").count(), "rdd succeeded\nread files text 1 rows"),
+    "read files as wholes, by another name": (
+        lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").setName("mine").count(), "rdd succeeded opaque WholeTextFileRDD"),
+    "save RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").saveAsTextFile(f"{folder}/rdd"), "rdd succeeded\nread files text 20 rows\ncreated files rdd"),
+    "save RDD as pickles": (lambda spark, folder: spark.sparkContext.parallelize([1, 2]).saveAsPickleFile(f"{folder}/pickles"), "rdd succeeded\ncreated files pickles"),
+    "read pickles": (lambda spark, folder: spark.sparkContext.pickleFile(f"{folder}/pickles").collect(), "rdd succeeded\nread files pickles 2 rows"),
+    "failed RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(lambda line: 1 / 0).count(), "rdd failed\nread files text 20 rows"),
+    "RDD of the program": (lambda spark, folder: spark.sparkContext.parallelize(range(9)).sum(), ""),
+}
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_job_is_recorded(kind: str, recorded: Recorded) -> None:
+    job, expected = KINDS[kind]
+    assert recorded.said(job) == expected.strip()
