@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -137,9 +138,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _version() -> str:
-    from bigdebug import __version__
-
-    return f"bigdebug {__version__}"
+    try:
+        return f"bigdebug {version('bigdebug')}"
+    except PackageNotFoundError:  # run from a folder that nobody installed
+        return "bigdebug, not installed"
 
 
 def _width() -> int:

@@ -37,11 +37,16 @@ class Meant:
     note: str = ""
 
 
-def meant(db: sqlite3.Connection, name: str, session: str = "") -> Meant:
-    """The dataset of a name. Of views and the like, which each session has its own of, that of ``session``, else of the session that had it last.
+def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Meant:
+    """The dataset of a name, or of the store's own value of it. Of views and the like, which each session has its own of, that of ``session``, else of the session that had it last.
 
     Raises UnknownDatasetError, which names datasets of similar names, or AmbiguousDatasetError, which names all that it may be.
     """
+    if isinstance(name, Dataset):
+        told = db.execute("SELECT id, namespace, name, kind, format, location FROM dataset WHERE namespace = ? AND name = ?", (name.namespace, name.name)).fetchone()
+        if told is None:
+            raise UnknownDatasetError("Nothing was recorded of this dataset", value=str(name), remedy="dbg.datasets.find() has all that there are.")
+        return Meant(told[0], Dataset(*told[1:]))
     if not isinstance(name, str):
         raise TypeError(f"a dataset is named by text, \"orders\" or \"/data/orders\", not {name!r}")
     found = _candidates(db, name)

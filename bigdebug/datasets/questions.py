@@ -12,6 +12,7 @@ from bigdebug.datasets import graph, rows
 from bigdebug.datasets import impact as impacts
 from bigdebug.datasets.answers import Answer, told, when
 from bigdebug.datasets.changes import changes, schema_change
+from bigdebug.datasets.drawing import Drawing, drawing
 from bigdebug.datasets.exporting import Exporting
 from bigdebug.datasets.graph import UNKNOWN, columns_reached, flows, is_direct, links, reached
 from bigdebug.datasets.matching import Meant, column_meant, meant
@@ -45,15 +46,15 @@ class Datasets(Exporting):
 
     # ---- what feeds what --------------------------------------------------------------------------------------
 
-    def upstream(self, dataset: str, column: str | None = None, limit: int = MOST) -> Answer:
+    def upstream(self, dataset: str | Dataset, column: str | None = None, limit: int = MOST) -> Answer:
         """The datasets that a dataset was made from, nearest first, over all steps; or the columns that a column was made of, with how."""
         return self._reach(dataset, column, True, limit)
 
-    def downstream(self, dataset: str, column: str | None = None, limit: int = MOST) -> Answer:
+    def downstream(self, dataset: str | Dataset, column: str | None = None, limit: int = MOST) -> Answer:
         """What was made from a dataset, nearest first, over all steps; or what was made with a column of it. Results of queries are counted in a note."""
         return self._reach(dataset, column, False, limit)
 
-    def impact(self, dataset: str, column: str, limit: int = MOST) -> Answer:
+    def impact(self, dataset: str | Dataset, column: str, limit: int = MOST) -> Answer:
         """What becomes of jobs and datasets if a column is dropped: jobs that use it fail, what they write and what is made of that is stale."""
         order = (impacts.FAILS, impacts.MAY_FAIL, impacts.LOSES, impacts.STALE)
         with self._asked() as db:
@@ -83,6 +84,11 @@ class Datasets(Exporting):
         columns = ("effect", "job", "writes", "how", "steps", "last run", "runs")
         return Answer(f"If {of.dataset} loses {name}", columns, tuple(table), _more(len(affected) + len(stale), limit)).noting(*notes, self.store.trouble)
 
+    def drawn(self, dataset: str | Dataset | None = None, limit: int = 150) -> Drawing:
+        """The graph of datasets and jobs, laid out in layers: what was used last; or all that is upstream and downstream of a dataset, nearest first."""
+        with self._asked() as db:
+            return drawing(db, None if dataset is None else meant(db, dataset, self._session).id, limit)
+
     # ---- what was recorded ------------------------------------------------------------------------------------
 
     def find(self, text: str = "", limit: int = RECENT) -> Answer:
@@ -102,7 +108,7 @@ class Datasets(Exporting):
         title = f"Datasets with {text!r} in their names" if text else "Datasets"
         return Answer(title, ("dataset", "kind", "format", "jobs that write it", "jobs that read it", "last used"), tuple(table), _more(len(found), limit))
 
-    def columns(self, dataset: str) -> Answer:
+    def columns(self, dataset: str | Dataset) -> Answer:
         """The columns of a dataset as it was last seen: their types, and which columns each was made of."""
         with self._asked() as db:
             of = meant(db, dataset, self._session)
@@ -116,7 +122,7 @@ class Datasets(Exporting):
                 table.append((name, "" if known is None else known.type, "" if known is None or known.nullable else "not null", made))
         return Answer(f"Columns of {of.dataset}", ("column", "type", "", "made of"), tuple(table), tuple(filter(None, (of.note,))))
 
-    def history(self, dataset: str, limit: int = RECENT) -> Answer:
+    def history(self, dataset: str | Dataset, limit: int = RECENT) -> Answer:
         """What was done to a dataset and with it, latest first, with rows and what became of its schema."""
         with self._asked() as db:
             of = meant(db, dataset, self._session)
@@ -189,7 +195,7 @@ class Datasets(Exporting):
         note = f"Runs of {when(one.started)} and {when(other.started)}."
         return Answer(f"Changes of {names[0]}", ("what", "of", "before", "after"), tuple(map(tuple, found)), (note, *(("Nothing is different.",) if not found else ())))
 
-    def trace(self, dataset: str) -> Any:
+    def trace(self, dataset: str | Dataset) -> Any:
         """The lineage of the records that were last written to a dataset under capture, in this session: a trace, as ``dbg.lineage`` gives it.
 
         Raises NotCapturedError if no write of this session's to it was captured.
@@ -222,7 +228,7 @@ class Datasets(Exporting):
         self._settle()
         return self.store.reading()
 
-    def _reach(self, dataset: str, column: str | None, upstream: bool, limit: int) -> Answer:
+    def _reach(self, dataset: str | Dataset, column: str | None, upstream: bool, limit: int) -> Answer:
         with self._asked() as db:
             of = meant(db, dataset, self._session)
             if column is not None:

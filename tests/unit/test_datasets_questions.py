@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bigdebug.datasets.drawing import DatasetNode, JobNode
+from bigdebug.datasets.layers import layered
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.naming import of_path, of_session, of_table
 from bigdebug.datasets.questions import Datasets
@@ -322,3 +324,34 @@ def test_what_is_reached_is_what_steps_lead_to_and_both_ways_agree(tmp_path_fact
             backward = {(far, near) for near, far in edges}
             assert {(row["dataset"], row["column"]) for row in asked.downstream(name, column)} == closure(backward, (name, column)) - {(name, column)}
     store.close()
+
+
+# ---- the drawing ------------------------------------------------------------------------------------------------
+
+
+def test_the_drawing_has_what_feeds_others_before_them(asked: Datasets) -> None:
+    drawn = asked.drawn()
+    layer = {str(node.dataset) if isinstance(node, DatasetNode) else node.job: node.layer for node in drawn.nodes}
+    assert layer == {
+        "s3://lake/raw/orders.csv": 0, "clean": 1, "file:/w/shop.orders": 2, "file:/w/shop.db/orders": 3, "file:/data/items": 0, "sum": 4, "file:/w/shop.sales": 5,
+        "publish": 6, "file:/out/report": 7,
+    }
+    same = [(drawn.nodes[near], drawn.nodes[far]) for near, far, same in drawn.links if same]
+    assert [(str(near.dataset), str(far.dataset)) for near, far in same] == [("file:/w/shop.orders", "file:/w/shop.db/orders")]
+    assert (drawn.left, drawn.focus) == (0, None)
+    around = asked.drawn("report")
+    assert around.focus is not None
+    assert str(around.nodes[around.focus].dataset) == "file:/out/report"
+    assert {node.job for node in around.nodes if isinstance(node, JobNode)} == {"publish", "sum", "clean"}
+    few = asked.drawn(limit=3)
+    assert (sum(isinstance(node, DatasetNode) for node in few.nodes), few.left) == (2, 4)
+    assert asked.drawn("items", limit=1).left == 3
+
+
+@given(st.integers(1, 12).flatmap(lambda count: st.tuples(st.just(count), st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=30))))
+def test_layers_go_forward_but_for_circles_and_no_two_nodes_stand_in_one_place(given: tuple[int, list[tuple[int, int]]]) -> None:
+    count, steps = given
+    places = layered(count, steps)
+    assert len(set(places)) == len(places) == count
+    back = {(near, far) for near, far in steps if near != far and places[near][0] >= places[far][0]}
+    assert all(near in closure(set(steps), far) for near, far in back)
