@@ -174,6 +174,30 @@ test('bars are hit in all of their room, brushed by intervals, and gone through 
   expect(picture.next(2, 'up')).toBe(1);
 });
 
+test('a bar of nothing has no length, and one of the largest number there is ends in the chart', () => {
+  for (const lengths of [[0], [0, 0], [-0, null], [null, NaN]]) {
+    const picture = bars(
+      drawn('bar', { x: named([...lengths.keys()], ['a', 'b'].slice(0, lengths.length)), y: numbers(lengths) }),
+      SETTING
+    );
+    lengths.forEach((_, mark) => {
+      const { left, right } = picture.box(mark);
+      expect(right - left).toBeLessThan(1);
+    });
+  }
+  const largest = bars(drawn('bar', { x: named([0, 1], ['a', 'b']), y: numbers([Number.MAX_VALUE, 1]) }), SETTING);
+  const [{ left, right }, small] = [largest.box(0), largest.box(1)];
+  expect(right - left).toBeGreaterThan(100);
+  expect(small.right - small.left).toBeLessThan(1);
+  expect(padded([-Number.MAX_VALUE, Number.MAX_VALUE], 1e308)).toEqual([-Number.MAX_VALUE, Number.MAX_VALUE]);
+});
+
+test('an axis on which there are only lanes has no numbers', () => {
+  const axis = axisOf([numbers([null, NaN])], 0, 300, { gap: 50, lane: 40 });
+  expect(axis.ticks.map(each => each.label)).toEqual(['NaN', 'NULL']);
+  expect(axis.ticks.map(each => each.at)).toEqual([75, 225]);
+});
+
 test('a histogram has bars of one width, and NULL and NaN beside', () => {
   const picture = bars(
     drawn('histogram', { x: numbers([0, 10, 40, null, NaN]), y: numbers([5, 1, null, 3, Infinity]) }),

@@ -1,6 +1,6 @@
 /** An axis: where the marks of a column stand, and what is written beside it. What has no place between others has lanes at its end. */
 import { finite, once, special, specials, type Column, type Special } from './column';
-import { domainOf, numberTicks, padded, place, timeTicks, type Domain, type Tick } from './scale';
+import { anywhere, domainOf, numberTicks, padded, place, timeTicks, type Domain, type Tick } from './scale';
 
 export interface Axis {
   readonly from: number;
@@ -64,7 +64,9 @@ function measured(columns: readonly [Column, ...Column[]], from: number, to: num
   const [column] = columns;
   const lanes = wish.lanes === false ? [] : [...new Set(columns.flatMap(specials))];
   const toward = Math.sign(to - from);
-  const room = Math.min(lanes.length * wish.lane, Math.abs(to - from) * 0.6);
+  // Where nothing but lanes is, there is no number to be written beside them.
+  const valued = wish.domain !== undefined || anywhere(columns);
+  const room = valued ? Math.min(lanes.length * wish.lane, Math.abs(to - from) * 0.6) : Math.abs(to - from);
   const end = to - toward * room;
   const all = wish.domain ?? domainOf(columns);
   const least = wish.wide === true ? leastStep(column) : 0;
@@ -85,7 +87,7 @@ function measured(columns: readonly [Column, ...Column[]], from: number, to: num
       return what !== null && lanes.includes(what) ? lane(what) : NaN;
     },
     ticks: [
-      ...ticksOf(column, domain, Math.abs(end - from) / wish.gap).map(({ value, label }) => ({
+      ...(valued ? ticksOf(column, domain, Math.abs(end - from) / wish.gap) : []).map(({ value, label }) => ({
         at: put(value),
         label,
         special: false

@@ -15,7 +15,7 @@ import {
   type Picture,
   type Setting
 } from './picture';
-import { domainOf, numberTicks, withZero } from './scale';
+import { domainOf, numberTicks, place, withZero, type Domain } from './scale';
 
 const TALL = 13;
 const FEW_ROWS = 12;
@@ -162,8 +162,8 @@ export function inOrder(places: Float32Array): Uint32Array {
 }
 
 /** Where the value zero stands. */
-function placed(axis: Axis, [low, high]: readonly [number, number]): number {
-  return high > low ? axis.from + ((0 - low) / (high - low)) * (axis.end - axis.from) : axis.from;
+function placed(axis: Axis, domain: Domain): number {
+  return place(domain, axis.from, axis.end)(0);
 }
 
 /** The colour of each bar: what is not brushed fades where anything is. */

@@ -56,14 +56,18 @@ export function drawSides(pen: CanvasRenderingContext2D, area: Box, setting: Set
     write(pen, label, area.left - GAP - 1, at, 'right', area.left - 2 * GAP);
   }
   pen.textBaseline = 'top';
-  let taken = -Infinity;
-  for (const { at, label, special } of [...x.ticks].sort((one, other) => one.at - other.at)) {
+  const taken: (readonly [number, number])[] = [];
+  // What stands in a lane has its name before the numbers beside it.
+  for (const { at, label, special } of [...x.ticks].sort(
+    (one, other) => Number(other.special) - Number(one.special) || one.at - other.at
+  )) {
     const half = Math.min(pen.measureText(label).width, 90) / 2;
     const middle = Math.max(half + 1, Math.min(at, setting.width - half - 1));
-    if (middle - half > taken) {
+    const [low, high] = [middle - half, middle + half];
+    if (taken.every(([from, to]) => high + GAP < from || low > to + GAP)) {
       pen.fillStyle = css(special ? colors.faint : colors.ink, 0.85);
       write(pen, label, middle, area.bottom + GAP, 'center', 90);
-      taken = middle + half + GAP;
+      taken.push([low, high]);
     }
   }
   pen.fillStyle = css(colors.faint);

@@ -30,15 +30,25 @@ const endsOf = once((column): Domain => {
   return [low, high];
 });
 
-/** The domain with zero in it, from which bars rise, and some air above them. */
+/** Whether there is a finite value in some columns. */
+export function anywhere(columns: readonly Column[]): boolean {
+  return columns.map(endsOf).some(([low, high]) => low <= high);
+}
+
+/** The domain with zero in it, from which bars rise, and some air above them; of nothing but zeros there is room for one. */
 export function withZero([low, high]: Domain): Domain {
-  return [Math.min(0, low * AIR), Math.max(0, high * AIR)];
+  return low === 0 && high === 0 ? [0, 1] : held(Math.min(0, low * AIR), Math.max(0, high * AIR));
+}
+
+/** A domain that is no wider than numbers are. */
+function held(low: number, high: number): Domain {
+  return [Math.max(low, -Number.MAX_VALUE), Math.min(high, Number.MAX_VALUE)];
 }
 
 /** The domain with some more at both ends; one value alone stands in the middle. */
 export function padded([low, high]: Domain, by: number): Domain {
   const more = by > 0 ? by : Math.abs(low) > 0 ? Math.abs(low) / 2 : 1;
-  return low < high && by === 0 ? [low, high] : [low - more, high + more];
+  return low < high && by === 0 ? [low, high] : held(low - more, high + more);
 }
 
 /** Where a value is on the way from `from` to `to`. */
