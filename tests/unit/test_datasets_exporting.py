@@ -11,12 +11,14 @@ from uuid import UUID
 
 import pytest
 
+from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.sending import Sender
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import DatasetsError
 from tests.collector import answer, collecting
 from tests.unit.test_datasets_openlineage import SALE
+from tests.unit.test_datasets_secrets import PLACES
 from tests.validating import check_entities, check_event
 
 FAILED = replace(SALE, id="1f5e2a36-1111-4222-8333-444455556666", status="failed", error="jdbc:postgresql://anna:planted-word@host/db: no such table")
@@ -115,6 +117,28 @@ def test_what_a_collector_did_not_take_is_sent_by_the_next_session(datasets: Dat
         wait(later.send(collector.url))
         later.stop_sending(5)
     assert sorted({event["run"]["runId"] for event in collector.taken}) == [str(UUID(int=n)) for n in range(3)]
+
+
+def test_of_secrets_in_whatever_was_recorded_none_goes_out(datasets: Datasets, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    planted = [f"Q7{n:02}planted{n * 7919}9z" for n in range(len(PLACES))]
+    said = [place.replace("%s", value) for place, value in zip(PLACES, planted)]
+    with collecting() as events, collecting(check=check_entities) as atlas, collecting([answer(503)] * 1_000) as down:
+        senders = [datasets.send(events.url), datasets.send(atlas.url, "atlas"), datasets.send(down.url)]
+        for n, text in enumerate(said):
+            odd = Dataset("x", f"query {text}", "jdbc")
+            edge = ColumnEdge(odd, text, odd, "id", "IDENTITY")
+            datasets.record(replace(
+                SALE, id=str(UUID(int=n)), job=f"job {text}", text=text, status="failed" if n % 2 else "succeeded", error=f"failed: {text}" if n % 2 else "",
+                reads=(Access(odd),), writes=(Access(odd, "written"),), columns=(edge,), opaque=(text,), cell=Cell(f"/nb/{text}.ipynb"), session=text,
+            ))
+        for sender in senders[:2]:
+            wait(sender)
+        datasets.export(tmp_path / "events")
+        datasets.export(tmp_path / "atlas", "atlas")
+        out = [*(path.read_bytes() for path in (*tmp_path.iterdir(), *datasets.store.path.parent.iterdir()) if path.is_file())]
+        out += [json.dumps([events.taken, atlas.taken]).encode(), caplog.text.encode(), repr(datasets.sending()).encode()]
+    assert len(events.taken) == 2 * len(said)
+    assert [value for value in planted if any(value.encode() in each for each in out)] == []
 
 
 def test_the_environment_names_a_collector_as_others_clients_read_it(datasets: Datasets, monkeypatch: pytest.MonkeyPatch) -> None:
