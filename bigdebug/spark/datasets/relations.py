@@ -334,7 +334,9 @@ def folded(paths: Sequence[str], form: str) -> Iterator[Dataset]:
     """The datasets at some paths: of the files that Spark wrote into a folder, that folder; of very many, the folder that all are in."""
     places = list(dict.fromkeys(posixpath.dirname(path) if _PART.match(posixpath.basename(path)) else path for path in paths))
     if len(places) > _MOST:
-        places = [posixpath.commonpath(places)]
+        first, last = min(places).split("/"), max(places).split("/")  # what these share, all do
+        shared = next((i for i, (one, other) in enumerate(zip(first, last)) if one != other), len(first))
+        places = ["/".join(first[:shared])] if shared else places
     for place in places:
         yield of_path(place, form)
 
