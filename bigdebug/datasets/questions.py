@@ -174,6 +174,14 @@ class Datasets(Exporting):
         found = self.store.process(what)
         return self.columns(what) if found is None else told(found)
 
+    def numbered(self, number: int) -> Dataset:
+        """The dataset with a number, as drawings have them. Raises UnknownDatasetError for one that is there no more."""
+        with self._asked() as db:
+            found = rows.datasets_of(db, [number]).get(number)
+        if found is None:
+            raise UnknownDatasetError("This dataset is not in the store any more", value=number, remedy="Look at the graph again.")
+        return found
+
     def changed(self, job: str, before: str | None = None, after: str | None = None) -> Answer:
         """What is different between two runs of a job: the last and the one before, or those of two processes. ``job`` may be a part of its name."""
         with self._asked() as db:

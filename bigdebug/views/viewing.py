@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
+from bigdebug.datasets.questions import Datasets
 from bigdebug.errors import NotCapturedError
 from bigdebug.localize.comparison import Comparison
 from bigdebug.localize.diagnosis import Diagnosis
@@ -16,6 +17,7 @@ from bigdebug.trace.run import Run
 from bigdebug.trace.watch import Watch
 from bigdebug.views.comparisonview import ComparisonView
 from bigdebug.views.culpritview import culprits_in
+from bigdebug.views.datasetsview import DatasetsView
 from bigdebug.views.diagnosisview import DiagnosisView
 from bigdebug.views.provenance import picture
 from bigdebug.views.traceview import TraceView
@@ -40,6 +42,7 @@ def view(what: Any) -> Any:
     Of a diagnosis, or of a ``bigdebug.Search()`` that ``dbg.localize`` is given: fault sets, and how far the search is. Of a comparison: both results side by side.
     Of culprits, one culprit, or a run that failed: what crashed, to leave out, repair and resume.
     Of a watch: what tasks tell of records, while they run. Of an answer about a provenance graph, or paths in one: a plotly figure, if it is small.
+    Of ``dbg.datasets``: the graph of datasets and jobs, with columns and histories.
     In a notebook it is a widget; elsewhere, the table of ``what``. Raises NotCapturedError for what no lineage is known of. Costs no job:
     records are read when they are looked at.
     """
@@ -51,6 +54,8 @@ def view(what: Any) -> Any:
         return WatchView(what)
     if isinstance(what, Answer | Paths):
         return picture(what)
+    if isinstance(what, Datasets):
+        return DatasetsView(what)
     if isinstance(what, Capture):
         what = what.latest
     if hasattr(what, "goBackAll"):  # a trace of any kind, also of a saved session
