@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -84,6 +85,7 @@ class Exporting:
         collector = Collector(url, _teller(form, namespace), authorization)
         if self._spool is None:
             self._spool = Spool(self.store.path.with_name(f"{self.store.path.stem}-spool.sqlite"))
+            atexit.register(self._end)
         sender = next((each for each in self._senders if each.collector == collector), None)
         if sender is None:
             sender = Sender(self._spool, collector)
@@ -117,6 +119,12 @@ class Exporting:
         if self._spool is not None:
             self._spool.close()
             self._spool = None
+        atexit.unregister(self._end)
+
+    def _end(self) -> None:
+        """A script ends with its last job: that is told, too."""
+        self._settle()
+        self.stop_sending()
 
 
 def _known(form: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
 import time
+from typing import Any
 
 import httpx
 
@@ -19,7 +21,17 @@ _LOOKED_AT = 4 << 20
 """Bytes of an answer that are read: more is none."""
 
 _TROUBLES = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError, ValueError, RuntimeError)
-"""What the way to a collector, its address, or the environment's proxies and certificates are to blame for; the last: Python is about to end."""
+"""What the way to a collector, its address, the environment's proxies and certificates, or the end of Python are to blame for."""
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Looks up names also at the end of Python, when no thread may be asked to do it any more."""
+
+    async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
+        try:
+            return await super().getaddrinfo(host, port, **options)
+        except RuntimeError:
+            return socket.getaddrinfo(host, port, **options)
 
 
 class Post:
@@ -30,7 +42,7 @@ class Post:
     def __init__(self, collector: Collector, deadline: float = DEADLINE) -> None:
         self._collector = collector
         self._deadline = deadline
-        self._loop = asyncio.new_event_loop()
+        self._loop = _Loop()
         self._client: httpx.AsyncClient | None = None
         self._thread = threading.get_ident()
         logging.getLogger("httpx").addFilter(self._heeded)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -139,6 +142,27 @@ def test_of_secrets_in_whatever_was_recorded_none_goes_out(datasets: Datasets, t
         out += [json.dumps([events.taken, atlas.taken]).encode(), caplog.text.encode(), repr(datasets.sending()).encode()]
     assert len(events.taken) == 2 * len(said)
     assert [value for value in planted if any(value.encode() in each for each in out)] == []
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
+from tests.unit.test_datasets_openlineage import SALE
+datasets = Datasets(DatasetStore(Path(sys.argv[1])))
+datasets.send(sys.argv[2])
+datasets.record(SALE)
+"""
+
+
+def test_a_script_that_ends_has_told_of_its_last_job(tmp_path: Path) -> None:
+    with collecting() as collector:
+        url = collector.url.replace("127.0.0.1", "localhost")  # a name that has to be looked up
+        environment = {**os.environ, "NO_PROXY": "localhost"}
+        done = subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "datasets.sqlite", url], capture_output=True, text=True, check=False, env=environment)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"]
 
 
 def test_the_environment_names_a_collector_as_others_clients_read_it(datasets: Datasets, monkeypatch: pytest.MonkeyPatch) -> None:
