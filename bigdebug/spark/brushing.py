@@ -32,10 +32,10 @@ def marks_of(traces: Sequence[Any], names: Sequence[str] | None = None, over: st
 
 
 def _of_frames(traces: Sequence[LineageFrame], over: str | None) -> tuple[list[Outputs], list[str]]:
-    """The outputs, and what each is called if nobody says: its first column that stays as it is."""
+    """The outputs, and what each is called if nobody says: its first key."""
     shared = shared_input([trace.run for trace in traces], over)
     results = outputs_of(traces, shared.operators)
-    return results, [next((label for label in outputs.columns if label not in outputs.followed), trace.run.name) for trace, outputs in zip(traces, results)]
+    return results, [next((label for label in outputs.columns if label not in {*outputs.followed, *outputs.kept}), trace.run.name) for trace, outputs in zip(traces, results)]
 
 
 def _of_rdds(traces: Sequence[LineageRDD], over: str | None) -> tuple[list[Outputs], list[str]]:

@@ -65,12 +65,13 @@ def chosen(given: Chart, marks: Marks) -> Chart:
 
 
 class _Columns:
-    """The columns of marks: keys, which stay as they are, and measures, which follow a brush."""
+    """The columns of marks: keys, and measures, of which those come first that follow a brush."""
 
     def __init__(self, marks: Marks) -> None:
         self.marks = marks
-        self.keys = [name for name in marks.columns if name not in marks.recomputed]
-        self.measures = [name for name in marks.columns if name in marks.recomputed and is_number(marks.columns[name].type)]
+        self.keys = [name for name in marks.columns if name not in marks.measured]
+        measures = [name for name in marks.columns if name in marks.measured and is_number(marks.columns[name].type)]
+        self.measures = sorted(measures, key=lambda name: name in marks.kept)
 
     def numbers(self) -> list[str]:
         """All that can be measured, what follows a brush first."""
@@ -148,9 +149,9 @@ def _kind_of(given: Chart, marks: Marks) -> str:
     y = None if given.y is None else _column(marks, given.y)
     if x is None:
         return "bar"
-    if y is None or given.y in marks.recomputed or given.y == ROWS:
+    if y is None or given.y in marks.measured or given.y == ROWS:
         return _of_one_key(x) if _kinds(x) == len(x) else "line" if given.color is not None else "scatter"
-    return "heat" if given.color in marks.recomputed and len(x) >= FULL * _kinds(x) * _kinds(y) else "scatter"
+    return "heat" if given.color in marks.measured and len(x) >= FULL * _kinds(x) * _kinds(y) else "scatter"
 
 
 def _kinds(values: pa.Array) -> int:

@@ -160,6 +160,7 @@ def test_marks_that_do_not_follow_are_lit_by_their_lineage(sql: str, spark: Any,
     assert result.recomputed == frozenset()
     [note] = result.notes
     assert "only lit" in note
+    assert result.kept == ({*result.columns} & {"n", "m"} - ({"n"} if "group by n" in sql else set()))
     assert LIT[sql] in note
     rows = list(zip(*(column.to_pylist() for column in result.columns.values())))
     assert bag(rows) == bag(given(spark, sql))
@@ -225,6 +226,7 @@ def test_a_column_that_is_not_recomputed_says_why(spark: Any, dbg: Any, tables: 
                sum(much) * 2 v from t group by k, s
     """))
     assert result.recomputed == {"n", "w", "v"}
+    assert [label for label in result.columns if label not in result.measured] == ["k", "u", "one", "s"]
     assert {note.split()[0]: note for note in result.notes} == {
         "r": "r stays as it is: linked views do not recompute stddev.", "q": "q stays as it is: a function of the user's, or a subquery, computes it of the aggregates of its group.",
         "c": "c stays as it is: linked views do not recompute collect_list.", "z": "z stays as it is: linked views do not recompute distinct sum.",

@@ -265,6 +265,8 @@ def test_a_chart_is_chosen_by_the_columns() -> None:
     pairs = Marks("pairs", {"_1": pa.array(["a", "b"]), "_2": pa.array([2, 1])}, View("pairs", Coded(np.array([0, 1, 1]), 2)))
     assert (chosen(Chart(pairs), pairs).kind, chosen(Chart(pairs), pairs).y) == ("bar", "_2")
     assert (BrushView([pairs]).mode, BrushView([few]).mode) == ("highlight", "crossfilter")
+    late = Marks("late", {"carrier": pa.array(["a", "b"]), "spread": pa.array([0.5, 1.5]), "hours": pa.array([["1"], []])}, View("late", Coded(np.array([0, 1, 1]), 2)), (), frozenset({"spread", "hours"}))
+    assert (chosen(Chart(late), late).kind, chosen(Chart(late), late).x, chosen(Chart(late), late).y) == ("bar", "carrier", "spread")  # an aggregate that keeps its value is no key
     distinct = Marks("distinct", {"carrier": pa.array(["a", "b"])}, View("distinct", Coded(np.array([0, 1, 1]), 2)))
     assert (chosen(Chart(distinct), distinct).y, chosen(Chart(distinct), distinct).kind) == ("rows", "bar")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bigdebug.errors import ViewError
 from bigdebug.spark.sql.composed import composed
-from bigdebug.spark.sql.grouping import Groups, extended, group_by, groups_of, rids_of, with_links
+from bigdebug.spark.sql.grouping import Groups, extended, group_by, groups_of, measured, rids_of, with_links
 from bigdebug.spark.sql.joins import kind_of_join
 from bigdebug.spark.sql.levels import BOUNDARIES
 from bigdebug.spark.sql.lineage_frame import LineageFrame
@@ -42,7 +42,7 @@ def _outputs(trace: LineageFrame, sources: frozenset[int]) -> Outputs | Groups:
     _check(steps.root, sources)
     indirect = dict.fromkeys(_indirect(steps.root if group is None else group.inputs[0], sources))
     if indirect:
-        return _lit(steps, sources, " and ".join(indirect))
+        return _lit(steps, sources, " and ".join(indirect), group, above)
     return _rows(steps, sources) if group is None else groups_of(steps, group, above, sources)
 
 
@@ -82,13 +82,15 @@ def _indirect(operator: PlanOperator, sources: frozenset[int]) -> Iterator[str]:
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _lit(steps: Steps, sources: frozenset[int], through: str) -> Outputs:
+def _lit(steps: Steps, sources: frozenset[int], through: str, group: PlanOperator | None, above: Sequence[PlanOperator]) -> Outputs:
     """Marks that are lit by their lineage, and follow no brush otherwise."""
     plan, name = steps.rows(steps.root.id, None)
-    columns, found = Result(steps).read(plan, {"name": name})
+    result = Result(steps)
+    columns, found = result.read(plan, {"name": name})
+    kept = frozenset() if group is None else frozenset(measured(steps.catalyst, group, above, result))
     codes, rids = composed(steps, found["name"], sources)
     note = f"Marks are only lit, by their lineage: they are made through {through}, which of some of the records need not give what it gave of all."
-    return Outputs(columns, len(found["name"]), codes, [rids], notes=(note,))
+    return Outputs(columns, len(found["name"]), codes, [rids], notes=(note,), kept=kept)
 
 
 def _rows(steps: Steps, sources: frozenset[int]) -> Outputs:

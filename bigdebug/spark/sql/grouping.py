@@ -41,7 +41,7 @@ _CODES = (("TINYINT", pa.int8(), 1 << 7), ("SMALLINT", pa.int16(), 1 << 15), ("I
 class Groups:
     """A result that is a group-by, before anybody knows which rows its groups took: the columns, and the ``keys`` of the groups beside them.
 
-    ``follows`` says which columns are computed anew of which expressions over the rows.
+    ``measured`` are the columns that are no keys, ``follows`` says which of them are computed anew of which expressions over the rows.
     """
 
     steps: Steps
@@ -49,6 +49,7 @@ class Groups:
     sources: frozenset[int]
     columns: Mapping[str, pa.Array]
     keys: Sequence[pa.Array]
+    measured: frozenset[str]
     follows: Mapping[str, Recomputed | Derived]
     notes: tuple[str, ...]
 
@@ -80,7 +81,7 @@ class Groups:
                 notes.append(f"{label} has no value where the query would fail on the rows that are left.")
         if not self.group.node.groupingExpressions().length():
             notes.append("There is one row also of no records: it is there when its mark is not lit.")
-        return Outputs(self.columns, len(self.keys[0]), codes, takes, followed, tuple(notes))
+        return Outputs(self.columns, len(self.keys[0]), codes, takes, followed, tuple(notes), self.measured - {*followed})
 
 
     def _kept_for(self, how: Recomputed | Derived, found: Sequence[pa.Array | None]) -> str:
@@ -115,28 +116,31 @@ def group_by(root: PlanOperator) -> tuple[PlanOperator | None, tuple[PlanOperato
 def groups_of(steps: Steps, group: PlanOperator, above: Sequence[PlanOperator], sources: frozenset[int]) -> Groups:
     """A result that is a group-by; a job. Raises TooLargeError for more than a million rows."""
     c, result = steps.catalyst, Result(steps)
-    follows, notes = _follows(c, group, above, result)
+    hows = measured(c, group, above, result)
+    follows, notes = _follows(c, group, above, hows)
     plan, name = steps.rows(steps.root.id, None)
     for operator in above:
         if operator.id in steps.levels:  # whose names are those of the level below, in a struct
             name = c.field(name, 0)
     columns, keys = result.read(plan, {f"k{i}": c.field(name, i) for i in range(len(group_of(c, group)))})
-    return Groups(steps, group, sources, columns, list(keys.values()), follows, tuple(notes))
+    return Groups(steps, group, sources, columns, list(keys.values()), frozenset(hows), follows, tuple(notes))
 
 
-def _follows(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], result: Result) -> tuple[dict[str, Recomputed | Derived], list[str]]:
+def measured(catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], result: Result) -> dict[str, Recomputed | Derived | Stays]:
+    """The columns of a result that say something of the rows of its groups, and how each follows; the others are keys."""
+    every = {label: following(catalyst, above, group, column) for label, column in zip(result.labels, result.outputs)}
+    return {label: how for label, how in every.items() if how != Stays()}
+
+
+def _follows(
+    catalyst: Catalyst, group: PlanOperator, above: Sequence[PlanOperator], hows: Mapping[str, Recomputed | Derived | Stays],
+) -> tuple[dict[str, Recomputed | Derived], list[str]]:
     """The columns that are computed anew, and why others are not."""
     chosen = dict.fromkeys(_CHOOSING[operator.name] for number, operator in enumerate(above) if _chooses(catalyst, group, operator, above[number + 1:]))
     if chosen:
         return {}, [f"Marks are only lit: {' and '.join(chosen)} would choose others of some of the records."]
-    follows, notes = {}, []
-    for label, column in zip(result.labels, result.outputs):
-        how = following(catalyst, above, group, column)
-        if not isinstance(how, Stays):
-            follows[label] = how
-        elif how.why:
-            notes.append(f"{label} stays as it is: {how.why}.")
-    return follows, notes
+    follows = {label: how for label, how in hows.items() if not isinstance(how, Stays)}
+    return follows, [f"{label} stays as it is: {how.why}." for label, how in hows.items() if isinstance(how, Stays)]
 
 
 def _chooses(catalyst: Catalyst, group: PlanOperator, operator: PlanOperator, below: Sequence[PlanOperator]) -> bool:

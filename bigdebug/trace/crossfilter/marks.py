@@ -24,11 +24,18 @@ class Marks:
     columns: Mapping[str, pa.Array]
     view: View
     notes: tuple[str, ...] = ()
+    kept: frozenset[str] = frozenset()
+    """The names of columns that are made of several rows, and keep their values under a brush all the same."""
 
     @property
     def recomputed(self) -> frozenset[str]:
         """The names of the columns that follow a brush in others."""
         return frozenset(self.view.aggregates)
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """The names of the columns that say something of the rows behind a mark; the others say which mark it is."""
+        return self.recomputed | self.kept
 
     def __len__(self) -> int:
         return self.view.association.marks

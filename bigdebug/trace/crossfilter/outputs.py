@@ -50,7 +50,8 @@ class Together:
 class Outputs:
     """The outputs of one result: link i says that output ``codes[i]`` took the records ``takes[0][i]``, ``takes[1][i]``, ... together.
 
-    ``columns`` are the fields of the outputs, ``followed`` says which of them are recomputed from links, ``notes`` why others are not.
+    ``columns`` are the fields of the outputs, ``followed`` says which of them are recomputed from links, ``notes`` why others are not;
+    of these ``kept`` are aggregates.
     """
 
     columns: Mapping[str, pa.Array]
@@ -59,6 +60,7 @@ class Outputs:
     takes: Sequence[Rids]
     followed: Mapping[str, Followed | Together | Aggregate] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kept: frozenset[str] = frozenset()
 
 
 def linked(results: Sequence[Outputs], names: Sequence[str]) -> tuple[Marks, ...]:
@@ -80,7 +82,7 @@ def _marks(outputs: Outputs, name: str, takes: Sequence[npt.NDArray[np.int64]], 
     else:
         association = Coded(outputs.codes if isinstance(links, slice) else _by_row(outputs.codes, links), outputs.marks)
     aggregates = {column: _aggregate(each, links) for column, each in outputs.followed.items()}
-    return Marks(name, outputs.columns, View(name, association, aggregates), outputs.notes)
+    return Marks(name, outputs.columns, View(name, association, aggregates), outputs.notes, outputs.kept)
 
 
 def _aggregate(each: Followed | Together | Aggregate, links: npt.NDArray[np.int64] | slice | None) -> Aggregate:
