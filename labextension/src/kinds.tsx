@@ -4,6 +4,7 @@ import type { Model } from './asking';
 import { brush } from './brush';
 import { comparison } from './comparison';
 import { culprits } from './culprits';
+import { datasets } from './datasets';
 import { diagnosis } from './diagnosis';
 import { trace } from './trace';
 import { Notice } from './view/notice';
@@ -11,7 +12,7 @@ import { watch } from './watch';
 
 type Draw = (model: Model, el: HTMLElement) => () => void;
 
-const KINDS: Readonly<Record<string, Draw>> = { brush, comparison, culprits, diagnosis, trace, watch };
+const KINDS: Readonly<Record<string, Draw>> = { brush, comparison, culprits, datasets, diagnosis, trace, watch };
 
 /** Draws a view of a kind; of one that is not known, what to do. */
 export function draw(kind: string, model: Model, el: HTMLElement): () => void {

@@ -1,0 +1,124 @@
+/** The graph of datasets and jobs in layers, what feeds others to the left of them. Datasets are buttons. */
+import { useEffect, useRef } from 'preact/hooks';
+import type { Graph, Node } from '../feeding';
+
+const WIDTH = 150;
+const HEIGHT = 42;
+const ACROSS = 205;
+const DOWN = 56;
+const EDGE = 12;
+
+export interface DatasetGraphProps {
+  readonly graph: Graph;
+  /** The dataset that is looked at. */
+  readonly chosen: number | null;
+  /** Datasets that a column reaches; null if none is followed. */
+  readonly lit: ReadonlySet<number> | null;
+  readonly choose: (dataset: number) => void;
+}
+
+export function DatasetGraph({ graph, chosen, lit, choose }: DatasetGraphProps) {
+  const { places, width, height } = placed(graph);
+  const scroll = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // What the graph is about may stand outside of what is seen first.
+    const focus = graph.focus === null ? undefined : places[graph.focus];
+    if (scroll.current !== null && focus !== undefined) {
+      scroll.current.scrollTo(focus.x - scroll.current.clientWidth / 2, focus.y - scroll.current.clientHeight / 2);
+    }
+  }, [graph]);
+  return (
+    <div class="bd-scroll bd-feeds" ref={scroll} tabIndex={-1}>
+      <div class="bd-layers" style={{ width: `${width}px`, height: `${height}px` }}>
+        <svg width={width} height={height} aria-hidden="true">
+          {graph.links.map(({ from, to, same }, at) => {
+            const [start, end] = [places[from], places[to]];
+            return start === undefined || end === undefined ? null : (
+              <path key={at} class={same ? 'bd-same' : ''} d={curve(start, end)} />
+            );
+          })}
+        </svg>
+        <ul aria-label="Datasets and jobs, what feeds others before them">
+          {graph.nodes.map((node, at) => (
+            <li
+              key={at}
+              style={{
+                insetInlineStart: `${places[at]?.x ?? 0}px`,
+                top: `${places[at]?.y ?? 0}px`,
+                width: `${WIDTH}px`,
+                height: `${HEIGHT}px`
+              }}
+            >
+              <Box node={node} chosen={chosen} lit={lit} choose={choose} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+interface BoxProps extends Omit<DatasetGraphProps, 'graph'> {
+  readonly node: Node;
+}
+
+function Box({ node, chosen, lit, choose }: BoxProps) {
+  const { dataset } = node;
+  const faded = lit !== null && (dataset === null || !lit.has(dataset)) ? ' bd-faded' : '';
+  const name = (
+    <>
+      <span class="bd-name">
+        <bdi>{node.name}</bdi>
+      </span>
+      <span class={node.failed ? 'bd-facts bd-failed' : 'bd-facts'}>{node.facts}</span>
+    </>
+  );
+  if (dataset === null) {
+    return (
+      <span class={`bd-job${faded}`} title={node.full}>
+        {name}
+      </span>
+    );
+  }
+  return (
+    <button
+      type="button"
+      class={`bd-dataset${faded}`}
+      aria-pressed={dataset === chosen}
+      title={node.full}
+      onClick={() => {
+        choose(dataset);
+      }}
+    >
+      {name}
+    </button>
+  );
+}
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Where nodes stand: a layer is a column, the shorter ones in the middle of the longest. */
+export function placed(graph: Graph): { places: readonly Place[]; width: number; height: number } {
+  const deep: number[] = [];
+  for (const { layer, place } of graph.nodes) {
+    deep[layer] = Math.max(deep[layer] ?? 0, place + 1);
+  }
+  const most = deep.reduce((one, other) => Math.max(one, other), 0);
+  const places = graph.nodes.map(({ layer, place }) => ({
+    x: EDGE + layer * ACROSS,
+    y: EDGE + (place + (most - (deep[layer] ?? 0)) / 2) * DOWN
+  }));
+  const width = 2 * EDGE + Math.max(0, deep.length - 1) * ACROSS + WIDTH;
+  return { places, width, height: 2 * EDGE + Math.max(0, most - 1) * DOWN + HEIGHT };
+}
+
+/** From the right of one box to the left of another; what leads back goes round below. */
+function curve(start: Place, end: Place): string {
+  const [x, y] = [start.x + WIDTH, start.y + HEIGHT / 2];
+  const [to, at] = [end.x, end.y + HEIGHT / 2];
+  const bend = to > x ? (to - x) / 2 : ACROSS / 2;
+  return `M${x} ${y}C${x + bend} ${y + (to > x ? 0 : DOWN)} ${to - bend} ${at + (to > x ? 0 : DOWN)} ${to} ${at}`;
+}
