@@ -27,6 +27,8 @@ from bigdebug.spark.attachment import (
 )
 from bigdebug.spark.brushing import marks_of
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.datasets.attached import close_recording, open_recording, settle_recording
+from bigdebug.spark.datasets.recording import CellAt
 from bigdebug.spark.inquiry import Inquiry
 from bigdebug.spark.jobs import Jobs, alive, followed
 from bigdebug.spark.masks import mask
@@ -85,6 +87,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
     if not known.attached:
         install(spark, known.context, known._frames)
         known._frames.heard.open()
+        known._record()
         known.attached = known._recorder.armed = True
     return known
 
@@ -116,11 +119,12 @@ class DebugSession(Inquiry):
         self.spark = spark
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
         self.attached = False
+        self._cell_at: CellAt = lambda at: None
         self._recorder = self.context._bigdebug
         self._frames = FrameRecorder(spark, self._recorder)
         self._recorder.crossing = self._frames.crossing = Crossing(self._recorder, self._frames)
         # One for all sessions of an application: what Spark tells of it, it tells of all.
-        made = Datasets(DatasetStore(), str(self.context.applicationId), trace=_trace_of)
+        made = Datasets(DatasetStore(), str(self.context.applicationId), lambda: settle_recording(self.plain_context), _trace_of)
         self.datasets: Datasets = vars(self.context).setdefault("_bigdebug_datasets", made)
         """Which data feeds which, over all sessions and notebooks of this user: ``dbg.datasets.upstream("orders")``."""
 
@@ -144,8 +148,21 @@ class DebugSession(Inquiry):
         if self.attached:
             self.attached = False
             self._frames.heard.close()
+            close_recording(self.plain_context, self)
             others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]
             uninstall(self.spark, self.context, last=not others)
+
+    def name_cells(self, cell_at: CellAt) -> None:
+        """From here on what is recorded says which cell of a notebook it was begun in: the one that ``cell_at`` tells of a time."""
+        self._cell_at = cell_at
+        if self.attached:
+            self._record()
+
+    def _record(self) -> None:
+        """What the application does with datasets is recorded, if it is not yet."""
+        recording = open_recording(self.plain_context, self, self.context, self.datasets.store.record, self.datasets.store.secrets)
+        recording.frames_of, recording.cell_at = self._recorder.crossing.frames_of, self._cell_at
+        self._frames.named, self._frames.ran = recording.runs.action, recording.runs.ran
 
     @property
     def progress(self) -> bool:

@@ -141,6 +141,7 @@ def rdd(frame: DataFrame) -> Any:
     known = made.__dict__.get("_captured_as")
     if known is None or known._recorder is not context._bigdebug:
         known = made.__dict__["_captured_as"] = adopt_source(context._bigdebug, made, "rdd", "df.rdd", {"type": "rdd"})
+        known.__dict__["_rows_number"] = made.id()
         context._bigdebug.crossing.taken(known, frame)
     return known
 

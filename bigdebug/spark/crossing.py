@@ -123,6 +123,10 @@ class Crossing:
         rdd.__dict__["_rows_of"] = frame
         self._rows[rdd._definition.operator.id] = rdd
 
+    def frames_of(self, numbers: frozenset[int]) -> list[DataFrame]:
+        """The DataFrames whose rows are among RDDs of the JVM with these numbers."""
+        return [rdd._rows_of for rdd in list(self._rows.values()) if rdd.__dict__.get("_rows_number") in numbers]
+
     # ---- from DataFrames to RDDs ------------------------------------------------------------------------------
 
     def rdd_behind(self, trace: LineageFrame, rdd: Any) -> Any:

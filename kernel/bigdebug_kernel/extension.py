@@ -11,6 +11,7 @@ from bigdebug.spark.arrival import Arrivals
 from bigdebug.spark.jobs import show_bars_with
 from bigdebug_kernel.bars import bars_of
 from bigdebug_kernel.cells import Cells, as_typed
+from bigdebug_kernel.celltimes import CellTimes
 from bigdebug_kernel.completion import Completion
 from bigdebug_kernel.crash import CrashDisplay
 from bigdebug_kernel.magics import LineageMagics, asks_for_help
@@ -33,6 +34,7 @@ class Extension:
         self._capture_all = False
         self._names = Names(shell)
         self._cells = Cells(shell, self.session)
+        self._times = CellTimes(shell)
         self._magics = LineageMagics(shell, self)
         self._arrivals = Arrivals(lambda session: self.session())
         self._completion = Completion(self._magics.offered)
@@ -42,7 +44,8 @@ class Extension:
         self._searches = SearchDisplay(shell)
         self._crashes = CrashDisplay(shell, self._cells.called)
         self._events = (
-            ("pre_run_cell", self._cells.started), ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell),
+            ("pre_run_cell", self._times.started), ("pre_run_cell", self._cells.started),
+            ("post_run_cell", self._cells.ended), ("post_run_cell", self._after_cell), ("post_run_cell", self._times.ended),
         )
 
     def load(self) -> None:
@@ -97,6 +100,7 @@ class Extension:
         if current is not None and current not in self._sessions[-1:]:
             self._sessions.append(current)
             current.context.setCaptureLineage(self._capture_all or current.context.isCaptureLineage())
+            current.name_cells(self._times.at)
             self._cells.joined(current)
             self._crashes.arm()
         return current

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from bigdebug.datasets.model import Process
@@ -10,31 +11,40 @@ from bigdebug.datasets.secrets import Secrets
 from bigdebug.spark.datasets.recording import Recording
 
 _RECORDING = "_bigdebug_recording"
-"""Where a SparkContext keeps its recording, and how many sessions have it open."""
+"""Where a SparkContext keeps its recording."""
 
 
-def open_recording(plain: Any, context: Any, record: Callable[[Process], object], secrets: Secrets) -> Recording:
-    """The recording of an application, open from now on: of the first session that is attached, which says where processes go. ``plain`` is its SparkContext,
-    ``context`` what stands in its place.
+@dataclass
+class _Shared:
+    recording: Recording
+    users: set[int] = field(default_factory=set)
+    """The sessions that have it open."""
+
+
+def open_recording(plain: Any, user: object, context: Any, record: Callable[[Process], object], secrets: Secrets) -> Recording:
+    """The recording of an application, open until each ``user`` has closed it. The first one says where processes go. ``plain`` is the SparkContext, ``context`` what
+    stands in its place.
     """
-    known: Recording
-    known, users = vars(plain).get(_RECORDING) or (Recording(context, record, secrets), 0)
-    known.open()
-    vars(plain)[_RECORDING] = known, users + 1
-    return known
+    shared = vars(plain).get(_RECORDING)
+    if shared is None:
+        shared = vars(plain)[_RECORDING] = _Shared(Recording(context, record, secrets))
+    shared.users.add(id(user))
+    recording: Recording = shared.recording
+    recording.open()
+    return recording
 
 
 def settle_recording(plain: Any, patience: float = 5.0) -> None:
     """Wait until all that has happened is recorded, or some seconds are over."""
-    known, _ = vars(plain).get(_RECORDING, (None, 0))
-    if known is not None:
-        known.settled(patience)
+    shared = vars(plain).get(_RECORDING)
+    if shared is not None:
+        shared.recording.settled(patience)
 
 
-def close_recording(plain: Any) -> None:
-    """One session less: the last one ends the recording."""
-    known, users = vars(plain).pop(_RECORDING, (None, 0))
-    if known is not None and users > 1:
-        vars(plain)[_RECORDING] = known, users - 1
-    elif known is not None:
-        known.close()
+def close_recording(plain: Any, user: object) -> None:
+    """A user less: the last one ends the recording."""
+    shared = vars(plain).get(_RECORDING)
+    if shared is not None:
+        shared.users.discard(id(user))
+        if not shared.users:
+            vars(plain).pop(_RECORDING).recording.close()

@@ -30,6 +30,8 @@ class Action:
     """Calls it, as the user did, on another DataFrame."""
     instead: Resumed | None = None
     """What it gives though it failed, where that is what the user wants."""
+    tag: str = ""
+    """The name that its jobs are known by until there is a run of it."""
     noting: Callable[[], None] | None = None
     """Makes a run of it, where it has begun and ends when all that it gives was taken."""
 

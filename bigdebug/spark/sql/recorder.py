@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet
@@ -78,6 +78,8 @@ class FrameRecorder:
         self.users = Catalyst(spark)
         self.heard = Heard(self.users)
         self.think_time = ThinkTime(spark)
+        self.named: Callable[[], AbstractContextManager[str]] = lambda: nullcontext("")
+        self.ran: Callable[[str, str], None] = lambda tag, run: None
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._apart: WeakSet[Any] = WeakSet()
@@ -117,7 +119,8 @@ class FrameRecorder:
                 self._keep(action, conditions, inject=capture.strategy == "inject")
             began = time.perf_counter()
             try:
-                yield
+                with self.named() as action.tag:
+                    yield
                 action.status = "succeeded"
             except Exception as problem:
                 action.problem, action.ended = problem, time.time_ns()
@@ -258,6 +261,7 @@ class FrameRecorder:
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows, began=action.began / 1e9,
         )
         self._add(run)
+        self.ran(action.tag, run.id)
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
             failure = Failure.of(self.users, action, action.problem, self.heard.plans(action.problem))

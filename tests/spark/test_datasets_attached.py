@@ -1,0 +1,120 @@
+"""Recording as users meet it: attached, asked by dbg.datasets, without a call of theirs and without our own questions in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bigdebug.datasets.model import Cell, Process
+
+
+@pytest.fixture(scope="module")
+def folder(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("attached"))
+    spark.range(20).selectExpr("id % 5 as k", "id * 2 as v").coalesce(1).write.parquet(f"{folder}/in")
+    Path(folder, "text").write_text("a\nb\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def told(dbg: Any) -> Callable[[], list[Process]]:
+    """The processes that are recorded from now on."""
+    dbg.datasets.store.record()
+    settle(dbg)
+    before = {process.id for process in dbg.datasets.store.processes()}
+
+    def now() -> list[Process]:
+        settle(dbg)
+        return [process for process in dbg.datasets.store.processes() if process.id not in before]
+
+    return now
+
+
+def settle(dbg: Any) -> None:
+    dbg.datasets.find("")
+
+
+def names(process: Process) -> tuple[list[str], list[str]]:
+    return [Path(a.dataset.name).name for a in process.reads], [Path(a.dataset.name).name for a in process.writes if a.dataset.kind != "memory"]
+
+
+def test_a_captured_action_is_recorded_with_its_run(dbg: Any, folder: str, told: Any) -> None:
+    frame = dbg.spark.read.parquet(f"{folder}/in").groupBy("k").sum("v")
+    with dbg.capture("sums") as run:
+        frame.write.mode("overwrite").parquet(f"{folder}/out")
+    (process,) = told()
+    assert names(process) == (["in"], ["out"])
+    assert process.run == run.latest.id
+    assert dbg.datasets.trace(f"{folder}/out").count() == 5
+
+
+def test_questions_of_ours_are_not_recorded(dbg: Any, folder: str, told: Any) -> None:
+    frame = dbg.spark.read.parquet(f"{folder}/in").where("v > 3").groupBy("k").sum("v")
+    with dbg.capture():
+        frame.collect()
+    lines = dbg.context.textFile(f"{folder}/text").map(lambda line: (line, 1)).reduceByKey(lambda a, b: a + b)
+    with dbg.capture():
+        lines.collect()
+    assert len(told()) == 2
+    trace = dbg.lineage(frame).where("k = 1").goBackAll()
+    trace.show()
+    assert trace.count() == len(trace.collect()) == len(trace.toPandas())
+    trace.replay().collect()
+    dbg.index(dbg.runs[0])
+    dbg.localize(frame, lambda row: row["sum(v)"] > 60)
+    words = lines.getLineage().where(lambda pair: pair[0] == "a").goBackAll()
+    assert words.collect() == ["a"]
+    words.replay().collect()
+    assert [process.job for process in told()[2:]] == []
+
+
+def test_questions_about_crashes_are_not_recorded(dbg: Any, folder: str, told: Any) -> None:
+    from pyspark.sql.functions import udf
+
+    frame = dbg.spark.read.parquet(f"{folder}/in").select(udf(lambda v: 1 // (v - 4), "long")("v"))
+    with pytest.raises(Exception, match="ZeroDivisionError"), dbg.capture() as run:
+        frame.collect()
+    assert len(run.culprits) == 1
+    assert [process.status for process in told()] == ["failed"]
+
+
+def test_rows_of_a_dataframe_that_an_rdd_reads_are_its_sources(dbg: Any, folder: str, told: Any) -> None:
+    dbg.spark.read.parquet(f"{folder}/in").rdd.map(lambda row: row.k).sum()
+    dbg.spark.read.parquet(f"{folder}/in").foreach(lambda row: None)
+    assert [names(process)[0] for process in told()] == [["in"], ["in"]]
+
+
+def test_what_a_user_writes_of_a_trace_is_recorded(dbg: Any, folder: str, told: Any) -> None:
+    frame = dbg.spark.read.parquet(f"{folder}/in").groupBy("k").count()
+    rows = dbg.lineage(frame).where("k = 1").goBackAll()["in"].toDF()
+    rows.write.mode("overwrite").parquet(f"{folder}/of_trace")
+    assert [names(process)[1] for process in told()] == [["of_trace"]]
+
+
+def test_the_cell_that_ran_a_job_is_named(dbg: Any, folder: str, told: Any) -> None:
+    cells = {True: Cell("a.ipynb", "x", 3)}
+    began = datetime.now(timezone.utc)
+    dbg.name_cells(lambda at: cells.get((at - began).total_seconds() > -1))
+    dbg.spark.read.parquet(f"{folder}/in").count()
+    assert [process.cell for process in told()] == [cells[True]]
+    dbg.name_cells(lambda at: None)
+
+
+def test_after_detach_nothing_is_recorded_and_nothing_is_left(dbg: Any, spark: Any, folder: str) -> None:
+    from pyspark import RDD
+    from pyspark.ml.base import Estimator
+
+    import bigdebug
+
+    dbg.detach()
+    before = len(dbg.datasets.store.processes())
+    spark.read.parquet(f"{folder}/in").count()
+    assert not hasattr(RDD.saveAsTextFile, "__wrapped__")
+    assert not hasattr(Estimator.fit, "__wrapped__") or Estimator.fit.__module__ == "pyspark.ml.base"
+    assert bigdebug.attach(spark) is dbg
+    settle(dbg)
+    assert len(dbg.datasets.store.processes()) == before
