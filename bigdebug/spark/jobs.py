@@ -55,7 +55,7 @@ def running(sc: SparkContext) -> SparkContext:
     if sc._jsc is None:
         raise IncompleteLineageError(
             "This question needs a Spark job, and the SparkContext has been stopped",
-            remedy="rids(), origins() and lines of local text files are still answered; for the rest, run the job again.",
+            remedy="rids(), origins() and lines of local text files are still answered; for the rest, start Spark anew and run the job again.",
         )
     return sc
 

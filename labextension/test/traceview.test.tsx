@@ -182,7 +182,7 @@ test('records that were refused are asked for again when what was wrong has been
   problem = new Refused('log.txt is not what it was when the run read it.', 'Put it back.');
   await press('Later');
   expect(shown('.bd-look [role=alert] .bd-what')).toEqual([problem.what]);
-  expect(shown('.bd-pages')[0]).toContain('Earlier');
+  expect(shown('.bd-pages')[0]).toContain('from record 51 on');
   problem = null;
   await press('Look again');
   expect(asked.filter(([name]) => name === 'page').map(([, content]) => content)).toMatchObject([

@@ -175,7 +175,11 @@ function Pages({ start, more, last, turn }: PagesProps) {
   return (
     <div class="bd-pages" role="group" aria-label="Pages">
       <Turning start={start} size={PAGE} more={more} turn={turn}>
-        <span>{`records ${number(start + 1)} to ${number((last ?? start) + 1)}`}</span>
+        <span>
+          {last === undefined
+            ? `from record ${number(start + 1)} on`
+            : `records ${number(start + 1)} to ${number(last + 1)}`}
+        </span>
       </Turning>
     </div>
   );
