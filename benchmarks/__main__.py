@@ -18,7 +18,7 @@ from benchmarks.inputs import Inputs
 from benchmarks.localizing import time_to_causes
 from benchmarks.pairs import FEWEST
 from benchmarks.provgraphs import query_times
-from benchmarks.queries import capture_cost, first_trace, index_cost
+from benchmarks.queries import capture_cost, first_trace, index_cost, recording_cost
 from benchmarks.results import Report, Result, machine
 from benchmarks.sides import Sides, open_sides
 from benchmarks.tracing import trace_times
@@ -45,6 +45,7 @@ MEASURES = {
     "P2": Measure(cost_in_bytes, "bytes of lineage / bytes of input of the same jobs"),
     "P3": Measure(trace_times, "time to trace a word back to its lines, and a line ahead to its words"),
     "P4": Measure(capture_cost, "time of queries of TPC-H with capture / without: Q1, Q3, Q5, Q10, Q12, Q18"),
+    "P4-DATASETS": Measure(recording_cost, "time of the same queries with what they read and write recorded / without"),
     "P5": Measure(first_trace, "time of the first trace of one row / time of the query; time of a trace with an index"),
     "P6": Measure(index_cost, "time to index the lineage of a whole query / time of the query"),
     "P7": Measure(time_to_linked, "time until linked views show what is behind a bar: every bar of four views over 24 M rows"),

@@ -36,6 +36,20 @@ def capture_cost(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> I
         yield _ratio("P4", f"Q{number}", pairs, inputs, MOST_CAPTURE)
 
 
+def recording_cost(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
+    """P4-DATASETS: the queries with what they do with datasets recorded, beside the same without; what is recorded of one is not waited for."""
+    for number, queries in _queries(sides, inputs):
+
+        def timed(on: bool, queries: Queries = queries, number: int = number) -> float:
+            queries.recorded(on)
+            settle(sides)
+            seconds, _ = _clock(lambda: queries.plain(QUERIES[number]))
+            return seconds
+
+        pairs = alternate(lambda: timed(False), lambda: timed(True), repeats)
+        yield _ratio("P4-DATASETS", f"Q{number}", pairs, inputs, MOST_CAPTURE)
+
+
 def first_trace(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
     """P5: one row of each query traced to its source records, first with nothing but the run, then with its index."""
     for number, queries in _queries(sides, inputs):

@@ -155,6 +155,13 @@ class Queries:
     def view(self, name: str, path: Path) -> None:
         self._dbg.spark.read.parquet(str(path)).createOrReplaceTempView(name)
 
+    def recorded(self, on: bool) -> None:
+        """From here on what queries do with datasets is recorded, or is not; what was done is recorded before this returns."""
+        from bigdebug.spark.datasets.attached import close_recording
+
+        self._dbg.datasets.find("")
+        self._dbg._record() if on else close_recording(self._dbg.plain_context, self._dbg)
+
     def plain(self, sql: str) -> list[Any]:
         rows: list[Any] = self._dbg.spark.sql(sql).collect()
         return rows
@@ -228,6 +235,7 @@ def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool) -> It
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["SPARK_LOCAL_DIRS"] = str(scratch / "spark")
+    os.environ["BIGDEBUG_HOME"] = str(scratch / "home")
     spark = (
         SparkSession.builder.master(f"local[{cores}]")
         .appName("bigdebug benchmarks")

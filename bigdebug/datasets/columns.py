@@ -113,7 +113,7 @@ class _Reading:
 
     def opaquely(self, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
         """Of a function over rows: each column that it makes is made of all that go in."""
-        made = [each for name in ("output", "outputAttrs", "resultAttrs") for each in tree.trees(name) if each.id is not None]
+        made = [each for name in ("output", "outputAttrs", "resultAttrs", "outputObjAttr") for each in tree.trees(name) if each.id is not None]
         joined = _side_by_side(below)
         if not made:
             return joined
@@ -235,6 +235,20 @@ def _sharing(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[i
     return rows.made([Made(each.id or 0, each.fields["name"], made.uses) for each, made in zip(tree.trees("output"), rows.columns)])
 
 
+def _round(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    """What a recursion gave before: made of what goes into the whole of it."""
+    return _Rows(tuple(Made(each.id or 0, each.fields["name"], NOTHING) for each in tree.trees("output")))
+
+
+def _as_of_join(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    conditions = [each for name in ("asOfCondition", "orderExpression", "toleranceAssertion") for each in tree.trees(name)]
+    return _join(reading, tree, below, known).decided(reading.used.every(conditions, known), JOIN)
+
+
+def _typed_filter(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    return below[0].decided(reading.used.every(tree.trees("deserializer"), known), FILTER)
+
+
 def _over_rows(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
     keys = [each for name in ("groupingAttributes", "leftGroupingAttributes") for each in tree.trees(name)]
     rows = reading.opaquely(tree, below, known)
@@ -248,9 +262,11 @@ _RULES: dict[str, _Rule] = {
     ), _as_it_is),
     **dict.fromkeys((
         "MapInPandas", "MapInArrow", "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",
-        "ScriptTransformation", "AttachDistributedSequence", "FlatMapGroupsInPandasWithState", "TransformWithStateInPySpark",
+        "ScriptTransformation", "AttachDistributedSequence", "FlatMapGroupsInPandasWithState", "TransformWithStateInPySpark", "MapElements", "MapPartitions",
+        "MapGroups", "CoGroup", "FlatMapGroupsWithState", "TransformWithState",
     ), _over_rows),
     "View": _view, "DeserializeToObject": _deserialized, "SerializeFromObject": _serialized, "Project": _project, "Filter": _filter, "Aggregate": _aggregate, "Join": _join, "LateralJoin": _lateral_join, "Union": _set, "Intersect": _compared,
     "Except": _compared, "Distinct": _distinct, "Deduplicate": _distinct, "DeduplicateWithinWatermark": _distinct, "Sort": _sort, "Window": _window,
     "Generate": _generate, "Expand": _expand, "CTERelationDef": _shared, "CTERelationRef": _sharing,
+    "UnionLoopRef": _round, "AsOfJoin": _as_of_join, "TypedFilter": _typed_filter,
 }
