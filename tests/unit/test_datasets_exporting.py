@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,10 @@ import pytest
 
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset
 from bigdebug.datasets.questions import Datasets
-from bigdebug.datasets.sending import Sender
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import DatasetsError
 from tests.collector import answer, collecting
+from tests.sent import wait
 from tests.unit.test_datasets_openlineage import SALE
 from tests.unit.test_datasets_secrets import PLACES
 from tests.validating import check_entities, check_event
@@ -34,12 +33,6 @@ def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Datase
     yield made
     made.stop_sending(0)
     made.store.close()
-
-
-def wait(sender: Sender) -> None:
-    end = time.monotonic() + 20
-    while sender.status().waiting and time.monotonic() < end:
-        time.sleep(0.01)
 
 
 def test_all_that_was_recorded_is_in_a_file_of_events(datasets: Datasets, tmp_path: Path) -> None:
@@ -149,10 +142,10 @@ import sys
 from pathlib import Path
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
-from tests.unit.test_datasets_openlineage import SALE
+from tests.sent import process
 datasets = Datasets(DatasetStore(Path(sys.argv[1])))
 datasets.send(sys.argv[2])
-datasets.record(SALE)
+datasets.record(process(1))
 """
 
 

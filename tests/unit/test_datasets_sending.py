@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -20,22 +19,14 @@ import pytest
 
 from bigdebug.datasets.collectors import Collector as Address
 from bigdebug.datasets.collectors import answer_of
-from bigdebug.datasets.model import Access, Dataset, Process
 from bigdebug.datasets.openlineage import messages
 from bigdebug.datasets.sending import Pace, Sender
 from bigdebug.datasets.spool import Spool
 from bigdebug.errors import DatasetsError
 from tests.collector import Collector, Conduct, answer, collecting, drip, endless, hang, raw, reset, take
+from tests.sent import BEGAN, process, sender, wait
 
-BEGAN = datetime(2026, 11, 27, tzinfo=timezone.utc)
-QUICK = Pace(first=0.01, longest=0.05)
 KEY = "sk-planted-0123456789abcdef"
-
-
-def process(n: int, status: str = "succeeded") -> Process:
-    return Process(
-        str(UUID(int=n)), f"job {n}", "write", "local-1", BEGAN, BEGAN + timedelta(seconds=n), status, writes=(Access(Dataset("file", f"/out/{n}"), "written"),),
-    )
 
 
 @pytest.fixture(autouse=True)
@@ -48,17 +39,6 @@ def spool(tmp_path: Path) -> Iterator[Spool]:
     made = Spool(tmp_path / "private" / "spool.sqlite")
     yield made
     made.close()
-
-
-def sender(spool: Spool, url: str, deadline: float = 10.0, **options: str) -> Sender:
-    return Sender(spool, Address(url, messages, **options), deadline=deadline, pace=QUICK)
-
-
-def wait(sender: Sender, until: int = 0) -> None:
-    """Until so many messages wait, for 20 s at most."""
-    end = time.monotonic() + 20
-    while sender.status().waiting > until and time.monotonic() < end:
-        time.sleep(0.01)
 
 
 def told(collector: Collector) -> list[tuple[str, str]]:
@@ -159,7 +139,7 @@ def test_what_a_session_left_the_next_one_sends(spool: Spool) -> None:
 OTHER = """
 import sys
 from pathlib import Path
-from tests.unit.test_datasets_sending import sender, process, wait
+from tests.sent import process, sender, wait
 from bigdebug.datasets.spool import Spool
 spool = Spool(Path(sys.argv[1]))
 sending = sender(spool, sys.argv[2])
