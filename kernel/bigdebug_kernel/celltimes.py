@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
+
+from IPython import version_info
 
 from bigdebug.datasets.model import Cell
 
@@ -31,11 +33,13 @@ class CellTimes:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._ran: deque[_Ran] = deque(maxlen=_MOST)
+        self._ahead = int(version_info[0] >= 9)
+        """By how much IPython has counted ahead when it begins a cell, for the next one: one since 9; the first cell that ends shows it."""
         self._alone = threading.Lock()
 
     def started(self, info: Any) -> None:
         """IPython begins a cell."""
-        count = int(self._shell.execution_count) if info.store_history else None
+        count = int(self._shell.execution_count) - self._ahead if info.store_history else None
         cell = Cell(self._notebook(), str(getattr(info, "cell_id", None) or ""), count)
         with self._alone:
             self._ran.append(_Ran(cell, _now()))
@@ -48,6 +52,10 @@ class CellTimes:
             running = next((ran for ran in reversed(self._ran) if ran.ended is None), None)
             if running is not None:
                 running.ended = datetime.now(timezone.utc)
+                told = getattr(result, "execution_count", None)
+                if running.cell.count is not None and told is not None and told != running.cell.count:
+                    self._ahead += running.cell.count - told
+                    running.cell = replace(running.cell, count=told)
 
     def at(self, when: datetime) -> Cell | None:
         """The innermost cell that ran at a time, which may be a millisecond too early, as Spark tells it. None if none did."""
