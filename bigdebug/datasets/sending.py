@@ -85,7 +85,7 @@ class Sender:
         self._thread.start()
 
     def send(self, process: Process) -> None:
-        """Tell of a process, soon. Never raises, and never waits for the collector: takes what laying it down takes, some 0.2 ms."""
+        """Tell of a process, soon. Never raises, and never waits for the collector: takes what laying it down takes, some 0.3 ms of 16 columns."""
         with self._laying:
             try:
                 self._held.append((process.id, self._new(process)))

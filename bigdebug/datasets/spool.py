@@ -20,7 +20,7 @@ from bigdebug.errors import DatasetsError
 VERSION = 1
 
 MOST = 256 << 20
-"""Bytes that a spool holds, if nothing else is said: some 50,000 runs of ten columns."""
+"""Bytes that a spool holds, if nothing else is said: some 16,000 runs of 16 columns."""
 
 PATIENCE = 0.5
 """Seconds that a process waits for another that writes."""
