@@ -75,7 +75,7 @@ class Paths:
     def shortest(self, k: int = 1) -> pd.DataFrame:
         """The ``k`` shortest paths, or as many as there are: columns path (0, 1, ...), step, src, dst and op; a row for each triple.
 
-        Of paths of one length those that begin with smaller ids come first.
+        The same ones in the same order whenever it is asked.
         """
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise ProvenanceError("k is a number of paths", value=k, remedy="Give 1 or more.")
@@ -140,18 +140,27 @@ class Paths:
         left[back.items] = back.depths
         order = np.lexsort((self.between.op, dst, src))
         offsets = np.searchsorted(src[order], np.arange(len(self._codes) + 1))
-        tie = count()
-        heap: list[tuple[int, tuple[int, ...], int, int, tuple[int, ...]]] = [(int(left[start]), (start,), next(tie), start, ())]
+        # Of ways that can be as short, the one that is nearly there goes first: few are open at a time. A way is its last triple and the way before it.
+        heap: list[tuple[int, int, int, int, Any]] = [(int(left[start]), 0, 0, start, None)]
+        opened = count(1)
         found: list[list[int]] = []
         while heap and len(found) < k:
-            _, seen, _, at, path = heapq.heappop(heap)
+            _, behind, _, at, way = heapq.heappop(heap)
             if at == end:
-                found.append(list(path))
+                found.append(_unrolled(way))
                 continue
             for edge in order[offsets[at] : offsets[at + 1]].tolist():
                 near = int(dst[edge])
-                heapq.heappush(heap, (len(path) + 1 + int(left[near]), (*seen, near), next(tie), near, (*path, edge)))
+                heapq.heappush(heap, (1 - behind + int(left[near]), behind - 1, next(opened), near, (edge, way)))
         return found
+
+
+def _unrolled(way: Any) -> list[int]:
+    rows = []
+    while way is not None:
+        edge, way = way
+        rows.append(edge)
+    return rows[::-1]
 
 
 def _one(index: Index, item: Any) -> int:

@@ -41,6 +41,7 @@ def test_paths_are_those_of_a_search_of_all(graph, data):
     assert [len(path) for path in listed] == [len(path) for path in expected[:k]]
     assert len({tuple(path) for path in listed}) == len(listed)
     assert all(path in expected for path in listed)
+    assert found.shortest(k).equals(paths(index_of(graph.triples), start, end).shortest(k))
 
 
 def test_a_grid_has_more_paths_than_64_bits_count():
@@ -52,6 +53,12 @@ def test_a_grid_has_more_paths_than_64_bits_count():
     assert found.lengths == (200, 200)
     assert len(found.shortest(3)) == 600
     assert repr(found) == f"{2**199:,} paths from '0.0' to '200.0', 200 triples long, through 398 items"
+
+
+def test_a_path_of_thousands_of_triples():
+    found = paths(index_of([(n, n + 1, None) for n in range(3_000)]), 0, 3_000)
+    assert (found.count, found.lengths) == (1, (3_000, 3_000))
+    assert found.shortest(2)["dst"].tolist() == list(range(1, 3_001))
 
 
 def test_two_operations_between_two_items_are_two_paths():

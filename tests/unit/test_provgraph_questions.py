@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import numpy as np
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
 from bigdebug.provgraph import walking
 from bigdebug.provgraph.index import Index
+from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.questions import ancestors, common, descendants, feeds
+from bigdebug.provgraph.workflow import Workflow
 from tests.laws.graphs import graphs, lineage
 
 PAPER = [
@@ -124,6 +127,21 @@ def test_the_papers_example():
     assert rows(answer.triples) == {(15, 23, "R2"), (18, 23, "R2"), (3, 15, "R1"), (6, 18, "R1")}
     assert repr(answer) == "4 ancestors of 23, by 4 triples: 15, 18, 3, 6"
     assert repr(ancestors(index_of(PAPER), 3)) == "0 ancestors of 3, by 0 triples: nothing in this graph made it"
+
+
+def test_items_by_table():
+    tables = {**dict.fromkeys(range(1, 13), "Person1"), **dict.fromkeys(range(13, 22), "Person2")}
+    workflow = Workflow.of([("Person1", "Person2"), ("Person2", "AvgAge")])
+    index = index_of(PAPER)
+    places = [workflow.place(tables[item]) if item in tables else 0xFFFF for item in index.named(np.arange(index.items)).tolist()]
+    index = dataclasses.replace(index, workflow=workflow, tables=np.array(places, np.uint16))
+    answer = ancestors(index, [22, 25])
+    assert answer.by_table().to_dict("list") == {"table": ["Person1", "Person2"], "items": [3, 3], "depth": [2, 1]}
+    assert answer.toPandas()["table"].tolist() == ["Person2"] * 3 + ["Person1"] * 3
+    found = descendants(index, 2).by_table()
+    assert found["table"].isna().tolist() == [False, True]
+    assert common(index, [22, 14]).toPandas().to_dict("list") == {"item": [2], "table": ["Person1"], "depth": [2], "lowest": [True]}
+    assert paths(index, 2, 22).toPandas()["table"].tolist() == ["Person1", "Person2", None]
 
 
 def test_an_answer_can_be_asked_about():
