@@ -83,6 +83,21 @@ test('rows are brushed by their boxes, several with Shift, and Escape clears', a
   expect(brushed()[3]).toBe('8 marks');
 });
 
+test('with Shift, rows are brushed from one of the same page and order on', async () => {
+  await show();
+  const boxes = (): HTMLInputElement[] => [...card('rows').querySelectorAll('input')];
+  await then(() => {
+    boxes()[1]!.click();
+  });
+  await then(() => {
+    card('rows').querySelectorAll<HTMLButtonElement>('.bd-sort')[1]!.click();
+  });
+  await then(() => {
+    boxes()[3]!.dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: true }));
+  });
+  expect(brushed()[3]).toBe('2 of 8 brushed');
+});
+
 test('a column orders the table, the other way round, and not any more', async () => {
   await show();
   const sorts: unknown[] = [];

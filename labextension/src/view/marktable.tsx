@@ -68,7 +68,14 @@ export function MarkTable({ view, drawn, ask, change, brush }: ChartProps) {
               {left > 0 && <th scope="col">{`and ${number(left)} columns more`}</th>}
             </tr>
           </thead>
-          <Rows page={page} brushed={drawn.brushed} lit={drawn.lit} marks={drawn.chart.marks} brush={brush} />
+          <Rows
+            key={`${start} ${orderOf(sort)}`}
+            page={page}
+            brushed={drawn.brushed}
+            lit={drawn.lit}
+            marks={drawn.chart.marks}
+            brush={brush}
+          />
         </table>
       </div>
       {page.total > ROWS && (
@@ -88,6 +95,9 @@ export function MarkTable({ view, drawn, ask, change, brush }: ChartProps) {
   );
 }
 
+const orderOf = (sort: Sort | null): string =>
+  sort === null ? '' : `${sort.column} ${sort.descending ? 'down' : 'up'}`;
+
 interface RowsProps {
   readonly page: Page;
   readonly brushed: Uint8Array | null;
@@ -97,12 +107,13 @@ interface RowsProps {
 }
 
 function Rows({ page, brushed, lit, marks, brush }: RowsProps) {
-  const last = useRef(0);
-  /** From the row that was brushed last to this one, if so asked; else this one alone changes. */
+  const last = useRef<number | null>(null);
+  /** From the row of this page that was brushed last to this one, if so asked; else this one alone changes. */
   const toggle = (row: number, through: boolean): void => {
     const flags = brushed === null ? new Uint8Array(marks) : brushed.slice();
     const flag = flags[page.numbers[row] ?? 0] === 1 ? 0 : 1;
-    const [from, to] = through ? [Math.min(row, last.current), Math.max(row, last.current)] : [row, row];
+    const before = through ? (last.current ?? row) : row;
+    const [from, to] = [Math.min(row, before), Math.max(row, before)];
     for (let at = from; at <= to; at += 1) {
       flags[page.numbers[at] ?? 0] = flag;
     }
