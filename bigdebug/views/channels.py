@@ -56,8 +56,7 @@ def unpacked(buffer: Any, marks: int) -> npt.NDArray[np.bool_]:
 
 def label(value: Any) -> str:
     """A value as a name at an axis: texts, numbers and moments as they are, without quotes."""
-    found = text(value[: 2 * LABEL] if isinstance(value, str) else str(value) if isinstance(value, _PLAIN) else shown(value))
-    return found if len(found) <= LABEL else f"{found[: LABEL - 1]}…"
+    return text(value if isinstance(value, str) else str(value) if isinstance(value, _PLAIN) else shown(value), LABEL)
 
 
 def _nulls(values: pa.Array) -> npt.NDArray[np.uint8] | None:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import bigdebug
 from bigdebug.errors import NotCapturedError, ViewError
+from bigdebug.shown import mask
 from bigdebug.trace.crossfilter.aggregates import Avg, Sum
 from bigdebug.trace.crossfilter.associations import Coded
 from bigdebug.trace.crossfilter.links import Linked
@@ -32,7 +33,7 @@ from bigdebug.trace.crossfilter.values import Values
 from bigdebug.trace.crossfilter.views import View
 from bigdebug.views.brushview import BrushView
 from bigdebug.views.buffers import taken_out
-from bigdebug.views.channels import LABEL, bits, channel, unpacked
+from bigdebug.views.channels import LABEL, bits, channel, label, unpacked
 from bigdebug.views.charting import KINDS, Chart, chart, chosen
 from bigdebug.views.linking import called
 from bigdebug.views.payload import VERSION
@@ -362,3 +363,12 @@ def test_means_are_those_of_pandas() -> None:
 if __name__ == "__main__":
     for golden_name, message in written().items():
         (GOLDEN / f"{golden_name}.json").write_text(json.dumps(message, indent=2, ensure_ascii=False) + "\n")
+
+
+def test_a_name_at_an_axis_has_no_secret_however_long() -> None:
+    mask("key_[a-z]{200,}")
+    try:
+        assert label("of key_" + "a" * 300 + "!") == "of ***!"
+        assert label("x" * 10**7) == "x" * (LABEL - 1) + "…"
+    finally:
+        mask(None)
