@@ -196,6 +196,7 @@ test('an axis on which there are only lanes has no numbers', () => {
   const axis = axisOf([numbers([null, NaN])], 0, 300, { gap: 50, lane: 40 });
   expect(axis.ticks.map(each => each.label)).toEqual(['NaN', 'NULL']);
   expect(axis.ticks.map(each => each.at)).toEqual([75, 225]);
+  expect(axis.step).toBe(40);
 });
 
 test('a histogram has bars of one width, and NULL and NaN beside', () => {

@@ -76,7 +76,7 @@ function measured(columns: readonly [Column, ...Column[]], from: number, to: num
   return {
     from,
     to,
-    step: least > 0 ? Math.abs(put(domain[0] + least) - from) : Math.abs(end - from),
+    step: least > 0 ? Math.abs(put(domain[0] + least) - from) : valued ? Math.abs(end - from) : wish.lane,
     end,
     at: (given, mark) => {
       const value = finite(given, mark);
