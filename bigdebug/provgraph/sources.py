@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,8 +21,8 @@ Malformed = Callable[[str, int, str], None]
 
 _ROWS = 1 << 16
 """Rows of a batch."""
-_BLOCK = 1 << 22
-"""Bytes of text that are parsed at once."""
+_BLOCKS = (1 << 18, 1 << 22, 1 << 26, 1 << 30)
+"""Bytes of text that are parsed at once: the first, unless a line is longer. Some two dozen blocks are in memory."""
 _BUFFER = 1 << 16
 """Bytes that are read at once of each column of a Parquet file."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
@@ -52,11 +51,20 @@ def _reading(what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError) as problem:
-        long = "straddling" in str(problem)
         raise ProvenanceError(
-            f"{what} cannot be read: {f'a line has more than {_BLOCK:,} bytes' if long else problem}",
-            remedy="Write it as Parquet." if long else "Look whether it is whole, is what its name says, and has its texts in UTF-8.",
+            f"{what} cannot be read: {problem}",
+            remedy="Look whether it is whole, is what its name says, and has its texts in UTF-8.",
         ) from problem
+
+
+@contextmanager
+def _longer(block: int) -> Iterator[None]:
+    """Lets a line that is longer than a block be tried with a longer one, if there is any."""
+    try:
+        yield
+    except pa.ArrowInvalid as problem:
+        if "straddling" not in str(problem) or block == _BLOCKS[-1]:
+            raise
 
 
 @contextmanager
@@ -126,8 +134,11 @@ class CsvSource:
 
     @property
     def names(self) -> list[str]:
-        with _reading(self.files[0].name), self._reader(self.files[0], None, []) as reader:
-            return list(reader.schema.names)
+        with _reading(self.files[0].name):
+            for block in _BLOCKS:
+                with _longer(block), self._reader(self.files[0], None, [], block) as reader:
+                    return list(reader.schema.names)
+        raise AssertionError("the last block raises")
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
         first: pa.RecordBatch = next((batch for batch in self.batches(columns, _ignored) if len(batch)), None)
@@ -135,17 +146,30 @@ class CsvSource:
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
         for file in self.files:
-            odd: list[tuple[int, str]] = []
-            with _reading(file.name), self._reader(file, columns, odd) as reader:
-                for batch in chain(reader, [None]):
-                    # Told here, for the parser goes on whatever its handler raises.
-                    for line, text in odd:
-                        malformed(file.name, line, text)
-                    odd.clear()
-                    if batch is not None:
-                        yield batch
+            done = told = 0
+            for block in _BLOCKS:
+                with _reading(file.name), _longer(block):
+                    # Begun anew for the sake of a long line, what was given is left out.
+                    before, odd = done, list[tuple[int, str]]()
+                    for batch in self._parsed(file, columns, odd, block):
+                        # Told here, for the parser goes on whatever its handler raises.
+                        for line, text in odd[told:]:
+                            malformed(file.name, line, text)
+                        told = max(told, len(odd))
+                        some = batch.slice(min(before, len(batch)))
+                        before -= len(batch) - len(some)
+                        done += len(some)
+                        if len(some):
+                            yield some
+                    break
 
-    def _reader(self, file: Path, columns: Sequence[str] | None, odd: list[tuple[int, str]]) -> Any:
+    def _parsed(self, file: Path, columns: Sequence[str], odd: list[tuple[int, str]], block: int) -> Iterator[pa.RecordBatch]:
+        """All batches, and an empty one behind the last; ``odd`` has what was malformed so far."""
+        with self._reader(file, columns, odd, block) as reader:
+            yield from reader
+            yield pa.RecordBatch.from_pylist([], reader.schema)
+
+    def _reader(self, file: Path, columns: Sequence[str] | None, odd: list[tuple[int, str]], block: int) -> Any:
         def skip(row: Any) -> str:
             odd.append((row.number, row.text))
             return "skip"
@@ -153,7 +177,7 @@ class CsvSource:
         # One thread, for several cannot tell numbers of lines; they count the header, and no blank ones.
         return arrow_csv.open_csv(
             pa.input_stream(os.fspath(file), compression="detect"),
-            arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+            arrow_csv.ReadOptions(use_threads=False, block_size=block),
             arrow_csv.ParseOptions(delimiter=_separator(file), newlines_in_values=True, invalid_row_handler=skip),
             arrow_csv.ConvertOptions(
                 column_types={name: pa.large_string() for name in columns or ()}, include_columns=list(columns or ()),

@@ -115,11 +115,17 @@ def test_texts_that_come_late_are_told_of(tmp_path):
     assert len(read(path, ids="text")[0]) == 800_001
 
 
-def test_a_field_longer_than_what_is_parsed_at_once(tmp_path):
+@pytest.mark.parametrize("long", [[0], [60_000], [3, 70_000], [99_999]])
+def test_lines_longer_than_what_is_parsed_at_once(tmp_path, long):
     path = tmp_path / "t.csv"
-    path.write_text(f"src,dst,op\nA,B,R\n{'x' * 10_000_000},B,R\n")
-    with pytest.raises(ProvenanceError, match="Parquet"):
-        read(path)
+    rows = [(f"a{row}", "b" * 5_000_000 if row in long else "b\n", "R") for row in range(100_000)]
+    lines = [f'{src},"{dst}",{op}\n' for src, dst, op in rows]
+    lines[10] = "odd\n" + lines[10]
+    lines[80_000] = "odd,\n" + lines[80_000]
+    path.write_text("src,dst,op\n" + "".join(lines))
+    found, told = read(path)
+    assert found == rows
+    assert told == {"malformed": (2, ("line 12 of t.csv: 'odd'", "line 80003 of t.csv: 'odd,'"))}
 
 
 @pytest.mark.parametrize(
