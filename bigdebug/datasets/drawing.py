@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from bigdebug.datasets.graph import RESULT, flows, links, reached
-from bigdebug.datasets.layers import layered
+from bigdebug.datasets.layers import Place, layered
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.rows import datasets_of, moment
 
@@ -37,14 +38,21 @@ class JobNode:
     place: int
 
 
+class DrawnLink(NamedTuple):
+    """From a node to another, by their numbers, by ``way`` of the layers between; ``same``: both are the same data, a table and its files."""
+
+    near: int
+    far: int
+    same: bool
+    way: tuple[Place, ...]
+
+
 @dataclass(frozen=True)
 class Drawing:
-    """Nodes, and links between them by their numbers: from, to, and whether both are the same data (a table and its files). ``left`` counts the
-    datasets that are left out; ``focus`` is the number of the one that all the others are about.
-    """
+    """Nodes, and links between them. ``left`` counts the datasets that are left out; ``focus`` is the number of the one that all others are about."""
 
     nodes: tuple[DatasetNode | JobNode, ...]
-    links: tuple[tuple[int, int, bool], ...]
+    links: tuple[DrawnLink, ...]
     focus: int | None
     left: int
 
@@ -104,11 +112,11 @@ def _laid_out(
         # What one writes there the other is read with.
         if at[one] in written_at and (at[other] not in written_at or at[one] < at[other]):
             found.setdefault((at[one], at[other]), True)
-    places = layered(len(at) + len(job_at), list(found))
+    places, ways = layered(len(at) + len(job_at), list(found))
     names = datasets_of(db, datasets)
     nodes: list[DatasetNode | JobNode] = [DatasetNode(dataset, names[dataset], *places[i]) for dataset, i in at.items()]
     for job, i in job_at.items():
         some = [known[flow] for flow in kept if known[flow].job == job]
         last = max(some, key=lambda flow: flow.last)
         nodes.append(JobNode(job, last.sort, sum(flow.runs for flow in some), moment(last.last), last.status, *places[i]))
-    return Drawing(tuple(nodes), tuple((near, far, same) for (near, far), same in found.items()), None if focus is None else at[focus], left)
+    return Drawing(tuple(nodes), tuple(DrawnLink(*link, same, tuple(ways.get(link, ()))) for link, same in found.items()), None if focus is None else at[focus], left)

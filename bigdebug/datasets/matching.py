@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.naming import last_part, of_path
+from bigdebug.datasets.secrets import without_secrets
 from bigdebug.errors import AmbiguousDatasetError, UnknownColumnError, UnknownDatasetError
 
 ENDING = frozenset({"view", "cache", "memory", "rdd"})
@@ -58,7 +59,7 @@ def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Mea
             return Meant(best.id, best.dataset)
         raise _ambiguous(name, lasting)
     if not found:
-        raise UnknownDatasetError("Nothing was recorded of such a dataset", value=name, remedy=_near(db, name))
+        raise UnknownDatasetError("Nothing was recorded of such a dataset", value=without_secrets(name), remedy=_near(db, name))
     here = [each for each in found if each.dataset.namespace == f"spark:{session}"]
     if len({each.dataset.name for each in here or found}) > 1:
         raise _ambiguous(name, here or found)
@@ -110,7 +111,7 @@ def _ends(whole: str, part: str) -> bool:
 def _ambiguous(name: str, found: Sequence[Known]) -> AmbiguousDatasetError:
     named = sorted(str(each.dataset) for each in found)
     more = f" and {len(named) - _SHOWN:,} more" if len(named) > _SHOWN else ""
-    return AmbiguousDatasetError(f"{len(named):,} datasets are called so", value=name, remedy=f"Say more of it: {', '.join(named[:_SHOWN])}{more}.")
+    return AmbiguousDatasetError(f"{len(named):,} datasets are called so", value=without_secrets(name), remedy=f"Say more of it: {', '.join(named[:_SHOWN])}{more}.")
 
 
 def _near(db: sqlite3.Connection, name: str) -> str:

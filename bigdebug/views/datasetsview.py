@@ -43,7 +43,7 @@ class DatasetsView(View):
 
         drawn = self.asked.drawn(self._focus)
         named = [str(node.dataset) if isinstance(node, DatasetNode) else node.job for node in drawn.nodes]
-        return pandas.DataFrame([(named[near], named[far], same) for near, far, same in drawn.links], columns=["from", "to", "same data"])
+        return pandas.DataFrame([(named[link.near], named[link.far], link.same) for link in drawn.links], columns=["from", "to", "same data"])
 
     def figure(self) -> go.Figure:
         """The graph as a plotly figure, to be restyled."""

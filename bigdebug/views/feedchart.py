@@ -17,12 +17,17 @@ _SHORT = 28
 
 def figure(drawn: Drawing) -> go.Figure:
     """Datasets as squares and jobs as circles, what feeds others to the left of them; a dotted line joins what are the same data."""
-    deep = [0] * (1 + max((node.layer for node in drawn.nodes), default=0))
-    for node in drawn.nodes:
-        deep[node.layer] = max(deep[node.layer], node.place + 1)
-    most = max(deep)
-    at = [(node.layer, -(node.place + (most - deep[node.layer]) / 2)) for node in drawn.nodes]
-    found = go.Figure([_lines(drawn, at, same) for same in (False, True)])
+    deep: dict[int, int] = {}
+    for layer, place in [*((node.layer, node.place) for node in drawn.nodes), *(passed for link in drawn.links for passed in link.way)]:
+        deep[layer] = max(deep.get(layer, 0), place + 1)
+    most = max(deep.values(), default=0)
+
+    def stands(layer: int, place: int) -> tuple[int, float]:
+        return layer, -(place + (most - deep[layer]) / 2)
+
+    at = [stands(node.layer, node.place) for node in drawn.nodes]
+    ways = {same: [[at[link.near], *(stands(*passed) for passed in link.way), at[link.far]] for link in drawn.links if link.same is same] for same in (False, True)}
+    found = go.Figure([_lines(ways[same], same) for same in (False, True)])
     for kind, symbol in ((DatasetNode, "square"), (JobNode, "circle")):
         which = [i for i, node in enumerate(drawn.nodes) if isinstance(node, kind)]
         found.add_scatter(
@@ -34,10 +39,9 @@ def figure(drawn: Drawing) -> go.Figure:
     return found.update_layout(template="plotly_white", xaxis=blank, yaxis=blank, height=min(160 + 60 * most, 1_200), margin={"l": 40, "r": 40, "t": 30, "b": 30})
 
 
-def _lines(drawn: Drawing, at: list[tuple[int, float]], same: bool) -> go.Scatter:
-    ends = [(at[near], at[far]) for near, far, alike in drawn.links if alike is same]
+def _lines(ways: list[list[tuple[int, float]]], same: bool) -> go.Scatter:
     return go.Scatter(
-        x=[x for (one, _), (other, _) in ends for x in (one, other, None)], y=[y for (_, one), (_, other) in ends for y in (one, other, None)],
+        x=[x for way in ways for x in (*(place[0] for place in way), None)], y=[y for way in ways for y in (*(place[1] for place in way), None)],
         mode="lines", hoverinfo="skip", showlegend=False, line={"width": 1, "color": "#999", "dash": "dot" if same else "solid"},
     )
 

@@ -31,7 +31,7 @@ def graph(drawn: Drawing, trouble: str) -> dict[str, Any]:
     """The graph, laid out."""
     return {
         "nodes": [_node(node) for node in drawn.nodes],
-        "links": [{"from": near, "to": far, "same": same} for near, far, same in drawn.links],
+        "links": [{"from": link.near, "to": link.far, "same": link.same, "way": [list(place) for place in link.way]} for link in drawn.links],
         "focus": drawn.focus, "left": drawn.left, "notes": [text(trouble)] if trouble else [],
     }
 
@@ -67,7 +67,7 @@ def _node(node: DatasetNode | JobNode) -> dict[str, Any]:
         return {**named, "facts": text(" ".join(filter(None, (node.dataset.kind, node.dataset.format))), _SHORT), "failed": False, "layer": node.layer, "place": node.place}
     runs = "1 run" if node.runs == 1 else f"{node.runs:,} runs"
     return {
-        "dataset": None, "name": text(node.job, _SHORT), "full": text(node.job), "kind": node.sort, "facts": f"{runs}, the last {node.status}",
+        "dataset": None, "name": text(node.job, _SHORT), "full": text(node.job), "kind": node.sort, "facts": f"{runs}, the last failed" if node.status == "failed" else runs,
         "failed": node.status == "failed", "layer": node.layer, "place": node.place,
     }
 

@@ -20,8 +20,8 @@ const Node = v.object({
   place: whole
 });
 
-/** From a node to another, by their places in the list; `same` says that both are the same data. */
-const Link = v.object({ from: whole, to: whole, same: v.boolean() });
+/** From a node to another, by their numbers in the list, by way of the layers between: `[layer, place]`. `same` says that both are the same data. */
+const Link = v.object({ from: whole, to: whole, same: v.boolean(), way: v.array(v.tuple([whole, whole])) });
 
 const Graph = v.object({
   nodes: v.array(Node),

@@ -42,8 +42,11 @@ test('each golden answer is read, and what is refused says why', () => {
 
 test('what feeds others stands before them, and names are text', async () => {
   await show();
-  const { places } = placed(graph);
+  const { places, ways } = placed(graph);
   expect(graph.links.filter(({ from, to }) => places[from]!.x >= places[to]!.x)).toEqual([]);
+  // No line goes behind a box that it does not begin or end at.
+  const passed = ways.flatMap(way => way.slice(1, -1));
+  expect(places.filter(box => passed.some(({ x, y }) => x === box.x && Math.abs(y - box.y) < 42))).toEqual([]);
   expect(host.texts('header')[0]).toMatch(/^8 datasets, 4 jobs/);
   expect(host.texts('.bd-dataset .bd-name')).toContain('orders.csv');
   expect(host.texts('.bd-job .bd-failed')).toEqual(['2 runs, the last failed']);

@@ -333,10 +333,10 @@ def test_the_drawing_has_what_feeds_others_before_them(asked: Datasets) -> None:
     drawn = asked.drawn()
     layer = {str(node.dataset) if isinstance(node, DatasetNode) else node.job: node.layer for node in drawn.nodes}
     assert layer == {
-        "s3://lake/raw/orders.csv": 0, "clean": 1, "file:/w/shop.orders": 2, "file:/w/shop.db/orders": 3, "file:/data/items": 0, "sum": 4, "file:/w/shop.sales": 5,
+        "s3://lake/raw/orders.csv": 0, "clean": 1, "file:/w/shop.orders": 2, "file:/w/shop.db/orders": 3, "file:/data/items": 3, "sum": 4, "file:/w/shop.sales": 5,
         "publish": 6, "file:/out/report": 7,
     }
-    same = [(drawn.nodes[near], drawn.nodes[far]) for near, far, same in drawn.links if same]
+    same = [(drawn.nodes[near], drawn.nodes[far]) for near, far, same, _ in drawn.links if same]
     assert [(str(near.dataset), str(far.dataset)) for near, far in same] == [("file:/w/shop.orders", "file:/w/shop.db/orders")]
     assert (drawn.left, drawn.focus) == (0, None)
     around = asked.drawn("report")
@@ -351,7 +351,10 @@ def test_the_drawing_has_what_feeds_others_before_them(asked: Datasets) -> None:
 @given(st.integers(1, 12).flatmap(lambda count: st.tuples(st.just(count), st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=30))))
 def test_layers_go_forward_but_for_circles_and_no_two_nodes_stand_in_one_place(given: tuple[int, list[tuple[int, int]]]) -> None:
     count, steps = given
-    places = layered(count, steps)
-    assert len(set(places)) == len(places) == count
+    places, ways = layered(count, steps)
+    taken = [*places, *(place for way in ways.values() for place in way)]
+    assert len(set(taken)) == len(taken)
+    for (near, far), way in ways.items():
+        assert [layer for layer, _ in way] == list(range(places[near][0] + 1, places[far][0]))
     back = {(near, far) for near, far in steps if near != far and places[near][0] >= places[far][0]}
     assert all(near in closure(set(steps), far) for near, far in back)

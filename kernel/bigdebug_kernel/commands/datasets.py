@@ -11,6 +11,7 @@ from bigdebug.datasets.naming import last_part
 from bigdebug.datasets.questions import Datasets as Recorded
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import StoreError
+from bigdebug.views.datasetsview import DatasetsView
 from bigdebug_kernel.asking import Asking
 from bigdebug_kernel.commands.command import Command
 from bigdebug_kernel.words import Words, at_least
@@ -26,6 +27,7 @@ _QUESTIONS: dict[str, tuple[tuple[int, int], _Answer]] = {
     "changed": ((1, 3), lambda asked, words, said: asked.changed(*words, **said)),
     "show": ((1, 1), lambda asked, words, said: asked.show(*words, **said)),
     "processes": ((0, 1), lambda asked, words, said: asked.processes(*words, **said)),
+    "graph": ((0, 1), lambda asked, words, said: DatasetsView(asked, *words)),
     "trace": ((1, 1), lambda asked, words, said: asked.trace(*words, **said)),
 }
 """How many names each takes, and what it gives."""
@@ -43,6 +45,7 @@ class Datasets(Command):
     %lineage datasets history /data/orders          what was done to it, latest first
     %lineage datasets changed sales                 what is different between the last two runs of a job
     %lineage datasets show orders                   its columns, and what each was made of
+    %lineage datasets graph                         all of it, drawn; graph orders: what feeds it, and what it feeds
     %lineage datasets processes                     what was done, latest first
     %lineage datasets trace orders                  its records' lineage, where the write was captured in this session
     """

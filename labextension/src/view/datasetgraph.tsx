@@ -18,7 +18,7 @@ export interface DatasetGraphProps {
 }
 
 export function DatasetGraph({ graph, chosen, lit, choose }: DatasetGraphProps) {
-  const { places, width, height } = placed(graph);
+  const { places, ways, width, height } = placed(graph);
   const scroll = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // What the graph is about may stand outside of what is seen first.
@@ -31,12 +31,9 @@ export function DatasetGraph({ graph, chosen, lit, choose }: DatasetGraphProps) 
     <div class="bd-scroll bd-feeds" ref={scroll} tabIndex={-1}>
       <div class="bd-layers" style={{ width: `${width}px`, height: `${height}px` }}>
         <svg width={width} height={height} aria-hidden="true">
-          {graph.links.map(({ from, to, same }, at) => {
-            const [start, end] = [places[from], places[to]];
-            return start === undefined || end === undefined ? null : (
-              <path key={at} class={same ? 'bd-same' : ''} d={curve(start, end)} />
-            );
-          })}
+          {graph.links.map(({ same }, at) => (
+            <path key={at} class={same ? 'bd-same' : ''} d={curve(ways[at] ?? [])} />
+          ))}
         </svg>
         <ul aria-label="Datasets and jobs, what feeds others before them">
           {graph.nodes.map((node, at) => (
@@ -100,25 +97,41 @@ interface Place {
   readonly y: number;
 }
 
-/** Where nodes stand: a layer is a column, the shorter ones in the middle of the longest. */
-export function placed(graph: Graph): { places: readonly Place[]; width: number; height: number } {
+/** Where nodes stand, and where links begin, pass and end: a layer is a column, the shorter ones in the middle of the longest. */
+export function placed(graph: Graph) {
   const deep: number[] = [];
-  for (const { layer, place } of graph.nodes) {
+  const every = graph.nodes.map(({ layer, place }): [number, number] => [layer, place]);
+  for (const [layer, place] of [...every, ...graph.links.flatMap(({ way }) => way)]) {
     deep[layer] = Math.max(deep[layer] ?? 0, place + 1);
   }
   const most = deep.reduce((one, other) => Math.max(one, other), 0);
-  const places = graph.nodes.map(({ layer, place }) => ({
+  const stands = ([layer, place]: readonly [number, number]): Place => ({
     x: EDGE + layer * ACROSS,
     y: EDGE + (place + (most - (deep[layer] ?? 0)) / 2) * DOWN
-  }));
+  });
+  const places = every.map(stands);
+  const ways = graph.links.map(({ from, to, way }) => [
+    ...[places[from]].filter(start => start !== undefined).map(({ x, y }) => ({ x: x + WIDTH, y: y + HEIGHT / 2 })),
+    // A line goes straight through where a box would stand.
+    ...way.map(stands).flatMap(({ x, y }) => [x, x + WIDTH].map(at => ({ x: at, y: y + HEIGHT / 2 }))),
+    ...[places[to]].filter(end => end !== undefined).map(({ x, y }) => ({ x, y: y + HEIGHT / 2 }))
+  ]);
   const width = 2 * EDGE + Math.max(0, deep.length - 1) * ACROSS + WIDTH;
-  return { places, width, height: 2 * EDGE + Math.max(0, most - 1) * DOWN + HEIGHT };
+  return { places, ways, width, height: 2 * EDGE + Math.max(0, most - 1) * DOWN + HEIGHT };
 }
 
-/** From the right of one box to the left of another; what leads back goes round below. */
-function curve(start: Place, end: Place): string {
-  const [x, y] = [start.x + WIDTH, start.y + HEIGHT / 2];
-  const [to, at] = [end.x, end.y + HEIGHT / 2];
-  const bend = to > x ? (to - x) / 2 : ACROSS / 2;
-  return `M${x} ${y}C${x + bend} ${y + (to > x ? 0 : DOWN)} ${to - bend} ${at + (to > x ? 0 : DOWN)} ${to} ${at}`;
+/** Along places from left to right; what leads back goes round below. */
+function curve([start, ...rest]: readonly Place[]): string {
+  if (start === undefined) {
+    return '';
+  }
+  let here = start;
+  const parts = rest.map(next => {
+    const ahead = next.x > here.x;
+    const [bend, below] = ahead ? [(next.x - here.x) / 2, 0] : [ACROSS / 2, DOWN];
+    const part = `C${here.x + bend} ${here.y + below} ${next.x - bend} ${next.y + below} ${next.x} ${next.y}`;
+    here = next;
+    return part;
+  });
+  return `M${start.x} ${start.y}${parts.join('')}`;
 }
