@@ -51,7 +51,7 @@ def order(triple):
     return triple[0], triple[1], triple[2] is None, triple[2] or ""
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=35)
 @given(st.data(), st.booleans(), st.integers(1, 20), st.integers(1, 10), st.integers(1, 400))
 def test_pieces_of_any_size_give_the_same_index(tmp_path_factory, data, texts, batch, rows, size):
     some = data.draw(triples(TEXTS if texts else INTEGERS))
@@ -170,7 +170,7 @@ def test_items_and_steps_are_checked_against_the_workflow(tmp_path, how):
     assert (3 in index.named(np.arange(index.items)).tolist()) == (how == "list")
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(st.data(), st.integers(1, 12))
 def test_what_the_workflow_does_not_have_is_counted(tmp_path_factory, data, rows):
     names = ["a", "b", "c", None]
