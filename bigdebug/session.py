@@ -151,6 +151,8 @@ class DebugSession(Inquiry):
             close_recording(self.plain_context, self)
             others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]
             uninstall(self.spark, self.context, last=not others)
+            if all(other.datasets is not self.datasets for other in others):
+                self.datasets.stop_sending()
 
     def name_cells(self, cell_at: CellAt) -> None:
         """From here on what is recorded says which cell of a notebook it was begun in: the one that ``cell_at`` tells of a time."""
@@ -160,7 +162,7 @@ class DebugSession(Inquiry):
 
     def _record(self) -> None:
         """What the application does with datasets is recorded, if it is not yet."""
-        recording = open_recording(self.plain_context, self, self.context, self.datasets.store.record, self.datasets.store.secrets)
+        recording = open_recording(self.plain_context, self, self.context, self.datasets.record, self.datasets.store.secrets)
         recording.frames_of, recording.cell_at = self._recorder.crossing.frames_of, self._cell_at
         self._frames.named, self._frames.ran = recording.runs.action, recording.runs.ran
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from bigdebug.datasets import atlas, openlineage
@@ -70,8 +71,8 @@ class Exporting:
         return told
 
     def send(self, url: str = "", form: str = "openlineage", *, authorization: str = "", namespace: str = "", past: bool = False) -> Sender:
-        """From here on tell a collector of each process, and of what the store has already if ``past``. No job waits for it, or fails; what the
-        collector does not take waits on disk, and is sent by this session or a later one that is told to send there.
+        """Until bigdebug is detached tell a collector of each process, and of what the store has already if ``past``. No job waits for it, or
+        fails; what the collector does not take waits on disk, and is sent by this session or a later one that is told to send there.
 
         ``authorization`` is the name of the environment variable that holds the key, or the header. Without ``url`` the address, the key and the
         namespace are what OPENLINEAGE_URL, OPENLINEAGE_API_KEY and OPENLINEAGE_NAMESPACE say. The answer says how it stands.
@@ -114,8 +115,9 @@ class Exporting:
     def stop_sending(self, seconds: float = 2.0) -> None:
         """Send what collectors take within the seconds, and no more; what is left waits on disk."""
         senders, self._senders = self._senders, ()
+        until = monotonic() + seconds
         for sender in senders:
-            sender.close(seconds)
+            sender.close(max(0.0, until - monotonic()))
         if self._spool is not None:
             self._spool.close()
             self._spool = None
