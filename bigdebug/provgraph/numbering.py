@@ -7,6 +7,7 @@ and for each run the place of its values in it.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -20,6 +21,9 @@ from numpy.typing import NDArray
 
 from bigdebug.provgraph.spilling import Extent, Spill
 from bigdebug.provgraph.texts import text_arrays
+
+_BEGINNING = 1 << 10
+"""Bytes of a text that decide in which range it is merged."""
 
 
 class Run(Protocol):
@@ -63,7 +67,7 @@ class NumberRun:
 
 @dataclass(frozen=True)
 class TextRun:
-    """Texts, in the order of their UTF-8 bytes; compared as bytes, which Arrow does, too."""
+    """Texts, in the order of their UTF-8 bytes. Of long ones only the beginning is looked at: those that begin alike stay together."""
 
     spill: Spill
     offsets: Extent
@@ -79,7 +83,7 @@ class TextRun:
 
     def _at(self, place: int) -> bytes:
         start, stop = self.spill.read(self.offsets, place, place + 2).tolist()
-        return self.spill.read(self.data, start, stop).tobytes()
+        return self.spill.read(self.data, start, min(stop, start + _BEGINNING)).tobytes()
 
     def after(self, value: bytes) -> int:
         return bisect_right(range(len(self)), value, key=self._at)
@@ -88,7 +92,8 @@ class TextRun:
         offsets = self.spill.read(self.offsets)
         weights = offsets[1:] + 8 * np.arange(1, len(offsets))
         marks = np.arange(step, int(weights[-1]) + 1, step) if len(weights) else np.zeros(0, np.int64)
-        return [self._at(place) for place in np.unique(np.searchsorted(weights, marks)).tolist()]
+        # A text that is longer than a step is there as often as it has steps.
+        return [text for place, times in Counter(np.searchsorted(weights, marks).tolist()).items() for text in [self._at(place)] * times]
 
 
 def ranges(runs: Sequence[Run], budget: int) -> Iterator[list[tuple[int, int]]]:

@@ -23,6 +23,8 @@ _ROWS = 1 << 16
 """Rows of a batch."""
 _BLOCKS = (1 << 18, 1 << 22, 1 << 26, 1 << 30)
 """Bytes of text that are parsed at once: the first, unless a line is longer. Some two dozen blocks are in memory."""
+_BATCH = 1 << 23
+"""Bytes of a batch of long texts."""
 _BUFFER = 1 << 16
 """Bytes that are read at once of each column of a Parquet file."""
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": ","}
@@ -114,7 +116,7 @@ class ParquetSource:
                 # A dataset would read row groups as a whole, and some ahead of others.
                 parquet = ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER)
                 there = [name for name in columns if name in parquet.schema_arrow.names and name not in told]
-                for batch in parquet.iter_batches(_ROWS, columns=there, use_threads=False):
+                for batch in parquet.iter_batches(_rows_of(parquet.metadata, there), columns=there, use_threads=False):
                     yield pa.record_batch([self._column(batch, name, told) for name in columns], names=list(columns))
 
     def _column(self, batch: pa.RecordBatch, name: str, told: dict[str, Any]) -> pa.Array:
@@ -257,6 +259,14 @@ def _within(folder: Path) -> list[Path]:
         file for file in folder.rglob("*")
         if file.is_file() and not any(part[0] in "._" for part in file.relative_to(folder).parts)
     )
+
+
+def _rows_of(metadata: Any, columns: Sequence[str]) -> int:
+    """How many rows of a Parquet file make a batch: fewer where its texts are long."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    size: int = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in columns)
+    return int(max(min(_ROWS, _BATCH * metadata.num_rows // max(size, 1)), 1))
 
 
 def _kind(file: Path) -> str:

@@ -188,15 +188,20 @@ def test_an_interruption_leaves_no_index(tmp_path, how):
     assert os.listdir(tmp_path) == ["index"]
 
 
-@pytest.mark.parametrize(("file", "rows"), [("triples.parquet", 1_500_000), ("triples.csv", 500_000)])
+@pytest.mark.parametrize(("file", "rows"), [("triples.parquet", 1_500_000), ("triples.csv", 500_000), ("long.parquet", 200)])
 def test_memory_stays_below_the_limit(tmp_path, file, rows):
     rng = np.random.default_rng(5)
     src, dst = (pa.array(rng.integers(0, 2**62, rows)) for _ in range(2))
     if file.endswith("csv"):
         src, dst = (pc.binary_join_element_wise(ids.cast(pa.string()), "an attribute of a record", "/") for ids in (src, dst))
+    if file.startswith("long"):
+        src, dst = (pc.binary_repeat(pc.binary_join_element_wise(ids.cast(pa.string()), "", "/"), 50_000) for ids in (src, dst))
     table = pa.table({"src": src, "dst": dst, "op": pa.repeat(pa.scalar("R"), rows)})
-    write = pq.write_table if file.endswith("parquet") else csv.write_csv
-    write(table, tmp_path / file)
+    if file.endswith("csv"):
+        csv.write_csv(table, tmp_path / file)
+    else:
+        # A page of Parquet is read as a whole, and the dictionary of a column is one.
+        pq.write_table(table, tmp_path / file, use_dictionary=["op"], write_batch_size=8 if rows < 1_000 else 1_024)
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PEAK), tmp_path / file], capture_output=True, text=True, timeout=120, check=False
     )
