@@ -59,6 +59,9 @@ select g, round(avg(price), 2) r, round(sum(price * 2), 1) s, cast(sum(x) as dou
 select upper(k) u, concat(upper(k), ': ', upper(k)) v, coalesce(concat(upper(k), '<', min(k)), '') w, bool_or(flag) is null a, isnan(max(f)) b from t group by upper(k)
 select y, r, r + 1 s from (select k y, round(avg(x), 1) r from t group by k) where y <> 'b' order by r
 select f, round(avg(f), 1) r, f + avg(x) s from t group by f
+select g, bit_and(x) a, bit_or(cast(x as tinyint)) b, bit_xor(big) c, bit_or(x) filter (where flag) e from t group by g
+select a.k, round(avg(a.x * b.x), 2) r, count_if(a.x > b.x) / count(*) p from t a join t b on a.g = b.g and a.id < b.id group by a.k
+select k, coalesce(sum(x), 0) q from (select k, x from t where x > 3 union all select k, x from t where x < 20) group by k
 select u.name, round(avg(t.x * u.weight), 2) q from t join u on t.k = u.k group by u.name
 select round(avg(x), 1) r, coalesce(count(k), 7) c from t
 """.strip().splitlines()

@@ -16,7 +16,7 @@ from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.kinds import WHOLE, is_floating, is_number
-from bigdebug.trace.crossfilter.aggregates import Aggregate, Avg, Count, Distinct, Max, Min, Sum
+from bigdebug.trace.crossfilter.aggregates import Aggregate, Avg, Count, Distinct, Max, Min, Reduced, Sum
 from bigdebug.trace.crossfilter.outputs import Followed
 from bigdebug.trace.crossfilter.rounded import Rounded
 from bigdebug.trace.crossfilter.values import Values
@@ -112,10 +112,15 @@ def _wide(catalyst: Catalyst, argument: Expr) -> Expr:
     return catalyst.cast(argument, "DOUBLE") if argument.dataType().sql() == "FLOAT" else argument
 
 
+def _bits(ufunc: np.ufunc) -> Callable[[Catalyst, Expr, Expr], Recomputed]:
+    return lambda catalyst, function, argument: Recomputed(lambda values: Reduced(ufunc, values), argument)
+
+
 _FUNCTIONS: dict[str, Callable[[Catalyst, Expr, Expr], Recomputed]] = {
     "Count": _different, "Sum": _summed, "Average": _averaged,
     "Min": lambda catalyst, function, argument: Recomputed(Min, _plain(argument)),
     "Max": lambda catalyst, function, argument: Recomputed(Max, _plain(argument)),
+    "BitAndAgg": _bits(np.bitwise_and), "BitOrAgg": _bits(np.bitwise_or), "BitXorAgg": _bits(np.bitwise_xor),
 }
 
 
