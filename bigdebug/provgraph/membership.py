@@ -94,7 +94,7 @@ def membership(items: Any, place: Callable[[Any], int]) -> Membership | None:
 
 def _ranges(told: list[tuple[int, range]]) -> Ranges:
     for _, some in told:
-        if some.step != 1 or not len(some) or some.start < -(2**63) or some.stop > 2**63:
+        if some.step != 1 or some.stop <= some.start or some.start < -(2**63) or some.stop > 2**63:
             raise ProvenanceError(
                 "A range of ids has no integers, leaves some out, or has more than 64 bits", value=some,
                 remedy="Give range(first, last + 1).",

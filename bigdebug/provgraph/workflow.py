@@ -30,7 +30,7 @@ class Workflow:
     tables: tuple[str, ...]
     edges: tuple[tuple[str, str], ...]
     operations: Mapping[tuple[str, str], frozenset[Any]] = field(default_factory=dict)
-    items: Membership | None = field(default=None, compare=False)
+    items: Membership | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, edges: Iterable[tuple[Any, ...]], *, tables: Iterable[str] = (), items: Any = None) -> Workflow:
