@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -127,6 +128,8 @@ class DebugSession(Inquiry):
         made = Datasets(DatasetStore(), str(self.context.applicationId), lambda: settle_recording(self.plain_context), _trace_of)
         self.datasets: Datasets = vars(self.context).setdefault("_bigdebug_datasets", made)
         """Which data feeds which, over all sessions and notebooks of this user: ``dbg.datasets.upstream("orders")``."""
+        if self.datasets is made:
+            atexit.register(made.store.close)  # what is registered later is done before: recording ends
 
     @property
     def running(self) -> bool:
@@ -153,6 +156,7 @@ class DebugSession(Inquiry):
             uninstall(self.spark, self.context, last=not others)
             if all(other.datasets is not self.datasets for other in others):
                 self.datasets.stop_sending()
+                self.datasets.store.close()
 
     def name_cells(self, cell_at: CellAt) -> None:
         """From here on what is recorded says which cell of a notebook it was begun in: the one that ``cell_at`` tells of a time."""
