@@ -44,7 +44,8 @@ def among(frame: Any, column: str, values: pa.Array) -> Any:
     kind = {"bigint": "BIGINT", "string": "STRING"}[dict(frame.dtypes)[column]]
     if len(values) > _LISTED or values.nbytes > 1 << 20:
         wanted = frame.sparkSession.createDataFrame(pa.table({column: values}), f"{column} {kind}")
-        return frame.join(F.broadcast(wanted) if values.nbytes < 1 << 26 else wanted, column, "left_semi")
+        # A join by name puts that column first.
+        return frame.join(F.broadcast(wanted) if values.nbytes < 1 << 26 else wanted, column, "left_semi").select(*frame.columns)
     texts = sqls_of(values.sort(), kind)
     lists = [f"{column} IN ({', '.join(texts[at : at + _TOGETHER])})" for at in range(0, len(texts), _TOGETHER)]
     return frame.where(by_halves("({} OR {})".format, lists))
