@@ -7,8 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from bigdebug.datasets.brief import brief
 from bigdebug.datasets.model import Access, Process
 from bigdebug.trace.table import Table
+
+
+_NAMED = ("dataset", "reads", "writes", "job", "by")
+"""Columns of datasets and of jobs, which are called by theirs; each cell has one or a tuple of several."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,9 +41,11 @@ class Answer:
         return replace(self, notes=(*self.notes, *filter(None, notes)))
 
     def table(self) -> Table:
-        """As text and as HTML; columns that say nothing are left out."""
+        """As text and as HTML; columns that say nothing are left out, and datasets are called by the last parts of their names."""
         told = [i for i, name in enumerate(self.columns) if not self.rows or any(row[i] not in (None, "", ()) for row in self.rows)]
-        rows = [[_said(row[i]) for i in told] for row in self.rows]
+        named = {i for i in told if self.columns[i] in _NAMED}
+        names = brief(name for row in self.rows for i in named for name in _each(row[i]))
+        rows = [[_said(tuple(names.get(name, name) for name in _each(row[i])) if i in named else row[i]) for i in told] for row in self.rows]
         return Table([self.columns[i] for i in told], rows, self.notes or ((), ("There are none.",))[not rows], self.title)
 
     def data(self) -> dict[str, Any]:
@@ -86,6 +93,11 @@ def _accessed(access: Access) -> str:
 def when(time: datetime) -> str:
     """A time as people read it, of this machine's zone."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _each(value: Any) -> tuple[str, ...]:
+    """The names of a cell."""
+    return value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
 
 
 def _said(value: Any) -> str:

@@ -36,7 +36,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.mark.parametrize(("words", "line"), [
-    (("list",), "dataset"), (("list", "ord"), "file:/w/shop.orders"), (("upstream", "report"), "file:/w/shop.sales"), (("downstream", "orders"), "file:/out/report"),
+    (("list",), "dataset"), (("list", "ord"), "shop.orders"), (("upstream", "report"), "shop.sales"), (("downstream", "orders"), "report "),
     (("upstream", "report", "-c", "total"), "value"), (("impact", "orders", "price"), "fails"), (("history", "orders"), "overwritten"),
     (("changed", "sum"), "It ran once"), (("show", "sales"), "total"), (("show", "p2"), "rows decided by"), (("processes", "--status", "succeeded"), "publish"),
 ])
