@@ -13,6 +13,7 @@ from typing import NamedTuple
 from benchmarks.brushing import time_to_linked
 from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.crashes import time_to_culprits
+from benchmarks.datasets import question_times
 from benchmarks.growth import growth, picture, query_growth, query_picture
 from benchmarks.inputs import Inputs
 from benchmarks.localizing import time_to_causes
@@ -53,6 +54,7 @@ MEASURES = {
     "P9": Measure(time_to_causes, "time of a localization / of the job in plain PySpark, 1 to 8 corrupt of 10^6 lines; tests of a search"),
     "P10": Measure(time_to_culprits, "time from a failure to all culprits / time of plain PySpark without bad records"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
+    "A2": Measure(question_times, "time of questions about datasets over 10,000 recorded processes"),
     "P12-SQL": Measure(query_growth, "P5 at 1, 4 and 16 times the scale, which is 0.0625 if not given", 0.0625, query_picture),
 }
 
