@@ -28,7 +28,7 @@ from bigdebug.provgraph.paths import Paths, paths
 from bigdebug.provgraph.questions import Common
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.sets import THRESHOLD, Sets, sets
-from bigdebug.provgraph.stored import open_index
+from bigdebug.provgraph.stored import open_index, verify
 from bigdebug.provgraph.triples import Triples
 from bigdebug.provgraph.workflow import Workflow
 
@@ -107,6 +107,10 @@ class ProvenanceGraph:
         columns = dict(zip(("items", "sources", "results", "triples", "fan_in"), counts))
         found = pd.DataFrame({"table": pd.Series(names, dtype=object), **columns})
         return found if counts[0, -1] or len(names) == 1 else found.iloc[:-1]
+
+    def verify(self) -> None:
+        """Read all of the index, and raise CorruptBlockError if it is not what was built; opening looks at sizes alone."""
+        verify(self.path)
 
     def __len__(self) -> int:
         """How many items there are."""

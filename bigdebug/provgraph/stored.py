@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
 
 FORMAT = 1
+_PIECE = 1 << 24
+"""Bytes that are read at once."""
 _LOCK = "building"
 """The file that whoever builds in a folder holds locked."""
 
@@ -35,13 +38,16 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._types: dict[str, np.dtype[Any]] = {}
+        self._sums: dict[str, int] = {}
 
     def append(self, name: str, values: NDArray[Any]) -> None:
         """Adds to the array of this name, all of whose parts are of one type; none at all is an array, too."""
         kind = self._types.setdefault(name, values.dtype)
         assert kind == values.dtype, f"{name} is of {kind} and {values.dtype}"
+        data = np.ascontiguousarray(values).view(np.uint8).data
+        self._sums[name] = zlib.crc32(data, self._sums.get(name, 0))
         with (self.path / name).open("ab") as file:
-            np.ascontiguousarray(values).tofile(file)
+            file.write(data)
 
     def read(self, name: str, start: int, stop: int) -> NDArray[Any]:
         """Some values of an array."""
@@ -70,7 +76,7 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """As if it had not been written."""
-        del self._types[name]
+        del self._types[name], self._sums[name]
         (self.path / name).unlink()
 
     @property
@@ -81,7 +87,9 @@ class Folder:
         """Writes the manifest, when all else is on the disk for good."""
         for name in self._types:
             _sync(self.path / name)
-        arrays = {name: [kind.newbyteorder("<").str, self.length(name)] for name, kind in self._types.items()}
+        arrays = {
+            name: [kind.newbyteorder("<").str, self.length(name), self._sums[name]] for name, kind in self._types.items()
+        }
         text = json.dumps({"format": FORMAT, "arrays": arrays, **told}, indent=1)
         (self.path / MANIFEST).write_text(text, encoding="utf-8")
         _sync(self.path / MANIFEST)
@@ -150,7 +158,7 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
     try:
         told = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
         _check_format(told["format"], home)
-        arrays = {name: _checked(home / name, np.dtype(kind), length) for name, (kind, length) in told["arrays"].items()}
+        arrays = {name: _checked(home / name, np.dtype(kind), length) for name, (kind, length, _) in told["arrays"].items()}
         tables = arrays.get("tables")
         index = Index(
             _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
@@ -163,6 +171,19 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
             f"This is no index of a provenance graph, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
             remedy="Give a directory that bigdebug.provenance(..., at=DIR) made.",
         ) from problem
+
+
+def verify(path: Path) -> None:
+    """Reads all of an index, and raises CorruptBlockError if a byte is not the one that was written."""
+    for name, (_, _, wanted) in json.loads((path / MANIFEST).read_text(encoding="utf-8"))["arrays"].items():
+        found = 0
+        with (path / name).open("rb") as file:
+            while data := file.read(_PIECE):
+                found = zlib.crc32(data, found)
+        if found != wanted:
+            raise CorruptBlockError(
+                "A file of the index was altered", value=str(path / name), remedy="Build the index again from its triples."
+            )
 
 
 def _check_format(version: Any, home: Path) -> None:

@@ -116,6 +116,20 @@ def test_half_an_index_is_none(tmp_path):
     assert sorted(bigdebug.open(path).ancestors(23)) == [3, 6, 15, 18]
 
 
+def test_bytes_that_were_altered_are_found(tmp_path):
+    graph = bigdebug.provenance(PERSONS, STEPS, at=tmp_path / "persons")
+    graph.verify()
+    for name in graph.path.iterdir():
+        if name.suffix == ".json" or not name.stat().st_size:
+            continue
+        whole = name.read_bytes()
+        name.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+        with pytest.raises(CorruptBlockError, match=name.name):
+            graph.verify()
+        name.write_bytes(whole)
+    graph.verify()
+
+
 def test_an_index_of_a_later_version_is_refused(tmp_path):
     path = bigdebug.provenance(PERSONS, at=tmp_path / "persons").path
     damaged(path, lambda manifest: manifest.update(format=2))
