@@ -11,7 +11,7 @@ view`;
 
 test('datasets are drawn, looked at and followed by column, without Spark', async ({ desk }) => {
   await desk.open('datasets.ipynb', 'bigdebug', [RECORDED, 'view.dataset', '%lineage datasets graph report']);
-  await desk.begin();
+  await desk.begin(60_000);
   const view = desk.cell(0).locator('.bd-datasets');
   await expect(view.locator('header').first()).toContainText('8 datasets, 4 jobs');
   await view.scrollIntoViewIfNeeded();

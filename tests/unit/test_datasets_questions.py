@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -358,3 +359,28 @@ def test_layers_go_forward_but_for_circles_and_no_two_nodes_stand_in_one_place(g
         assert [layer for layer, _ in way] == list(range(places[near][0] + 1, places[far][0]))
     back = {(near, far) for near, far in steps if near != far and places[near][0] >= places[far][0]}
     assert all(near in closure(set(steps), far) for near, far in back)
+
+
+def test_no_question_looks_at_all_that_was_recorded(asked: Datasets) -> None:
+    """10,000 processes are asked as quickly as ten: each table of theirs is entered by an index."""
+    statements: set[str] = set()
+    with asked.store.reading() as db:
+        db.set_trace_callback(statements.add)
+    for ask in (
+        lambda: asked.upstream("report"), lambda: asked.downstream("orders"), lambda: asked.upstream("report", "total"), lambda: asked.downstream("orders", "price"),
+        lambda: asked.impact("orders", "price"), lambda: asked.history("orders"), lambda: asked.changed("sum"), lambda: asked.columns("sales"),
+        lambda: asked.drawn("report"), asked.processes, lambda: asked.show("p1"),
+    ):
+        ask()
+    scanned = set()
+    with asked.store.reading() as db:
+        db.set_trace_callback(None)
+        for statement in statements:
+            if statement.lstrip().startswith(("SELECT", "WITH")):
+                scanned |= {(line[3], statement) for line in db.execute(f"EXPLAIN QUERY PLAN {statement}") if line[3].startswith("SCAN")}
+    every = "SELECT DISTINCT job FROM flow WHERE instr"
+    wrong = [
+        (plan, statement) for plan, statement in scanned
+        if not re.match(r"SCAN (json_each|value|some|one|reached|CONSTANT|\(subquery|\d)|SCAN .* VIRTUAL TABLE|SCAN p USING INDEX process_started", plan) and every not in statement
+    ]
+    assert wrong == []
