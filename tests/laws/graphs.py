@@ -31,24 +31,18 @@ def graphs(draw: st.DrawFn, least: int = 1) -> Graph:
     """Layered as workflows are, tangled, one component, or many small ones; ids are integers of any size, or texts."""
     kind = draw(st.sampled_from(["layered", "tangled", "giant", "small"]))
     count = draw(st.integers(2, 24))
-    level = [0] * count if kind == "tangled" else draw(st.lists(st.integers(0, 4), min_size=count, max_size=count))
-    if kind == "tangled":
-        level = list(range(count))
+    # Triples lead from lower levels to higher ones. In a tangle each item is a level, and a table.
+    level = list(range(count)) if kind == "tangled" else draw(st.lists(st.integers(0, 4), min_size=count, max_size=count))
     if kind == "giant":
         level[0], level[1:] = 0, [1 + one for one in level[1:]]
-    edges = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1), OPS), min_size=least, max_size=50))
-    kept = []
-    for one, other, op in edges:
+    kept = [(0, item, "R1") for item in range(1, count)] if kind == "giant" else []
+    for one, other, op in draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1), OPS), min_size=least, max_size=50)):
         if kind == "small":
             other = min(one // 3 * 3 + other % 3, count - 1)
-        if kind == "giant" and op is None:
-            one = 0
         if level[one] != level[other]:
             kept.append((one, other, op) if level[one] < level[other] else (other, one, op))
     names = draw(_ids(count))
-    tables = {names[n]: f"t{level[n] // 4 if kind == 'tangled' else level[n]}" for n in range(count)}
-    if kind == "tangled":
-        tables = {names[n]: f"t{n:02}" for n in range(count)}
+    tables = {names[item]: f"t{level[item]:02}" for item in range(count)}
     return Graph([(names[src], names[dst], op) for src, dst, op in kept], tables)
 
 
