@@ -168,7 +168,8 @@ class DebugSession(Inquiry):
         """What the application does with datasets is recorded, if it is not yet."""
         recording = open_recording(self.plain_context, self, self.context, self.datasets.record, self.datasets.store.secrets)
         recording.frames_of, recording.cell_at = self._recorder.crossing.frames_of, self._cell_at
-        self._frames.named, self._frames.ran = recording.runs.action, recording.runs.ran
+        runs = recording.runs
+        self._frames.named, self._frames.ran, self._frames.stands, self._recorder.following = runs.action, runs.ran, runs.stands, runs.of
 
     @property
     def progress(self) -> bool:

@@ -235,6 +235,14 @@ def _sharing(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[i
     return rows.made([Made(each.id or 0, each.fields["name"], made.uses) for each, made in zip(tree.trees("output"), rows.columns)])
 
 
+def _recursion(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
+    """Each column is said to be made of all that goes in: one may become another from round to round."""
+    reading.opaque.append(tree.name)
+    everything = done_to(union(made.uses for rows in below for made in rows.columns), TRANSFORMATION)
+    ids = [int(each["id"]) for each in tree.fields["outputAttrIds"]]
+    return _side_by_side(below).made([Made(number, made.name, everything) for number, made in zip(ids, below[0].columns)])
+
+
 def _round(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
     """What a recursion gave before: made of what goes into the whole of it."""
     return _Rows(tuple(Made(each.id or 0, each.fields["name"], NOTHING) for each in tree.trees("output")))
@@ -268,5 +276,5 @@ _RULES: dict[str, _Rule] = {
     "View": _view, "DeserializeToObject": _deserialized, "SerializeFromObject": _serialized, "Project": _project, "Filter": _filter, "Aggregate": _aggregate, "Join": _join, "LateralJoin": _lateral_join, "Union": _set, "Intersect": _compared,
     "Except": _compared, "Distinct": _distinct, "Deduplicate": _distinct, "DeduplicateWithinWatermark": _distinct, "Sort": _sort, "Window": _window,
     "Generate": _generate, "Expand": _expand, "CTERelationDef": _shared, "CTERelationRef": _sharing,
-    "UnionLoopRef": _round, "AsOfJoin": _as_of_join, "TypedFilter": _typed_filter,
+    "UnionLoop": _recursion, "UnionLoopRef": _round, "AsOfJoin": _as_of_join, "TypedFilter": _typed_filter,
 }

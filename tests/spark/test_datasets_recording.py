@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 import pytest
+from pyspark.sql.datasource import DataSource, DataSourceReader
 
+from bigdebug.spark.datasets.recording import Recording
+from bigdebug.spark.gateway import array_of
+from bigdebug.spark.handles import Handles
 from tests.spark.recorded import Job, Recorded
 
 
@@ -59,6 +64,30 @@ def _cached(frame: Any) -> None:
     frame.count()
     frame.count()
     frame.unpersist()
+
+
+class Mine(DataSource):
+    """A source of the user's own."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "mine"
+
+    def schema(self) -> str:
+        return "a int"
+
+    def reader(self, schema: Any) -> Any:
+        return Two()
+
+
+class Two(DataSourceReader):
+    def read(self, partition: Any) -> Iterator[tuple[int]]:
+        yield from ((1,), (2,))
+
+
+def _mine(spark: Any, folder: str) -> None:
+    spark.dataSource.register(Mine)
+    spark.read.format("mine").option("password", "s3cr3t-pw").load().write.parquet(f"{folder}/mine")
 
 
 COPIED = """
@@ -366,6 +395,12 @@ read memory checkpoint 1 20 rows
 created files checked 20 rows
 c < checkpoint 1.c IDENTITY
 """),
+    "source of the user's": (_mine, """
+write succeeded
+read unknown  2 rows
+created files mine 2 rows
+a < .a IDENTITY
+"""),
     "failed query": (_sql("select raise_error(cast(k as string)) as e from t_in"), """
 query failed
 read files in 0 rows
@@ -388,8 +423,8 @@ v < in.v IDENTITY
     "read files as wholes": (lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").count(), "rdd succeeded\nread files text 1 rows"),
     "read files as wholes, by another name": (
         lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").setName("mine").count(), "rdd succeeded opaque WholeTextFileRDD"),
-    "save RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").saveAsTextFile(f"{folder}/rdd"), "rdd succeeded\nread files text 20 rows\ncreated files rdd"),
-    "save RDD as pickles": (lambda spark, folder: spark.sparkContext.parallelize([1, 2]).saveAsPickleFile(f"{folder}/pickles"), "rdd succeeded\ncreated files pickles"),
+    "save RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").saveAsTextFile(f"{folder}/rdd"), "rdd succeeded\nread files text 20 rows\ncreated files rdd 20 rows"),
+    "save RDD as pickles": (lambda spark, folder: spark.sparkContext.parallelize([1, 2]).saveAsPickleFile(f"{folder}/pickles"), "rdd succeeded\ncreated files pickles 2 rows"),
     "read pickles": (lambda spark, folder: spark.sparkContext.pickleFile(f"{folder}/pickles").collect(), "rdd succeeded\nread files pickles 2 rows"),
     "failed RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(lambda line: 1 / 0).count(), "rdd failed\nread files text 20 rows"),
     "RDD of the program": (lambda spark, folder: spark.sparkContext.parallelize(range(9)).sum(), ""),
@@ -399,3 +434,76 @@ v < in.v IDENTITY
 def test_each_kind_of_job_is_recorded(kind: str, recorded: Recorded) -> None:
     job, expected = KINDS[kind]
     assert recorded.said(job) == expected.strip()
+
+
+def test_what_is_not_known_is_opaque_by_its_name(recorded: Recorded) -> None:
+    if recorded.spark.version < "4.1":
+        pytest.skip("this Spark has no recursive queries")
+    job = _sql("with recursive r(n) as (select k from t_in where k = 1 union all select n + 1 from r where n < 3) select n from r")
+    (process,) = recorded.of(job)
+    assert process.opaque == ("UnionLoop",)
+    assert ("n", "k", "TRANSFORMATION") in {(edge.column, edge.used, edge.how) for edge in process.columns}
+
+
+def test_wide_and_deep_plans_are_read(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        frame = _in(spark, folder).selectExpr(*(f"k + {i} as `c{i} <script>\u202e`" for i in range(300)))
+        for _ in range(20):
+            frame = frame.select("*")
+        frame.write.parquet(f"{folder}/wide")
+
+    (process,) = recorded.of(job)
+    assert len(process.columns) == len(process.writes[0].schema) == 300
+    assert {edge.used for edge in process.columns} == {"k"}
+
+
+def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.spark.datasets.reading.MOST", 20)
+
+    def job(spark: Any, folder: str) -> None:
+        _in(spark, folder).selectExpr(*(f"k + {i} as c{i}" for i in range(300))).write.parquet(f"{folder}/large")
+
+    (process,) = recorded.of(job)
+    assert len(process.writes[0].schema) == 300
+    assert re.fullmatch(r"a plan of \d{3} expressions", process.opaque[0])
+    assert recorded.text(process).split("\n")[1:] == ["read files in 20 rows", "created files large 20 rows"]
+
+
+def test_secrets_of_sources_are_in_nothing_that_is_recorded(recorded: Recorded) -> None:
+    processes = [process for kind in ("jdbc read", "source of the user's") for process in recorded.of(KINDS[kind][0])]
+    assert processes
+    assert "s3cr3t-pw" not in repr(processes)
+
+
+def test_who_keeps_processes_may_raise_and_no_job_fails(spark: Any, recorded: Recorded, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+
+    def record(process: Any) -> None:
+        told.append(process.id)
+        raise ValueError("no room")
+
+    recording = Recording(spark.sparkContext, record)
+    recording.open()
+    try:
+        assert _in(spark, recorded.folder).count() == _in(spark, recorded.folder).count() == 20
+        assert recording.settled(30)
+    finally:
+        recording.close()
+    assert len(told) == 2
+    assert "no room" in caplog.text
+
+
+def test_a_listener_that_throws_fails_no_job(spark: Any) -> None:
+    handles = Handles(spark.sparkContext)
+    thrown = spark.sparkContext._jvm.java.lang.IllegalStateException("no")
+    lookup = spark.sparkContext._jvm.java.lang.invoke.MethodHandles
+    throwing = lookup.throwException(handles.named("java.lang.Object"), handles.named("java.lang.IllegalStateException")).bindTo(thrown)
+    throwing = lookup.dropArguments(throwing, 0, spark.sparkContext._jvm.java.util.Arrays.asList(array_of(spark.sparkContext, spark.sparkContext._jvm.java.lang.Object, [handles.named("java.lang.Object")])))
+    listener = handles.object_of("org.apache.spark.scheduler.SparkListenerInterface", dict.fromkeys(("onOtherEvent", "onJobStart", "onTaskEnd"), throwing))
+    bus = spark.sparkContext._jsc.sc().listenerBus()
+    bus.addToQueue(listener, "throws")
+    try:
+        assert spark.range(5).count() == 5
+        bus.waitUntilEmpty(10_000)
+    finally:
+        spark.sparkContext._jsc.sc().removeSparkListener(listener)

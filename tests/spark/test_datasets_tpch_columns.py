@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks.tpch import QUERIES, TABLES, generate
 from bigdebug.spark.datasets.reading import read_frame
-from bigdebug.spark.datasets.relations import Relations, Seen
+from bigdebug.spark.datasets.relations import Relations
+from bigdebug.spark.datasets.seen import Seen
 
 ANSWERS = Path(__file__).resolve().parents[1] / "golden" / "tpch_columns.txt"
 
@@ -50,7 +51,7 @@ def tables(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.mark.parametrize("number", QUERIES)
 def test_columns_are_made_of_what_the_query_says(number: int, spark: Any, tables: None) -> None:
-    relations = Relations(spark._jsparkSession, spark.sparkContext, "test", lambda options: None, Seen())
+    relations = Relations(spark._jsparkSession, spark.sparkContext, lambda options: None, Seen("test"))
     frame = spark.sql(QUERIES[number])
     reading = read_frame(relations, frame)
     assert reading is not None

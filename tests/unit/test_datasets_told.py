@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Process
 from bigdebug.spark.datasets.accesses import summed
 from bigdebug.spark.datasets.commands import COMMANDS, is_idle
+from bigdebug.spark.datasets.names import folded
 from bigdebug.spark.datasets.rdds import job_of
 from bigdebug.spark.datasets.reading import Reading, together
-from bigdebug.spark.datasets.relations import folded
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.streaming import composed
 
@@ -39,7 +39,8 @@ def started(*rdds: dict[str, Any], **properties: str) -> str:
     ([rdd(1, "ParallelCollectionRDD", "parallelize")], (), ()),
     ([rdd(1, "/etc/passwd", "parallelize")], (), ("RDD",)),
     ([rdd(1, "HadoopRDD", "hadoopRDD")], (), ("HadoopRDD",)),
-    ([rdd(1, "FileScanRDD")], (), ("FileScanRDD",)),
+    ([rdd(1, "FileScanRDD")], (), ()),
+    ([rdd(1, "MineRDD")], (), ("MineRDD",)),
     ([], (), ()),
 ])
 def test_rdds_of_files_are_called_by_their_paths(rdds: list[dict[str, Any]], paths: tuple[str, ...], unknown: tuple[str, ...]) -> None:

@@ -32,22 +32,26 @@ class Leaf:
     """The leaf's name, if so."""
 
 
-def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage) -> list[Leaf]:
-    """The leaves of a plan, by the numbers that its lineage has them by. Those in the JVM and those that Spark wrote are the same where their columns are."""
+def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage | None) -> list[Leaf]:
+    """The leaves of a plan, by the numbers that its lineage has them by. Those in the JVM and those that Spark wrote are the same where their columns are.
+    Without a lineage all that are in the JVM.
+    """
     known: dict[tuple[str, frozenset[int]], Any] = {}
     for each in (plan, *relations.items(plan.subqueriesAll())):
         for leaf in relations.items(each.collectLeaves()):
             known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
-    found = []
-    for tree in lineage.leaves:
-        ids = frozenset(each.id for each in tree.output if each.id is not None)
-        leaf = known.get((tree.name, ids))
-        datasets = (relations.unknown(tree.name),) if leaf is None else relations.of_leaf(leaf, ids)
-        if tree.name in _RDDS and any(dataset.kind != "memory" for dataset in datasets):
-            found.append(Leaf(ids, datasets, made=tree.name))
-        else:
-            found.append(Leaf(ids, datasets, tuple(map(_field, tree.output))))
-    return found
+    if lineage is None:
+        return [Leaf(ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (_, ids), leaf in known.items()]
+    return [_leaf(relations, tree, known) for tree in lineage.leaves]
+
+
+def _leaf(relations: Relations, tree: Tree, known: dict[tuple[str, frozenset[int]], Any]) -> Leaf:
+    ids = frozenset(each.id for each in tree.output if each.id is not None)
+    leaf = known.get((tree.name, ids))
+    datasets = (relations.unknown(tree.name),) if leaf is None else relations.of_leaf(leaf, ids)
+    if tree.name in _RDDS and any(dataset.kind != "memory" for dataset in datasets):
+        return Leaf(ids, datasets, made=tree.name)
+    return Leaf(ids, datasets, tuple(map(_field, tree.output)))
 
 
 def views_of(relations: Relations, lineage: ColumnLineage) -> list[Leaf]:

@@ -28,6 +28,10 @@ _IDLE = (
 """What the names of commands begin with that neither read nor change data; but those in ``COMMANDS`` do."""
 
 
+UNREAD = Tree("", {}, ())
+"""In the place of a plan that is too large to be written down."""
+
+
 class Source(NamedTuple):
     """The query of a command: as Spark wrote it, and in the JVM."""
 
@@ -57,6 +61,8 @@ def is_idle(name: str) -> bool:
 
 
 def _source(tree: Tree, node: Node, field: str = "query") -> Source:
+    if tree is UNREAD:
+        return Source(tree, getattr(node, field)())
     at = tree.fields.get(field)
     below = tree.below[at] if isinstance(at, int) else tree.trees(field)[0]
     return Source(below, getattr(node, field)())

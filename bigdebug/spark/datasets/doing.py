@@ -39,6 +39,12 @@ class Doing:
             self.reads[access.dataset] = access if before is None else summed(before, access)
         self.opaque.update(dict.fromkeys(reading.opaque))
 
+    def wrote(self, rows: int | None, size: int | None) -> None:
+        """One of its jobs wrote so many rows and bytes to the one dataset that it writes."""
+        if len(self.writes) == 1 and rows is not None:
+            (access,) = self.writes.values()
+            self.writes[access.dataset] = summed(access, Access(access.dataset, rows=rows, size=size))
+
     def of(self, reads: Iterable[Dataset] = (), writes: Iterable[Access] = (), columns: Iterable[ColumnEdge] = ()) -> None:
         """It reads and writes this besides."""
         for dataset in reads:

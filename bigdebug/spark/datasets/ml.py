@@ -24,7 +24,8 @@ _INPUTS = (
 """Parameters that name the columns that a fit reads."""
 
 
-_INSTANCE = "_bigdebug_instance"
+_INSTANCE, _OVERWRITES = "_bigdebug_instance", "_bigdebug_overwrites"
+"""Where a writer of the JVM's keeps what it writes, and whether it may overwrite."""
 
 
 class Models:
@@ -59,7 +60,8 @@ class Models:
 
         self._undo += [wrapped(Estimator, "fit", self._fit), wrapped(Transformer, "transform", self._transform)]
         self._undo += [wrapped(kind, "save", self._save) for kind in (MLWriter, JavaMLWriter)]
-        self._undo.append(wrapped(JavaMLWriter, "__init__", self._written))
+        # A writer of the JVM's tells neither what it writes nor how.
+        self._undo += [wrapped(JavaMLWriter, "__init__", self._made), wrapped(JavaMLWriter, "overwrite", self._overwriting)]
         self._undo += [wrapped(kind, "load", self._load) for kind in _below(MLReader) if "load" in vars(kind)]
 
     # ---- what they do -----------------------------------------------------------------------------------------
@@ -89,16 +91,19 @@ class Models:
         before, after = (ids_of(frame._jdf.queryExecution().analyzed()) for frame in (dataset, made))
         self._uses(after - before, self._model(model))
 
-    def _written(self, method: Any, writer: Any, instance: Any) -> None:
-        """A writer of the JVM's is made, which does not tell afterwards of what."""
+    def _made(self, method: Any, writer: Any, instance: Any) -> None:
         method(writer, instance)
         vars(writer)[_INSTANCE] = instance
+
+    def _overwriting(self, method: Any, writer: Any) -> Any:
+        vars(writer)[_OVERWRITES] = True
+        return method(writer)
 
     def _save(self, method: Any, writer: Any, path: str, *args: Any, **kwargs: Any) -> Any:
         model = vars(writer).get(_INSTANCE) or vars(writer).get("instance")
         with self._doings.doing("write", f"{self._name}.save.{path}", inner=True, text=f"save {path}") as doing:
             if doing is not None:
-                overwrites = getattr(writer, "shouldOverwrite", False)
+                overwrites = vars(writer).get(_OVERWRITES) or getattr(writer, "shouldOverwrite", False)
                 doing.of(writes=[Access(self._place(path), "overwritten" if overwrites else "created")])
                 self._safely(lambda: doing.of(reads=[self._model(model)] if model is not None else []))
             return method(writer, path, *args, **kwargs)

@@ -16,9 +16,10 @@ from pyspark.errors import PySparkException
 from bigdebug.datasets.model import Access
 from bigdebug.datasets.naming import of_path
 from bigdebug.spark.datasets.doing import Doings, wrapped
+from bigdebug.spark.datasets.names import folded
 from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.datasets.reading import Reading
-from bigdebug.spark.datasets.relations import folded, paths_of_rdd
+from bigdebug.spark.datasets.relations import paths_of_rdd
 from bigdebug.spark.gateway import classes
 
 _SAVED = {"saveAsTextFile": "text", "saveAsPickleFile": "pickle", "saveAsSequenceFile": "sequence", "saveAsHadoopFile": "hadoop", "saveAsNewAPIHadoopFile": "hadoop"}
@@ -31,6 +32,9 @@ _FOLDERS = ("mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir")
 
 _CLASS = re.compile(r"\w*RDD\d*")
 """What Spark calls an RDD that has no name."""
+
+_ELSEWHERE = frozenset({"ParallelCollectionRDD", "EmptyRDD", "FileScanRDD", "DataSourceRDD", "JDBCRDD"})
+"""Those that read nothing, and the sources of queries, of which Spark tells by the query."""
 
 _READING = ("textFile", "wholeTextFiles", "binaryFiles", "binaryRecords", "sequenceFile", "hadoopFile", "newAPIHadoopFile", "objectFile", "hadoopRDD", "newAPIHadoopRDD")
 """What Spark calls the operators that read files."""
@@ -47,6 +51,16 @@ class Job(NamedTuple):
     unknown: tuple[str, ...]
     stages: tuple[int, ...]
     rdds: frozenset[int]
+
+
+class Ended(NamedTuple):
+    """A job that has ended: what it read, the error if it failed, and rows and bytes that it wrote, if it did."""
+
+    job: Job
+    reading: Reading
+    error: str
+    rows: int | None
+    size: int | None
 
 
 def job_of(text: str) -> Job:
@@ -78,7 +92,7 @@ def _read_by(rdds: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
         found = paths_of_rdd("HadoopRDD", called) if scope[1] in _READING else None
         if found is not None:
             paths += found
-        elif name != "ParallelCollectionRDD":
+        elif name not in _ELSEWHERE:
             unknown.append(name if _CLASS.fullmatch(name) else "RDD")
     return paths, unknown
 
@@ -103,29 +117,27 @@ class Jobs:
         job = job_of(str(self._writer.sparkEventToJsonString(event)))
         self._running[job.number] = job
 
-    def end(self, event: Any) -> tuple[Job, Reading, str] | None:
-        """What a job did that has ended, and the error if it failed; None if it was of a query."""
+    def end(self, event: Any) -> Ended | None:
+        """What a job did that has ended; None if it was of a query."""
         job = self._running.pop(int(event.jobId()), None)
         if job is None:
             return None
+        stages = [stage for stage in map(self._stage, job.stages) if stage is not None]
         datasets = list(folded([qualified(self.sc, path) for path in job.paths], ""))
-        rows, size = self._counted(job) if len(datasets) == 1 else (None, None)
+        counted = len(datasets) == 1 and bool(stages)
+        rows, size = (sum(int(stage.inputRecords()) for stage in stages), sum(int(stage.inputBytes()) for stage in stages)) if counted else (None, None)
         reads = tuple(Access(dataset, rows=rows, size=size) for dataset in datasets)
         result = event.jobResult()
         error = "" if str(result.getClass().getSimpleName()).startswith("JobSucceeded") else str(result.exception().getMessage())
-        return job, Reading(reads=reads, opaque=job.unknown, text=job.call), error
+        written = sum(int(stage.outputRecords()) for stage in stages), sum(int(stage.outputBytes()) for stage in stages)
+        return Ended(job, Reading(reads=reads, opaque=job.unknown, text=job.call), error, *(written if any(written) else (None, None)))
 
-    def _counted(self, job: Job) -> tuple[int | None, int | None]:
-        """Rows and bytes that a job read from storage, over all its stages."""
-        rows = size = 0
-        store = self.sc._jsc.sc().statusStore()
-        for stage in job.stages:
-            try:
-                data = store.lastStageAttempt(stage)
-            except (Py4JError, PySparkException):  # it was not needed, or Spark has forgotten it
-                continue
-            rows, size = rows + int(data.inputRecords()), size + int(data.inputBytes())
-        return rows, size
+    def _stage(self, number: int) -> Any | None:
+        """What Spark counted of a stage; None if it was not needed, or Spark has forgotten it."""
+        try:
+            return self.sc._jsc.sc().statusStore().lastStageAttempt(number)
+        except (Py4JError, PySparkException):
+            return None
 
 
 def watch_saves(sc: SparkContext, name: str, doings: Doings) -> list[Callable[[], None]]:

@@ -12,12 +12,12 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.datasets.columns import ColumnLineage, columns_of
+from bigdebug.datasets.columns import columns_of
 from bigdebug.datasets.model import Access, ColumnEdge
 from bigdebug.datasets.plans import Tree, plan_of
 from bigdebug.errors import DatasetsError
 from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, schema_of, unknown, views_of
-from bigdebug.spark.datasets.commands import COMMANDS, Source, Target, is_idle
+from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, is_idle
 from bigdebug.spark.datasets.counts import ids_of, scans_of, written_by
 from bigdebug.spark.datasets.relations import Relations
 
@@ -28,6 +28,11 @@ _UNTOLD = (PySparkException, Py4JError, DatasetsError, LookupError, ValueError, 
 
 _LATER = ("rdd", "")
 """Actions of which Spark tells before their rows are computed: they are not counted then (an RDD of a DataFrame, toLocalIterator)."""
+
+MOST = 100_000
+"""Expressions of a plan that are read, which takes Spark some 200 MB meanwhile; of a larger one only what it reads and writes is recorded."""
+
+_MORE = re.compile(r"\.\.\. (\d+) more fields")
 
 _CHECKPOINTS = ("checkpoint", "localCheckpoint")
 
@@ -68,35 +73,47 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
 
 
 def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: str) -> Reading:
-    written = str(analyzed.toJSON())
-    tree, text = plan_of(written), _text(query)
+    size, written = _expressions(analyzed), ""
+    if size <= MOST:
+        written = str(analyzed.toJSON())
+    tree, text = plan_of(written) if written else UNREAD, _text(query)
     target = COMMANDS[name](relations, tree, analyzed) if name in COMMANDS else None
     if target is not None and target.source is None:
         write = Access(target.dataset, target.mode, target.schema, 0 if target.emptied else None)
         return Reading(name, tuple(Access(each) for each in target.reads), (write,), shape=name, text=text, is_quick=True)
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
-    lineage = columns_of(source.tree)
+    lineage = columns_of(source.tree) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
     reads = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
-    opaque = tuple(dict.fromkeys([*lineage.opaque, *unknown(leaves)]))
+    opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [f"a plan of {size:,} expressions"]), *unknown(leaves)]))
     if target is None and relations.is_command(analyzed):
         return Reading(name, reads, opaque=tuple(dict.fromkeys([name, *opaque])), shape=name, text=text)
-    shape = _shape(source.tree, reads, lineage)
+    fields = schema_of(str(source.plan.schema().json()))
+    names = (target.names if target is not None else ()) or tuple(field.name for field in fields)
+    if lineage is not None and len(lineage.columns) != len(names):  # of a node that is not known: which column is which cannot be told
+        lineage, opaque = replace(lineage, columns=()), (*opaque, "columns")
+    shape = _shape(source.tree, reads, names)
     output = target or _result(relations, source, shape, action)
-    names = output.names or tuple(made.name for made in lineage.columns)
-    columns = edges_of(output.dataset, names, lineage, leaves)
-    if lineage.views:
+    columns = set() if lineage is None else edges_of(output.dataset, names, lineage, leaves)
+    if lineage is not None and lineage.views:
         shallow = columns_of(source.tree, to_views=True)
         views = views_of(relations, shallow)
         reads += accesses_of(relations, views, ())
         columns |= edges_of(output.dataset, names, shallow, views)
-    reads += tuple(Access(model) for model in relations.models(written))
+    reads += tuple(Access(model) for model in relations.seen.models(written))
     made, reads = _caches(relations, reads)
-    fields = schema_of(str(source.plan.schema().json()))
-    schema = tuple(replace(field, name=called) for field, called in zip(fields, names)) if len(fields) == len(names) else fields
-    rows, size = (None, None) if target is None else written_by(query)
-    writes = (Access(output.dataset, output.mode, schema, rows, size), *made)
+    schema = tuple(replace(field, name=called) for field, called in zip(fields, names))
+    rows, size_written = (None, None) if target is None else written_by(query)
+    writes = (Access(output.dataset, output.mode, schema, rows, size_written), *made)
     return Reading(name if target is not None else "", reads, writes, tuple(sorted(columns)), opaque, shape, text, output.mode == "defined")
+
+
+def _expressions(plan: Any) -> int:
+    """About how many expressions a plan has: of each node Spark says the first columns, and how many more there are. To write down one takes some 300 bytes,
+    and more while it is written.
+    """
+    said = str(plan.toString())
+    return said.count("\n") + said.count(", ") + sum(map(int, _MORE.findall(said)))
 
 
 def read_frame(relations: Relations, frame: Any) -> Reading | None:
@@ -108,13 +125,13 @@ def read_frame(relations: Relations, frame: Any) -> Reading | None:
 def _result(relations: Relations, source: Source, shape: str, action: str) -> Target:
     """What a query gives that writes nothing: to the program, or to a checkpoint that other queries read."""
     if action in _CHECKPOINTS:
-        return Target(relations.checkpointed(ids_of(source.plan)), "created")
+        return Target(relations.seen.checkpointed(ids_of(source.plan)), "created")
     return Target(relations.of_temporary(f"result {shape}", "memory"), "created")
 
 
 def _caches(relations: Relations, reads: tuple[Access, ...]) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     """The caches that a query was the first to read, so it filled them; and all that it read."""
-    new = {access.dataset for access in reads if access.dataset.kind == "cache" and relations.is_new(access.dataset)}
+    new = {access.dataset for access in reads if access.dataset.kind == "cache" and relations.seen.is_new(access.dataset)}
     return tuple(replace(access, mode="created") for access in reads if access.dataset in new), tuple(access for access in reads if access.dataset not in new)
 
 
@@ -141,9 +158,9 @@ def together(reading: Reading, within: Sequence[Reading]) -> Reading:
     return replace(reading, reads=reads, writes=(first, *reading.writes[1:]))
 
 
-def _shape(tree: Tree, reads: Iterable[Access], lineage: ColumnLineage) -> str:
+def _shape(tree: Tree, reads: Iterable[Access], names: Iterable[str]) -> str:
     """Some letters that are the same for queries of the same operators over the same datasets with the same columns."""
-    said = [*(node.name for node in tree), *sorted(str(access.dataset) for access in reads), *(made.name for made in lineage.columns)]
+    said = [*(node.name for node in tree), *sorted(str(access.dataset) for access in reads), *names]
     return blake2b("\0".join(said).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 

@@ -22,8 +22,9 @@ from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
 from bigdebug.spark.datasets.ml import Models
 from bigdebug.spark.datasets.rdds import Jobs, watch_saves
 from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
-from bigdebug.spark.datasets.relations import Relations, Seen
+from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.datasets.runs import Runs
+from bigdebug.spark.datasets.seen import Seen
 from bigdebug.spark.datasets.streaming import Streaming
 from bigdebug.spark.jobs import gone, is_ours
 
@@ -71,8 +72,8 @@ class Recording:
         self.frames_of: FramesOf = lambda rdds: ()
         self._hearing = Hearing(sc)
         self._secrets = Secrets() if secrets is None else secrets
-        self._seen = Seen()
         self._session = str(sc.applicationId)
+        self._seen = Seen(self._session)
         self._name = str(sc.appName)
         self._ids = uuid.uuid4()
         self._begun: dict[int, _Begun] = {}
@@ -179,7 +180,8 @@ class Recording:
         outer = begun if begun.root == number else self._begun.get(begun.root)
         if outer is None or (outer is not begun and action == "analyze") or (action != "command" and _is_told(query)):
             return
-        reading = read(self._relations(query, stream), query, action)
+        meant = self.runs.meant(begun.tags)
+        reading = read(self._relations(query, stream), query, action) if meant is None else self._read_frame(meant)
         if reading is None:
             return
         doing = self._doings.of(outer.tags)
@@ -198,12 +200,13 @@ class Recording:
 
     def _job_end(self, event: Any) -> None:
         ended = self._jobs.end(event)
-        if ended is None or any(map(is_ours, ended[0].tags)):
+        if ended is None or any(map(is_ours, ended.job.tags)):
             return
-        job, reading, error = ended
+        job, reading, error = ended.job, ended.reading, ended.error
         doing = self._doings.of(job.tags)
         if doing is not None:
             doing.take(reading)
+            doing.wrote(ended.rows, ended.size)
             return
         frames = [found.reads for frame in self.frames_of(job.rdds) if (found := self._read_frame(frame)) is not None]
         reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *frames) for access in reads}.values()))
@@ -238,9 +241,7 @@ class Recording:
     }
 
     def _relations(self, query: Any, stream: str) -> Relations:
-        relations = Relations(query.sparkSession(), self._sc, self._session, self._secrets.learn, self._seen)
-        relations.stream = stream
-        return relations
+        return Relations(query.sparkSession(), self._sc, self._secrets.learn, self._seen, stream)
 
     def _read_frame(self, frame: Any) -> Reading | None:
         return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)

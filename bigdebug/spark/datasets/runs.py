@@ -31,6 +31,7 @@ class Runs:
         self._tell = tell
         self._processes: OrderedDict[str, Process] = OrderedDict()
         self._runs: OrderedDict[str, str] = OrderedDict()
+        self._frames: OrderedDict[str, Any] = OrderedDict()
         self._alone = threading.Lock()
 
     @contextmanager
@@ -45,6 +46,13 @@ class Runs:
             with suppress(Py4JError, OSError, AttributeError):
                 self._sc.removeJobTag(tag)
 
+    @contextmanager
+    def of(self, run: str) -> Iterator[None]:
+        """Within: the jobs of this thread are those of a run that is known."""
+        with self.action() as tag:
+            self.ran(tag, run)
+            yield
+
     def ran(self, tag: str, run: str) -> None:
         """A run was made of an action."""
         with self._alone:
@@ -53,6 +61,17 @@ class Runs:
             _bound(self._runs)
         if process is not None:
             self._tell(replace(process, run=run))
+
+    def stands(self, tag: str, frame: Any) -> None:
+        """What an action computes stands for a DataFrame, of which it computes kept rows."""
+        with self._alone:
+            self._frames[tag] = frame
+            _bound(self._frames)
+
+    def meant(self, tags: Iterable[str]) -> Any | None:
+        """The DataFrame that jobs with these tags stand for; None if they compute what the user asked for themselves."""
+        with self._alone:
+            return next((self._frames.pop(tag) for tag in tags if tag in self._frames), None)
 
     def joined(self, process: Process, tags: Iterable[str]) -> Process:
         """The process of jobs with these tags, with its run if that is known."""

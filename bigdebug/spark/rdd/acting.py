@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,8 @@ class Acting:
         """Whether actions that fail are diagnosed also if they were not captured."""
         self.policies: dict[str, str | None] = {}
         """Those of runs that went on from crashes."""
+        self.following: Callable[[str], AbstractContextManager[None]] = lambda run: nullcontext()
+        """Told of the jobs of a run, by its id."""
         self._run_ids = itertools.count(1)
         self._state = ThreadState()
 
@@ -110,7 +112,8 @@ class Acting:
             return
         status = "failed"
         try:
-            yield
+            with self.following(action.run):
+                yield
             status = "succeeded"
         except BaseException as problem:
             action.problem = problem

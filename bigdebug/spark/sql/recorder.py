@@ -80,6 +80,7 @@ class FrameRecorder:
         self.think_time = ThinkTime(spark)
         self.named: Callable[[], AbstractContextManager[str]] = lambda: nullcontext("")
         self.ran: Callable[[str, str], None] = lambda tag, run: None
+        self.stands: Callable[[str, Any], None] = lambda tag, frame: None
         self.crossing: Any = None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._apart: WeakSet[Any] = WeakSet()
@@ -120,6 +121,8 @@ class FrameRecorder:
             began = time.perf_counter()
             try:
                 with self.named() as action.tag:
+                    if action.frame_to_run is not action.frame:
+                        self.stands(action.tag, action.frame)
                     yield
                 action.status = "succeeded"
             except Exception as problem:

@@ -1,0 +1,173 @@
+"""Names: what tables, views, sources and files are called, by what Spark's objects in the JVM say of themselves."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bigdebug.datasets.model import Dataset
+from bigdebug.datasets.naming import of_jdbc, of_path, of_session, of_source, of_table
+from bigdebug.spark.datasets.places import qualified
+from bigdebug.spark.gateway import classes
+
+_PART = re.compile(r"part-\d{5}|part-r-\d{5}")
+"""What Spark calls files that it writes: a dataset is all of a folder."""
+
+_MOST = 100
+"""Paths of one relation that are datasets each; of more, the folder that they share is."""
+
+_GENERATED = {"RateStreamTable": "rate", "RatePerMicroBatchTable": "rate-micro-batch"}
+"""Sources of streams that make what they give."""
+
+_COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
+
+UNTOLD = (PySparkException, Py4JError)
+"""What a call raises that another version of Spark does not know."""
+
+
+class Names:
+    """Names what one session in the JVM reads and writes. Each name costs some calls of the JVM."""
+
+    def __init__(self, jsession: Any, sc: Any, session: str, learn: Callable[[Mapping[str, str]], None]) -> None:
+        """``session`` is what names of things that end with the session begin with; ``learn`` is given options in which something may be secret."""
+        self._jsession = jsession
+        self.learn = learn
+        self._sc = sc
+        self._jvm = classes(sc._jvm)
+        self._session = session
+
+    def unknown(self, name: str) -> Dataset:
+        """What something reads or writes that is not known here."""
+        return Dataset("", name, "unknown")
+
+    def of_catalog(self, table: Any) -> Dataset:
+        """A table or a view, by what the catalog of the session says of it."""
+        is_view = str(table.tableType().name()) == "VIEW"
+        location = table.storage().locationUri()
+        provider = table.provider()
+        return of_table(
+            str(table.identifier().unquotedString()), self.store, str(location.get().toString()) if location.isDefined() else "",
+            str(provider.get()).lower() if provider.isDefined() else "", "view" if is_view else "table",
+        )
+
+    def of_name(self, name: str, kind: str = "table") -> Dataset:
+        """A table of the session's catalog by its name, with its database."""
+        return of_table(name, self.store, kind=kind)
+
+    def of_identifier(self, identifier: Any, kind: str = "table") -> Dataset:
+        """A table by a TableIdentifier; in the current database where it names none."""
+        if not identifier.database().isDefined():
+            return self.of_name(f"{self._jsession.catalog().currentDatabase()}.{identifier.table()}", kind)
+        return self.of_name(str(identifier.unquotedString()), kind)
+
+    def there(self, identifier: Any) -> Any | None:
+        """What the catalog of the session says of a table now; None if it has none of this name."""
+        try:
+            return self._jsession.sessionState().catalog().getTableMetadata(identifier)
+        except UNTOLD:
+            return None
+
+    def of_temporary(self, name: str, kind: str) -> Dataset:
+        """What ends with the session."""
+        return of_session(self._session, name, kind)
+
+    def is_command(self, node: Any) -> bool:
+        """Whether a node of a plan does something, rather than gives rows."""
+        return bool(self._jvm.java.lang.Class.forName(_COMMAND).isInstance(node))
+
+    def of_view(self, identifier: Any, kind: str) -> Dataset:
+        """A view by a TableIdentifier and what Spark calls its kind: temporary ones are their session's."""
+        if kind == "PersistedView":
+            return self.of_identifier(identifier, "view")
+        return self.of_temporary(f"{'global_temp.' * (kind == 'GlobalTempView')}{identifier.table()}", "view")
+
+    def of_table(self, table: Any, catalog: Any, identifier: Any, options: Any) -> Iterator[Dataset]:
+        """A table of the second kind of sources; ``catalog`` and ``identifier`` are options of Scala's."""
+        kind = str(table.getClass().getSimpleName())
+        if kind == "V1Table":
+            yield self.of_catalog(table.v1Table())
+        elif kind == "JDBCTable":
+            yield self.of_jdbc_options(table.jdbcOptions())
+        elif catalog.isDefined() and identifier.isDefined():
+            yield self.of_catalog_v2(catalog.get(), identifier.get())
+        elif any(str(each.getName()).endswith(".FileTable") for each in _above(table.getClass())):
+            yield from self.of_paths(table.fileIndex().rootPaths(), str(table.formatName()).lower())
+        else:
+            yield self.of_options(kind, str(table.name()), dict(options.asCaseSensitiveMap()))
+
+    def of_options(self, kind: str, name: str, options: Mapping[str, str]) -> Dataset:
+        """A source or a sink by the class and the name of its table, and its options."""
+        self.learn(options)
+        if kind in _GENERATED:
+            return self.of_temporary(_GENERATED[kind], "stream")
+        return of_source("kafka" if kind == "KafkaTable" else "socket" if kind == "TextSocketTable" else name, options)
+
+    def of_catalog_v2(self, catalog: Any, identifier: Any) -> Dataset:
+        """A table by a catalog and what that calls it."""
+        name = str(catalog.name())
+        place = ".".join([*(str(part) for part in identifier.namespace()), str(identifier.name())])
+        if name == "spark_catalog":
+            return self.of_name(place)
+        conf = self._jsession.conf()
+        store = next((str(found.get()) for key in ("uri", "url", "warehouse") if (found := conf.getOption(f"spark.sql.catalog.{name}.{key}")).isDefined()), "")
+        if store.startswith("jdbc:"):
+            return of_jdbc(store, place)
+        return of_table(f"{name}.{place}", store)
+
+    def of_jdbc_options(self, options: Any) -> Dataset:
+        """A table of a database, or a query on it."""
+        self.learn(dict(self.java(options.parameters())))
+        return of_jdbc(str(options.url()), str(options.tableOrQuery()))
+
+    def of_paths(self, paths: Any, form: str) -> Iterator[Dataset]:
+        """Files at some paths, in a Scala sequence."""
+        yield from folded(str(paths.mkString("\0")).split("\0") if paths.nonEmpty() else [], form)
+
+    def of_place(self, path: str, form: str = "") -> Dataset:
+        """Files at a path as the user writes it."""
+        return of_path(qualified(self._sc, path), form)
+
+    def items(self, sequence: Any) -> list[Any]:
+        """A Scala sequence as a list."""
+        return list(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(sequence))
+
+    def java(self, scala: Any) -> Any:
+        """A Scala collection as Java has it."""
+        return self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(scala)
+
+    @staticmethod
+    def format_of(file_format: Any) -> str:
+        """The short name of a format of files."""
+        try:
+            return str(file_format.shortName())
+        except UNTOLD:
+            return str(file_format.getClass().getSimpleName())
+
+    @cached_property
+    def store(self) -> str:
+        """Where the session's catalog is: its metastore, or the folder of its tables."""
+        metastore = self._jsession.sparkContext().hadoopConfiguration().get("hive.metastore.uris")
+        return str(metastore or self._jsession.sharedState().conf().get("spark.sql.warehouse.dir"))
+
+
+def folded(paths: Sequence[str], form: str) -> Iterator[Dataset]:
+    """The datasets at some paths: of the files that Spark wrote into a folder, that folder; of very many, the folder that all are in."""
+    places = list(dict.fromkeys(posixpath.dirname(path) if _PART.match(posixpath.basename(path)) else path for path in paths))
+    if len(places) > _MOST:
+        first, last = min(places).split("/"), max(places).split("/")  # what these share, all do
+        shared = next((i for i, (one, other) in enumerate(zip(first, last)) if one != other), len(first))
+        places = ["/".join(first[:shared])] if shared else places
+    for place in places:
+        yield of_path(place, form)
+
+
+def _above(kind: Any) -> Iterator[Any]:
+    while kind is not None:
+        yield kind
+        kind = kind.getSuperclass()

@@ -1,0 +1,55 @@
+"""Seen: what an application made that its queries read later, by what these are told of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from bigdebug.datasets.model import Dataset
+from bigdebug.datasets.naming import of_session
+
+_ID = re.compile(r'"id": ?(\d+)')
+"""The number of a column where Spark writes a plan."""
+
+
+@dataclass
+class Seen:
+    """The checkpoints, caches and models of one application. Grows by some hundred bytes for each."""
+
+    session: str
+    _checkpoints: dict[frozenset[int], Dataset] = field(default_factory=dict)
+    """By the columns of the queries that were kept."""
+    _rdds: dict[int, Dataset] = field(default_factory=dict)
+    """The same by their RDDs, once they were read."""
+    _caches: set[Dataset] = field(default_factory=set)
+    _models: dict[int, Dataset] = field(default_factory=dict)
+    """By the columns that they make."""
+
+    def checkpointed(self, ids: frozenset[int]) -> Dataset:
+        """The rows that a checkpoint has just kept of a query whose columns have these numbers."""
+        return self._checkpoints.setdefault(ids, of_session(self.session, f"checkpoint {len(self._checkpoints) + 1}", "memory"))
+
+    def checkpoint(self, rdd: Any, ids: frozenset[int]) -> Dataset | None:
+        """The checkpoint that a leaf reads: it has the columns of the query that was kept; where that is read twice, the same RDD."""
+        number = int(rdd.id())
+        known = self._rdds.get(number) or self._checkpoints.get(ids)
+        if known is not None:
+            self._rdds[number] = known
+        return known
+
+    def is_new(self, cache: Dataset) -> bool:
+        """Whether a cache was not seen before."""
+        known = cache in self._caches
+        self._caches.add(cache)
+        return not known
+
+    def uses(self, ids: frozenset[int], model: Dataset) -> None:
+        """Columns with these numbers are made by a model."""
+        self._models.update(dict.fromkeys(ids, model))
+
+    def models(self, plan: str) -> list[Dataset]:
+        """The models that a plan asks, as Spark wrote it: it has columns that they make."""
+        if not self._models:
+            return []
+        return list(dict.fromkeys(self._models[number] for number in map(int, _ID.findall(plan)) if number in self._models))

@@ -1,0 +1,184 @@
+"""What is recorded of streams, over all their batches, and of models: fits, saved and loaded ones, and queries that ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.recorded import Recorded
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    made = Recorded(spark, tmp_path_factory.mktemp("datasets"))
+    made.recording.open()
+    spark.range(20).selectExpr("id % 5 as k", "cast(id * 2 as double) as v").coalesce(1).write.parquet(f"{made.folder}/in")
+    yield made
+    made.recording.close()
+    for name in ("d_sums", "d_rate"):
+        spark.catalog.dropTempView(name)
+    spark.sql("drop table if exists d_stream")
+
+
+def _stream(spark: Any, folder: str) -> Any:
+    return spark.readStream.schema("k long, v double").option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+
+
+def _started(frame: Any, folder: str, name: str, mode: str = "append") -> Any:
+    writer = frame.writeStream.queryName(name).outputMode(mode).trigger(availableNow=True)
+    return writer.option("checkpointLocation", f"{folder}/checkpoint-{name}")
+
+
+def test_files_to_files(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        _started(_stream(spark, folder).where("v > 3").selectExpr("k + 1 as a"), folder, "d_files").format("parquet").start(f"{folder}/out").awaitTermination(60)
+
+    (process,) = recorded.of(job)
+    assert process.text == "d_files"
+    assert recorded.text(process) == """
+stream succeeded
+read files in 20 rows
+appended files out
+* < in.v FILTER
+a < in.k TRANSFORMATION
+""".strip()
+
+
+def test_batches_are_one_process_and_their_rows_are_added(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        for _ in range(3):
+            spark.range(5).selectExpr("id as k", "cast(1 as double) as v").coalesce(1).write.mode("append").parquet(f"{folder}/several")
+        stream = spark.readStream.schema("k long, v double").option("maxFilesPerTrigger", 1).parquet(f"{folder}/several")
+        _started(stream, folder, "d_several").format("noop").start().awaitTermination(60)
+
+    *_, process = recorded.of(job)
+    assert [(access.dataset.name, access.rows) for access in process.reads] == [(f"{recorded.folder}/several", 15)]
+
+
+def test_memory_is_a_view_of_the_session(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        _started(_stream(spark, folder).groupBy("k").sum("v"), folder, "d_sums", "complete").format("memory").start().awaitTermination(60)
+        spark.sql("select k from d_sums").collect()
+
+    stream, query = (process for process in recorded.of(job) if process.sort != "command")
+    assert recorded.text(stream) == """
+stream succeeded
+read files in 20 rows
+overwritten view d_sums 5 rows
+* < in.k GROUP_BY
+k < in.k IDENTITY
+sum(v) < in.v AGGREGATION
+""".strip()
+    assert recorded.text(query) == """
+query succeeded
+read view d_sums
+created memory result
+k < d_sums.k IDENTITY
+""".strip()
+
+
+def test_what_is_done_with_each_batch_is_done_with_the_source(recorded: Recorded) -> None:
+    def each(batch: Any, number: int) -> None:
+        batch.where("b > 3").selectExpr("a", "sha2(cast(b as string), 256) as h").write.mode("append").parquet(f"{recorded.folder}/each")
+        batch.count()
+
+    def job(spark: Any, folder: str) -> None:
+        _started(_stream(spark, folder).where("k > 1").selectExpr("k as a", "v + 1 as b"), folder, "d_each").foreachBatch(each).start().awaitTermination(60)
+
+    (process,) = recorded.of(job)
+    assert recorded.text(process) == """
+stream succeeded
+read files in 40 rows
+appended files each 8 rows
+* < in.k FILTER
+* < in.v FILTER
+a < in.k IDENTITY
+h < in.v TRANSFORMATION masking
+""".strip().replace("8 rows", f"{len(recorded.spark.read.parquet(f'{recorded.folder}/each').collect())} rows")
+
+
+def test_a_table_and_a_source_that_makes_its_rows(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        query = spark.readStream.format("rate").option("rowsPerSecond", 100).load().writeStream.queryName("d_rate").trigger(once=True)
+        query.option("checkpointLocation", f"{folder}/checkpoint-rate").toTable("d_stream").awaitTermination(60)
+
+    table, stream = recorded.of(job)
+    assert recorded.text(table) == "command succeeded\ncreated table default.d_stream"
+    assert [access.dataset.name for access in stream.reads] in ([], ["rate"])
+    assert stream.status == "succeeded"
+
+
+def test_a_stream_that_fails_says_why(recorded: Recorded) -> None:
+    def each(batch: Any, number: int) -> None:
+        raise ValueError("no more of this")
+
+    def job(spark: Any, folder: str) -> None:
+        _started(_stream(spark, folder), folder, "d_fails").foreachBatch(each).start().awaitTermination(60)
+
+    (process,) = recorded.of(job)
+    assert (process.sort, process.status) == ("stream", "failed")
+    assert "no more of this" in process.error
+
+
+def _pipeline() -> Any:
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.regression import LinearRegression
+
+    return Pipeline(stages=[VectorAssembler(inputCols=["k"], outputCol="f"), LinearRegression(featuresCol="f", labelCol="v")])
+
+
+def test_models_are_made_asked_saved_and_loaded(recorded: Recorded) -> None:
+    from pyspark.ml import PipelineModel
+
+    kept: list[Any] = []
+
+    def fit(spark: Any, folder: str) -> None:
+        kept.append(_pipeline().fit(spark.read.parquet(f"{folder}/in").where("k < 4")))
+
+    def ask(spark: Any, folder: str) -> None:
+        kept[0].transform(spark.read.parquet(f"{folder}/in")).select("prediction").write.parquet(f"{folder}/predicted")
+
+    assert recorded.said(fit) == """
+fit succeeded
+read files in
+created model PipelineModel
+* < in.k AGGREGATION
+* < in.k FILTER
+* < in.v AGGREGATION
+""".strip()
+    assert recorded.said(ask) == """
+write succeeded
+read files in 20 rows
+read model PipelineModel
+created files predicted 20 rows
+prediction < in.k TRANSFORMATION
+""".strip()
+    assert recorded.said(lambda spark, folder: kept[0].save(f"{folder}/model")) == "write succeeded\nread model PipelineModel\ncreated model model"
+    assert recorded.said(lambda spark, folder: kept[0].write().overwrite().save(f"{folder}/model")) == "write succeeded\nread model PipelineModel\noverwritten model model"
+    assert recorded.said(lambda spark, folder: kept.append(PipelineModel.load(f"{folder}/model"))) == "query succeeded\nread model model\ncreated model PipelineModel"
+    assert kept[0].uid == kept[1].uid
+
+
+def test_a_fit_that_fails_says_why(recorded: Recorded) -> None:
+    from pyspark.ml.regression import LinearRegression
+
+    (process,) = recorded.of(lambda spark, folder: LinearRegression(featuresCol="nothing").fit(spark.read.parquet(f"{folder}/in")))
+    assert (process.sort, process.status) == ("fit", "failed")
+    assert "nothing" in process.error
+
+
+def test_pyspark_is_as_it_was_when_nothing_is_recorded_any_more(recorded: Recorded) -> None:
+    from pyspark import RDD
+    from pyspark.ml.base import Estimator, Transformer
+    from pyspark.ml.util import JavaMLReader, JavaMLWriter, MLWriter
+
+    watched = [(RDD, "saveAsTextFile"), (Estimator, "fit"), (Transformer, "transform"), (JavaMLWriter, "save"), (MLWriter, "save"), (JavaMLReader, "load")]
+    during = [vars(kind)[name] for kind, name in watched]
+    recorded.recording.close()
+    after = [vars(kind)[name] for kind, name in watched]
+    assert [method.__wrapped__ for method in during] == after
+    assert Path(after[1].__code__.co_filename).name == "base.py"
