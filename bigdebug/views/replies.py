@@ -12,6 +12,9 @@ from bigdebug.views.payload import Request, answer, read_request, refused
 
 log = logging.getLogger("bigdebug")
 
+_CANCELLED = "SPARK_JOB_CANCELLED"
+"""Spark's name for the error of a job that was cancelled."""
+
 Known = Mapping[str, Callable[[Request], dict[str, Any]]]
 """What answers a request, by its name."""
 
@@ -24,9 +27,23 @@ def replied(data: Any, known: Known, buffers: Sequence[Any] = ()) -> dict[str, A
     except BigdebugError as why:
         return refused(data, why)
     except Exception as trouble:  # the browser waits for an answer, and who looks at it cannot see this process's log
+        if (cancelled := cancellation(trouble)) is not None:
+            return refused(data, cancelled)
         log.warning("bigdebug could not answer the browser: %s", trouble, exc_info=True)
         remedy = "The kernel's log has the traceback."
-        return refused(data, BigdebugError(f"This cannot be shown: {type(trouble).__name__}: {trouble}", remedy=remedy))
+        return refused(data, BigdebugError(f"This cannot be shown: {type(trouble).__name__}: {_said(trouble)}", remedy=remedy))
+
+
+def cancellation(trouble: Exception) -> BigdebugError | None:
+    """Why there is no answer if it is that somebody had Spark cancel its job; None else. PySpark cancels all there are when a cell is interrupted."""
+    if _CANCELLED not in str(trouble):
+        return None
+    return BigdebugError("The Spark job of this was cancelled", remedy="Interrupting a cell cancels all jobs that run, also those of views: ask again.")
+
+
+def _said(trouble: Exception) -> str:
+    """What an exception says, on one line, without the calls of the JVM's that led to it."""
+    return " ".join(line.strip() for line in str(trouble).splitlines() if not line.startswith("\tat ")).rstrip(" .")
 
 
 def _asked(name: str, known: Known) -> Callable[[Request], dict[str, Any]]:

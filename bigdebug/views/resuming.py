@@ -13,6 +13,7 @@ from bigdebug.errors import BigdebugError, ReplayError
 from bigdebug.shown import masked
 from bigdebug.trace.culprits import Culprits
 from bigdebug.views.aside import aside
+from bigdebug.views.replies import cancellation
 
 log = logging.getLogger("bigdebug")
 
@@ -114,6 +115,8 @@ class Work:
             return ReplayError("It was stopped", remedy="What was decided is kept: resume again.")
         if isinstance(trouble, BigdebugError):
             return trouble
+        if (cancelled := cancellation(trouble)) is not None:
+            return cancelled
         notes = [note for note in getattr(trouble, "__notes__", ()) if str(note).startswith("bigdebug: ")]
         what = masked(notes[0].removeprefix("bigdebug: ") if notes else f"{type(trouble).__name__}: {trouble}")
         return ReplayError(f"The job crashed: {what.rstrip('.')}", remedy="What was decided is kept: change it, and resume again.")

@@ -27,7 +27,8 @@ from bigdebug.trace.watch import Steering, Watch
 from bigdebug.trace.watched import GuardError, HungCall, SlowRecord, WatchedRecord
 from bigdebug.views.answers import Answers
 from bigdebug.views.journal import Journal, session_line
-from bigdebug.views.payload import LONGEST, VERSION, event, read_request, text
+from bigdebug.views.payload import LONGEST, VERSION, Request, event, read_request, text
+from bigdebug.views.replies import replied
 from bigdebug.views.watching import watch_line
 from bigdebug.views.watchview import WatchView
 
@@ -161,6 +162,18 @@ def test_what_breaks_is_told_and_not_raised(caplog: pytest.LogCaptureFixture) ->
     said = Answers(Journal(), broken).answer(golden("request-run"))
     assert said["content"] == {"what": "This cannot be shown: RuntimeError: the JVM is gone.", "remedy": "The kernel's log has the traceback."}
     assert "the JVM is gone" in caplog.text
+
+
+@pytest.mark.parametrize(("trouble", "what"), [
+    ("An error occurred.\n: org.apache.spark.SparkException: No.\n\tat a.b(C.java:1)\n\tat d.e(F.java:2)", "An error occurred. : org.apache.spark.SparkException: No."),
+    ("[SPARK_JOB_CANCELLED] Job 6 cancelled as part of cancellation of all jobs\n\tat a.b(C.java:1)", "The Spark job of this was cancelled."),
+])
+def test_of_what_spark_raised_the_browser_is_told_what_it_says(trouble: str, what: str) -> None:
+    def ask(request: Request) -> dict[str, Any]:
+        raise RuntimeError(trouble)
+
+    said = replied({"version": VERSION, "id": 1, "request": "ask", "content": {}}, {"ask": ask})
+    assert said["content"]["what"].endswith(what)
 
 
 @given(st.text(max_size=50) | st.text(min_size=1).map(lambda piece: piece * 1_000))
