@@ -72,7 +72,7 @@ def _nothing_shared(runs: Sequence[FrameRun], over: str | None) -> ViewError:
         return ViewError(f"These results do not all read an input of this name: {read}", value=over, remedy="Say over= with one that all read, or leave it out.")
     return ViewError(
         f"These results share no input: {read}",
-        remedy="Linked views show what the same rows make: brush results of one table, file or DataFrame. Files that are read with other options, or in other splits, are others.",
+        remedy="Linked views show what the same rows make: brush results of one table, file or DataFrame. Files that are read with other options, or in other splits, are others; so is what a view of one name stood for before it was made anew.",
     )
 
 
