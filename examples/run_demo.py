@@ -19,7 +19,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 HERE = Path(__file__).resolve().parent
 
-EXAMPLES = (HERE / "tour.ipynb", HERE / "flights.ipynb", HERE / "orders_sql.ipynb", HERE / "crash.ipynb", HERE / "localize.ipynb")
+EXAMPLES = (HERE / "tour.ipynb", HERE / "flights.ipynb", HERE / "orders_sql.ipynb", HERE / "crash.ipynb", HERE / "localize.ipynb", HERE / "datasets.ipynb")
 
 
 def printed(cell: Any) -> Iterator[str]:

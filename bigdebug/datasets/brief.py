@@ -12,14 +12,15 @@ _PLACE = re.compile(r"(?:^|(?<=\.))(?:[a-z][a-z0-9+-]*:|/).*/.*$", re.DOTALL)
 def brief(texts: Iterable[str]) -> dict[str, str]:
     """Each text, a dataset or a job, with as few of the last parts of its dataset as tell it from the others of the texts."""
     places = {text: found[0] for text in texts if (found := _PLACE.search(text)) is not None}
-    called = dict.fromkeys(places.values(), 1)
+    parts = {place: place.removeprefix("file:").split("/") for place in places.values()}  # jobs are called by local paths, too
+    called = dict.fromkeys(map(tuple, parts.values()), 1)
     while True:
-        names = {place: "/".join(place.split("/")[-count:]) for place, count in called.items()}
-        known: dict[str, list[str]] = {}
-        for place, name in names.items():
-            known.setdefault(name, []).append(place)
-        alike = [place for several in known.values() if len(several) > 1 for place in several if names[place] != place]
+        names = {whole: "/".join(whole[-count:]) for whole, count in called.items()}
+        known: dict[str, list[tuple[str, ...]]] = {}
+        for whole, name in names.items():
+            known.setdefault(name, []).append(whole)
+        alike = [whole for several in known.values() if len(several) > 1 for whole in several if called[whole] < len(whole)]
         if not alike:
-            return {text: text.removesuffix(place) + names[place] for text, place in places.items()}
-        for place in alike:
-            called[place] += 1
+            return {text: text.removesuffix(place) + names[tuple(parts[place])] for text, place in places.items()}
+        for whole in alike:
+            called[whole] += 1

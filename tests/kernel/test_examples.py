@@ -110,3 +110,16 @@ def test_the_notebook_of_wrong_results_finds_midnight_and_the_storm(tmp_path: Pa
         "weather.csv[1009] Row(origin='EWR', year=2013, month=2, day=12, hour=3", "1 -> 0 -56.4 -> -30.1", "localization (culprit)",
     ):
         assert finding in story
+
+
+def test_the_notebook_of_datasets_knows_what_feeds_what(tmp_path: Path) -> None:
+    story = story_of("datasets.ipynb", tmp_path)
+    for finding in (
+        "1 predictions files", "2 default.features table", "3 weather.csv files", "1 flights.csv dep_delay value filter, transformation",
+        "1 weather.csv wind_speed decides filter", "fails flights.create_data_source_table_as_select.default.features", "stale expected 3",
+        "339 records at Relation#1 features, the first 3 shown", "flights.csv dep_delay ['TRANSFORMATION']",
+    ):
+        assert finding in story
+    assert "succeeded 326,915" not in story
+    [failed] = [line for line in story.split("\n") if "means" in line and " write failed " in line]
+    assert "default.features" in failed
