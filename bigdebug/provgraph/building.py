@@ -38,7 +38,7 @@ _FIXED = 48 << 20
 
 _ROW, _PEELED = 160, 256
 """Bytes of memory that a row of a chunk takes, and a triple where cycles are looked for."""
-_TEXT, _RANGE = 12, 12
+_TEXT, _RANGE = 16, 12
 """Times its size that a chunk of texts takes, and a range that is merged."""
 _CIRCLE = 20
 """Items of a cycle that a report names."""

@@ -147,7 +147,11 @@ def _texts(values: pa.LargeStringArray) -> tuple[pa.LargeStringArray, NDArray[np
     order = pc.array_sort_indices(encoded.dictionary).to_numpy()
     places = np.empty(len(order), np.uint32)
     places[order] = np.arange(len(order), dtype=np.uint32)
-    return encoded.dictionary.take(pa.array(order)), places[encoded.indices.to_numpy()]
+    found = encoded.dictionary.take(pa.array(order)), places[encoded.indices.to_numpy()]
+    del encoded
+    # Arrow keeps what it has freed, and texts are freed in other sizes than they are asked for.
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 def run_of(values: Any, spill: Spill) -> Run:
