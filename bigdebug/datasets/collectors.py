@@ -30,12 +30,14 @@ _OF_ITSELF = frozenset({400, 413, 422})
 @dataclass(frozen=True)
 class Collector:
     """Where messages go. ``tell`` makes them of a process, in order; ``authorization`` is the name of the environment variable that holds what
-    the collector is to know one by: a key, or a whole header (``Basic ...``). It is read for each request, and written nowhere.
+    the collector is to know one by: a key, or a whole header (``Basic ...``). It is read for each request, and written nowhere. ``purpose`` tells
+    what ``tell`` makes from what others make for the same address.
     """
 
     url: str
     tell: Callable[[Process], Iterable[Message]] = field(compare=False)
     authorization: str = ""
+    purpose: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -56,6 +58,11 @@ class Collector:
         """What it is called where it is written: its address without what a query says, which may be a key."""
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+
+    @property
+    def queue(self) -> str:
+        """By what its messages are known on disk."""
+        return f"{self.name} {self.purpose}".strip()
 
     def headers(self) -> dict[str, str]:
         """The headers of a request. Raises DatasetsError where the variable is not set, or no header."""

@@ -83,7 +83,7 @@ class Exporting:
         if not url:
             url, authorization = _environment(authorization)
             namespace = namespace or os.environ.get(_NAMESPACE, "")
-        collector = Collector(url, _teller(form, namespace), authorization)
+        collector = Collector(url, _teller(form, namespace), authorization, f"{form} {namespace}".strip())
         if self._spool is None:
             self._spool = Spool(self.store.path.with_name(f"{self.store.path.stem}-spool.sqlite"))
             atexit.register(self._end)

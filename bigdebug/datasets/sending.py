@@ -98,7 +98,7 @@ class Sender:
     def status(self) -> Sending:
         """How it stands. Raises nothing: of a spool that cannot be read it says so."""
         try:
-            waiting, trouble = self._spool.waiting(self.collector.name), self._trouble
+            waiting, trouble = self._spool.waiting(self.collector.queue), self._trouble
         except DatasetsError as wrong:
             waiting, trouble = Waiting(), wrong.what
         if not self._over and not self._thread.is_alive():
@@ -109,7 +109,7 @@ class Sender:
 
     def again(self) -> None:
         """Send all that waits and all that was refused now: the collector was mended."""
-        self._spool.again(self.collector.name)
+        self._spool.again(self.collector.queue)
         self._failures, self._rests_until = 0, 0.0
         self._ask()
 
@@ -143,7 +143,7 @@ class Sender:
         try:
             while self._held:
                 run, messages = self._held[0]
-                if messages and not self._spool.put(self.collector.name, run, messages):
+                if messages and not self._spool.put(self.collector.queue, run, messages):
                     self._left_out += 1
                     self._say(f"the spool {self._spool.path} is full")
                 self._held.popleft()
@@ -180,9 +180,9 @@ class Sender:
             with self._laying:
                 self._lay_down()
             now = time.time()
-            claim = self._spool.claim(self.collector.name, now, _LEASE * self._deadline)
+            claim = self._spool.claim(self.collector.queue, now, _LEASE * self._deadline)
             if claim is None:
-                soonest = self._spool.soonest(self.collector.name)
+                soonest = self._spool.soonest(self.collector.queue)
                 return _LOOKS if soonest is None else min(_LOOKS, max(0.01, soonest - now))
             self._send(post, claim)
         except DatasetsError as trouble:

@@ -102,6 +102,17 @@ def test_collectors_are_told_of_what_is_recorded_and_of_what_was(datasets: Datas
     assert len(atlas.taken) == 1
 
 
+def test_one_collector_may_be_told_in_two_namespaces(datasets: Datasets) -> None:
+    with collecting() as collector:
+        senders = [datasets.send(collector.url, namespace=namespace) for namespace in ("shop", "lab", "shop")]
+        assert senders[0] is senders[2]
+        datasets.record(SALE)
+        for sender in senders:
+            wait(sender)
+            sender.flush(10)
+    assert sorted(event["job"]["namespace"] for event in collector.taken) == ["lab", "lab", "shop", "shop"]
+
+
 def test_what_a_collector_did_not_take_is_sent_by_the_next_session(datasets: Datasets) -> None:
     with collecting([answer(503)] * 100) as collector:
         datasets.send(collector.url)
