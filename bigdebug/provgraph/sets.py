@@ -22,7 +22,8 @@ THRESHOLD = 25_000
 """Items from which on a component or set is cut, where the workflow has splits to cut it along; the paper's."""
 _LARGE = 1_000
 """Items from which on the statistics count a set as large; the paper's."""
-_NOWHERE = -1
+_NOWHERE = 0xFFFF
+"""The split of a table that none has. There are no more splits than tables, which are fewer."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def sets(index: Index, threshold: int = THRESHOLD, splits: Any = None, *, found:
     """Cut all components of ``threshold`` items or more along ``splits``, and what is as large in these along their parts (Algorithm 3).
 
     ``splits`` are those of the user, as ``splits_of`` takes them; where there are none they are found, so that about as many items are
-    in each half of a split. Reads all triples once for each level of splits, and holds some twenty bytes for each item. Raises ProvenanceError for a graph
+    in each half of a split. Reads all triples once for each level of splits, and holds some thirty bytes for each item. Raises ProvenanceError for a graph
     without a workflow that has a component so large.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, (int, np.integer)) or threshold < 1:
@@ -144,24 +145,26 @@ class _Cutting:
     def along(self, splits: list[Split]) -> bool:
         """False if there was nothing left to cut."""
         place = self._places(splits)
-        sizes = np.bincount(self.labels, minlength=self.index.items)
         at = place[self.index.tables]
-        chosen = (sizes[self.labels] >= self._threshold) & (at != _NOWHERE)
+        large = np.bincount(self.labels, minlength=self.index.items) >= self._threshold
+        chosen = large[self.labels] & (at != _NOWHERE)
         if not chosen.any():
             return False
         joining = Joining(self.index.items)
         for one, other in read(self.index.backward):
             together = chosen[one] & (at[one] == at[other]) & chosen[other] & (self.labels[one] == self.labels[other])
             joining.join(one[together], other[together])
-        cut = np.where(chosen, joining.labels(), self.labels)
+        cut = joining.labels()
+        del joining
+        np.copyto(cut, self.labels, where=~chosen)
         self._tell(splits, at, np.flatnonzero(chosen), cut)
         self.labels = cut
         return True
 
-    def _places(self, splits: list[Split]) -> NDArray[np.int32]:
+    def _places(self, splits: list[Split]) -> NDArray[np.uint16]:
         """By table, the place of its split on this level. Items of no table are together, as if they were one, where sets are first cut."""
         assert self.index.workflow is not None
-        place = np.full(NO_TABLE + 1, _NOWHERE, np.int32)
+        place = np.full(NO_TABLE + 1, _NOWHERE, np.uint16)
         for number, split in enumerate(splits):
             for table in split.tables:
                 place[self.index.workflow.place(table)] = number
@@ -169,7 +172,7 @@ class _Cutting:
             place[NO_TABLE] = len(splits)
         return place
 
-    def _tell(self, splits: list[Split], at: NDArray[np.int32], chosen: Codes, cut: Labels) -> None:
+    def _tell(self, splits: list[Split], at: NDArray[np.uint16], chosen: Codes, cut: Labels) -> None:
         """Note what each set became in each split, and name the sets that are still too large."""
         firsts = distinct(cut[chosen].astype(np.int64))
         sizes = np.bincount(cut, minlength=self.index.items)[firsts]
