@@ -15,7 +15,7 @@ from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.home import HOME, default_store
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
-from bigdebug.errors import BigdebugError
+from bigdebug.errors import BigdebugError, DatasetsError
 from bigdebug.shown import plain
 
 WRONG, MISUSED, CUT = 1, 2, 141
@@ -54,6 +54,15 @@ _LIMIT = (("-n", "--limit"), {"type": int, "metavar": "N", "help": "so many rows
 
 def _limited(given: argparse.Namespace) -> dict[str, int]:
     return {} if given.limit is None else {"limit": given.limit}
+
+
+def _sent(asked: Datasets, given: argparse.Namespace) -> Answer:
+    """How it stands once all is taken. Raises DatasetsError if it is not within the seconds."""
+    sender = asked.send(given.url, given.form, authorization=given.authorization, past=True)
+    status = sender.drained(given.seconds)
+    if status.waiting or status.refused or status.left_out:
+        raise DatasetsError(f"Not all was taken: {status}", remedy="What waits is on disk; ask again.")
+    return asked.sending()
 
 
 QUESTIONS: dict[str, Question] = {
@@ -98,6 +107,14 @@ QUESTIONS: dict[str, Question] = {
         [(("file",), {"metavar": "FILE", "help": "the file"}),
          (("--form",), {"default": "openlineage", "choices": ("openlineage", "atlas"), "help": "what others read (openlineage)"})],
         lambda asked, given: asked.export(given.file, given.form),
+    ),
+    "send": Question(
+        "tell a collector of all that was recorded, and of what still waits for it",
+        [(("url",), {"nargs": "?", "default": "", "metavar": "URL", "help": "its address; else what OPENLINEAGE_URL says"}),
+         (("--form",), {"default": "openlineage", "choices": ("openlineage", "atlas"), "help": "what it reads (openlineage)"}),
+         (("--authorization",), {"default": "", "metavar": "VARIABLE", "help": "the environment variable that holds the key or the header"}),
+         (("--seconds",), {"type": float, "default": 60.0, "metavar": "S", "help": "wait so long for it (60); what is left waits on disk"})],
+        _sent,
     ),
 }
 

@@ -99,9 +99,9 @@ class Exporting:
 
     def sending(self) -> Answer:
         """How it stands with each collector."""
-        names = ("collector", "sent", "waiting", "refused", "left out", "trouble")
-        known = [sender.status() for sender in self._senders]
-        rows = tuple((each.collector, each.taken, each.waiting, each.refused, each.left_out, each.trouble) for each in known)
+        names = ("collector", "form", "sent", "waiting", "refused", "left out", "trouble")
+        known = [(sender.collector.purpose, sender.status()) for sender in self._senders]
+        rows = tuple((each.collector, form, each.taken, each.waiting, each.refused, each.left_out, each.trouble) for form, each in known)
         return Answer("Sending", names, rows, () if rows else ("No collector is told: send(url).",))
 
     def record(self, process: Process) -> None:

@@ -122,6 +122,14 @@ class Sender:
             asked = self._asked
             return self._turn.wait_for(lambda: self._answered >= asked, seconds)
 
+    def drained(self, seconds: float) -> Sending:
+        """How it stands once all is taken or refused, also after several attempts, or else after the seconds."""
+        until = time.monotonic() + seconds
+        while self.status().waiting and (left := until - time.monotonic()) > 0:
+            self.flush(left)
+            time.sleep(min(left, 0.05))
+        return self.status()
+
     def close(self, seconds: float = 2.0) -> None:
         """Send what the collector takes within the seconds; what is left waits on disk for the next session."""
         self.flush(seconds)

@@ -63,6 +63,13 @@ def test_each_row_of_a_query_is_derived_from_the_rows_that_it_was_made_of(dbg: D
     assert derivations(told) == {(repr((k, sum(v for v in range(6) if v % 2 == k))), f"Row(k={k}, v={v})") for v in range(1, 6) for k in [v % 2]}
 
 
+def test_a_document_is_written_in_either_form(dbg: DebugSession, counts: Any, tmp_path: Path) -> None:
+    told = dbg.datasets.prov(counts.getLineage(), tmp_path / "words.json")
+    assert ProvDocument.deserialize(str(tmp_path / "words.json"), format="json") == told
+    dbg.datasets.prov(counts.getLineage(), tmp_path / "words.provn")
+    assert (tmp_path / "words.provn").read_text(encoding="utf-8").strip() == told.get_provn().strip()
+
+
 def test_an_empty_trace_is_a_document_of_the_run_alone(counts: Any) -> None:
     told = json.loads(document(counts.getLineage().where(lambda r: False)).serialize(format="json"))
     assert set(told) == {"prefix", "activity"}

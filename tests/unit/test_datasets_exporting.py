@@ -13,6 +13,7 @@ from uuid import UUID
 
 import pytest
 
+from bigdebug.cli import main
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
@@ -166,6 +167,18 @@ def test_a_script_that_ends_has_told_of_its_last_job(tmp_path: Path) -> None:
         environment = {**os.environ, "NO_PROXY": "localhost"}
         done = subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "datasets.sqlite", url], capture_output=True, text=True, check=False, env=environment)
         assert (done.returncode, done.stderr) == (0, "")
+    assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"]
+
+
+def test_the_command_line_sends_what_is_in_the_store(datasets: Datasets, capsys: pytest.CaptureFixture[str]) -> None:
+    datasets.record(SALE)
+    datasets.store.close()
+    store = ["--store", str(datasets.store.path)]
+    with collecting() as collector, collecting([answer(503)] * 1_000) as down:
+        assert main(["datasets", "send", collector.url, *store, "--json"]) == 0
+        assert [row["sent"] for row in json.loads(capsys.readouterr().out)["rows"]] == [2]
+        assert main(["datasets", "send", down.url, *store, "--seconds", "0.2"]) == 1
+        assert "2 waiting" in capsys.readouterr().err
     assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"]
 
 
