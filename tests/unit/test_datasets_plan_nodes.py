@@ -1,0 +1,78 @@
+"""Column lineage of nodes that few queries have, over plans that are written here as Spark writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from bigdebug.datasets.columns import columns_of
+from bigdebug.datasets.plans import plan_of
+
+Node = list[dict[str, Any]]
+
+
+def column(number: int, name: str, kind: str = "long") -> Node:
+    return [{"class": "x.AttributeReference", "num-children": 0, "name": name, "dataType": kind, "exprId": {"id": number}}]
+
+
+def over(node: str, /, *below: Node, **fields: Any) -> Node:
+    """A node over others; expressions in its fields are lists of nodes, as below."""
+    return [{"class": f"x.{node}", "num-children": len(below), **fields}, *(one for each in below for one in each)]
+
+
+def alias(number: int, name: str, of: Node) -> Node:
+    return over("Alias", of, name=name, exprId={"id": number})
+
+
+SOURCE = over("Relation", output=[column(1, "a"), column(2, "b", "string")])
+
+
+def told(plan: Node, **options: bool) -> tuple[dict[str, set[str]], set[str], tuple[str, ...]]:
+    found = columns_of(plan_of(json.dumps(plan)), **options)
+    return {made.name: {f"{use.column} {use.how}" for use in made.uses} for made in found.columns}, {f"{use.column} {use.how}" for use in found.whole}, found.opaque
+
+
+def test_a_cast_to_the_same_type_changes_nothing() -> None:
+    project = over("Project", SOURCE, projectList=[
+        alias(3, "same", over("Cast", column(1, "a"), dataType="long")), alias(4, "other", over("Cast", column(1, "a"), dataType="string")),
+    ])
+    assert told(project) == ({"same": {"a IDENTITY"}, "other": {"a TRANSFORMATION"}}, set(), ())
+
+
+def test_exists_asks_for_a_row_and_in_for_its_values() -> None:
+    inner = over("Project", over("Filter", over("Relation", output=[column(7, "x"), column(8, "y")]), condition=column(8, "y")), projectList=[column(7, "x")])
+    for name, uses in (("Exists", {"y FILTER"}), ("ListQuery", {"x FILTER", "y FILTER"}), ("ScalarSubquery", {"x FILTER", "y FILTER"})):
+        assert told(over("Filter", SOURCE, condition=over(name, plan=inner)))[1] == uses
+
+
+def test_columns_of_a_recursion_are_made_of_all_that_goes_in() -> None:
+    again = over("Project", over("UnionLoopRef", loopId=0, output=[column(5, "n"), column(6, "m")]), projectList=[alias(9, "m", column(6, "m")), alias(10, "n", column(5, "n"))])
+    loop = over("UnionLoop", SOURCE, again, id=0, outputAttrIds=[{"id": 11}, {"id": 12}])
+    assert told(loop) == ({"a": {"a TRANSFORMATION", "b TRANSFORMATION"}, "b": {"a TRANSFORMATION", "b TRANSFORMATION"}}, set(), ("UnionLoop",))
+
+
+def test_functions_over_objects() -> None:
+    read = over("DeserializeToObject", SOURCE, deserializer=over("NewInstance", column(1, "a")), outputObjAttr=column(3, "obj"))
+    mapped = over("MapElements", read, outputObjAttr=column(4, "obj"))
+    written = over("SerializeFromObject", mapped, serializer=[alias(5, "c", over("Invoke", column(4, "obj")))])
+    assert told(written) == ({"c": {"a TRANSFORMATION"}}, set(), ())
+    assert told(over("TypedFilter", SOURCE, deserializer=over("NewInstance", column(2, "b"))))[1] == {"b FILTER"}
+
+
+def test_a_join_by_nearness_is_decided_by_what_it_compares() -> None:
+    other = over("Relation", output=[column(3, "c")])
+    joined = over("AsOfJoin", SOURCE, other, asOfCondition=column(1, "a"), orderExpression=column(3, "c"), joinType={"object": "x.LeftOuter$"})
+    assert told(joined)[1] == {"a JOIN", "c JOIN"}
+
+
+def test_views_are_leaves_where_that_is_asked() -> None:
+    view = over("View", over("Project", SOURCE, projectList=[alias(3, "c", over("Add", column(1, "a")))]), desc={})
+    assert told(view) == ({"c": {"a TRANSFORMATION"}}, set(), ())
+    assert told(view, to_views=True) == ({"c": {"c IDENTITY"}}, set(), ())
+    assert [columns_of(plan_of(json.dumps(plan))).views for plan in (view, SOURCE)] == [True, False]
+
+
+def test_names_that_look_like_markup_or_go_from_right_to_left_stay_as_they_are() -> None:
+    names = ["<script>alert(1)</script>", "\u202eabc", "a\x00b", "", "ä" * 1_000]
+    plan = over("Relation", output=[column(i, name) for i, name in enumerate(names)])
+    assert [made.name for made in columns_of(plan_of(json.dumps(plan))).columns] == names
