@@ -40,9 +40,6 @@ _ROW, _PEELED = 160, 256
 """Bytes of memory that a row of a chunk takes, and a triple where cycles are looked for."""
 _TEXT, _RANGE = 16, 12
 """Times its size that a chunk of texts takes, and a range that is merged."""
-_CIRCLE = 20
-"""Items of a cycle that a report names."""
-
 Step = Callable[[str, int], None]
 """Told what is done now, and how many rows further it is."""
 
@@ -178,9 +175,7 @@ class _Build:
 
 
 def _circle(ids: Ids, found: Cycles) -> Iterator[str]:
-    """The example of a cycle as text; of a long one, its ends."""
-    codes = np.array(found.example, np.int64)
-    some = [shown(one) for one in ids.take(codes if len(codes) <= _CIRCLE else np.append(codes[: _CIRCLE - 1], codes[-1])).tolist()]
-    if len(codes) > _CIRCLE:
-        some.insert(-1, f"({len(codes) - _CIRCLE:,} more)")
-    yield " -> ".join(some)
+    """The example of a cycle as text, from what was derived to what it was derived from, and round to it."""
+    some = [shown(one) for one in ids.take(np.array(found.example, np.int64)).tolist()]
+    more = [f"({found.length - len(some):,} more)"] if found.length > len(some) else []
+    yield " <- ".join([*some, *more, *some[:1]])
