@@ -66,7 +66,7 @@ class Collector:
 
     def headers(self) -> dict[str, str]:
         """The headers of a request. Raises DatasetsError where the variable is not set, or no header."""
-        found = {"Content-Type": "application/json", "Accept": "application/json"}
+        found = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if self.authorization:
             value = os.environ.get(self.authorization, "").strip()
             if not value or not value.isascii() or not value.isprintable():
@@ -107,7 +107,7 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes, now: float) 
     if status in _OF_ITSELF:
         return Answer(refused=True, why=f"answers {status}")
     if 300 <= status < 400:
-        return Answer(why=f"answers {status}: it is elsewhere, and a key is not taken there")
+        return Answer(why=f"answers {status}, and redirections are not followed: give the address to which it leads")
     return Answer(why=f"answers {status}", after=min(_after(headers.get("retry-after", ""), now), LONGEST_WAIT))
 
 

@@ -17,21 +17,22 @@ Event = dict[str, Any]
 NAMESPACE = "bigdebug"
 """Where jobs are named, if nothing else is said."""
 
+_BEFORE = ("START", "RUNNING")
+
 _ENDS = {"succeeded": "COMPLETE", "failed": "FAIL", "aborted": "ABORT"}
 
 
 def events(process: Process, *, namespace: str = NAMESPACE, spark: str = "", over: datetime | None = None) -> tuple[Event, ...]:
     """START, and COMPLETE or FAIL once the process has ended: RunEvents of one run, by the id of the process.
 
-    A process that still runs has a START alone; where its session is ``over`` by then, ABORT says so. ``spark`` is Spark's version. Events of
-    the same run are the same run to a collector however often they come, so sending them twice does no harm. The last one tells of columns.
-    Costs some 5 us for each edge between columns.
+    A process that still runs, a stream, has a RUNNING in place of these, once it is known what it reads or writes; where its session is ``over``
+    by then, ABORT ends it. ``spark`` is Spark's version. Events of the same run are the same run to a collector however often they come, so
+    sending them twice does no harm. The last one tells of columns. Costs some 5 us for each edge between columns.
     """
-    end = _ENDS.get(process.status) or ("ABORT" if over else "")
-    if not end:
-        return (_event("START", process.started, process, namespace, spark),)
     start = _event("START", process.started, replace(process, columns=()), namespace, spark)
-    return start, _event(end, process.ended or over or process.started, process, namespace, spark)
+    if end := _ENDS.get(process.status) or ("ABORT" if over else ""):
+        return start, _event(end, process.ended or over or process.started, process, namespace, spark)
+    return (start, _event("RUNNING", process.started, process, namespace, spark)) if process.reads or process.writes else (start,)
 
 
 def messages(process: Process, *, namespace: str = NAMESPACE, spark: str = "") -> list[Message]:
@@ -46,9 +47,9 @@ def _heading(kind: str, time: datetime) -> Event:
 
 
 def _event(kind: str, time: datetime, process: Process, namespace: str, spark: str) -> Event:
-    """At its start nothing is told of how it went."""
+    """Before its end nothing is told of how it goes."""
     run = facets.of_run(process, namespace, spark)
-    if kind == "START":
+    if kind in _BEFORE:
         run.pop("errorMessage", None)
     return {
         **_heading(kind, time),
@@ -68,7 +69,7 @@ def _each(accesses: Iterable[Access], told: Callable[[Sequence[Access]], Event])
 
 
 def _input(accesses: Sequence[Access], kind: str) -> Facet:
-    return {"facets": facets.of_dataset(accesses), "inputFacets": facets.of_input(accesses) if kind != "START" else {}}
+    return {"facets": facets.of_dataset(accesses), "inputFacets": facets.of_input(accesses) if kind not in _BEFORE else {}}
 
 
 def _output(accesses: Sequence[Access], kind: str, process: Process) -> Facet:
@@ -77,4 +78,4 @@ def _output(accesses: Sequence[Access], kind: str, process: Process) -> Facet:
     if kind == "COMPLETE":
         before = [access.dataset for access in process.reads if access.mode == "renamed"]
         found |= facets.of_lifecycle(accesses, before[0] if len(before) == 1 else None)
-    return {"facets": found, "outputFacets": facets.of_output(accesses) if kind != "START" else {}}
+    return {"facets": found, "outputFacets": facets.of_output(accesses) if kind not in _BEFORE else {}}

@@ -20,6 +20,9 @@ log = logging.getLogger("bigdebug")
 _HELD = 1_000
 """Processes that are held in memory while the spool cannot be written."""
 
+_FIRST = "START"
+"""The sort of message that tells of a beginning."""
+
 _LEASE = 8
 """Deadlines for which a run is this process's to send."""
 
@@ -73,8 +76,8 @@ class Sender:
         self._pace = pace or Pace()
         self._chance = random.Random()
         self._held: deque[tuple[str, list[Message]]] = deque()
-        self._running: dict[str, frozenset[str]] = {}
-        """What was told of processes that have not ended."""
+        self._running: dict[str, dict[str, int]] = {}
+        """What was told of processes that have not ended: a hash for each sort of message."""
         self._laying = threading.Lock()
         self._turn = threading.Condition()
         self._asked, self._answered, self._over = 0, -1, False
@@ -139,12 +142,12 @@ class Sender:
         self._thread.join(0.2)
 
     def _new(self, process: Process) -> list[Message]:
-        """What has not been told of the process while it was running."""
-        told = self._running.pop(process.id, frozenset())
+        """What has not been told of the process while it was running: that it began is told once, the rest when it is something else."""
+        told = self._running.pop(process.id, {})
         messages = list(self.collector.tell(process))
         if process.status == "running":
-            self._running[process.id] = told.union(sort for sort, _ in messages)
-        return [message for message in messages if message[0] not in told]
+            self._running[process.id] = told | {sort: hash(body) for sort, body in messages}
+        return [(sort, body) for sort, body in messages if sort not in told or (sort != _FIRST and told[sort] != hash(body))]
 
     def _lay_down(self) -> None:
         """Put what is held into the spool, in order. What there is no place for is left out, and said once."""

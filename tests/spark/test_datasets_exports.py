@@ -24,7 +24,8 @@ class Told:
     """Two collectors, and the files that were exported at the end."""
 
     def __init__(self, events: Collector, atlas: Collector, folder: Path) -> None:
-        self.events = events.taken
+        self.events = [event for event in events.taken if event["eventType"] != "RUNNING"]
+        self.running = [event for event in events.taken if event["eventType"] == "RUNNING"]
         self.wrong = events.wrong + atlas.wrong
         self.entities = [entity for body in atlas.taken for entity in [*body["entities"], *body["referredEntities"].values()]]
         self.folder = folder
@@ -119,6 +120,7 @@ def test_what_failed_says_why(told: Told) -> None:
 def test_a_stream_is_one(told: Told) -> None:
     (streamed,) = told.ends("/streamed")
     assert streamed["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
+    assert {event["run"]["runId"] for event in told.running} <= {streamed["run"]["runId"]}
 
 
 def test_atlas_knows_the_files_the_table_and_its_columns(told: Told) -> None:

@@ -45,7 +45,8 @@ def read(event: dict[str, Any]) -> dict[str, Any]:
 @settings(max_examples=60)
 def test_the_events_of_whatever_was_recorded_are_valid(process: Process) -> None:
     told = [read(event) for event in events(process, spark="4.3.0")]
-    assert [each["eventType"] for each in told] == ["START", *{"succeeded": ["COMPLETE"], "failed": ["FAIL"], "running": []}[process.status]]
+    running = ["RUNNING"] if process.reads or process.writes else []
+    assert [each["eventType"] for each in told] == ["START", *{"succeeded": ["COMPLETE"], "failed": ["FAIL"], "running": running}[process.status]]
     assert {each["run"]["runId"] for each in told} == {process.id}
 
 
@@ -110,9 +111,17 @@ def test_an_error_of_python_is_one() -> None:
     assert fail["run"]["facets"]["errorMessage"]["programmingLanguage"] == "PYTHON"
 
 
+def test_a_stream_tells_what_it_reads_and_writes_while_it_runs_and_counts_at_its_end() -> None:
+    start, running = map(read, events(changed(sort="stream", status="running", ended=None)))
+    assert running["eventType"] == "RUNNING"
+    assert "columnLineage" in running["outputs"][0]["facets"]
+    assert "columnLineage" not in start["outputs"][0]["facets"]
+    assert running["outputs"][0]["outputFacets"] == {}
+    assert [event["eventType"] for event in events(changed(sort="stream", status="running", ended=None, reads=(), writes=()))] == ["START"]
+
+
 def test_what_its_session_left_running_is_aborted() -> None:
     running = changed(status="running", ended=None)
-    assert [event["eventType"] for event in events(running)] == ["START"]
     assert [(event["eventType"], event["eventTime"]) for event in map(read, events(running, over=ENDED))][1:] == [("ABORT", "2026-11-27T01:02:05+00:00")]
 
 

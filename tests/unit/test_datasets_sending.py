@@ -19,6 +19,7 @@ import pytest
 
 from bigdebug.datasets.collectors import Collector as Address
 from bigdebug.datasets.collectors import answer_of
+from bigdebug.datasets.model import Access, Dataset
 from bigdebug.datasets.openlineage import messages
 from bigdebug.datasets.sending import Pace, Sender
 from bigdebug.datasets.spool import Spool
@@ -202,14 +203,16 @@ def test_one_event_that_a_collector_fails_on_does_not_hold_up_the_others(spool: 
     assert sorted(told(collector)) == [(f"job {n}", kind) for n in range(8) if n != 3 for kind in ("COMPLETE", "START")]
 
 
-def test_a_process_is_started_once_however_long_it_runs(spool: Spool) -> None:
+def test_a_process_is_started_once_however_long_it_runs_and_what_is_new_is_told(spool: Spool) -> None:
+    stream = process(1, "running")
+    more = replace(stream, writes=(*stream.writes, Access(Dataset("file", "/more"), "written", rows=5)))
     with collecting() as collector:
         sending = sender(spool, collector.url)
-        for status in ("running", "running", "succeeded"):
-            sending.send(process(1, status))
-            sending.flush(5)
+        for known in (replace(stream, writes=()), stream, stream, more, replace(more, writes=(stream.writes[0], replace(more.writes[1], rows=9))), process(1)):
+            sending.send(known)
+            wait(sending)
         sending.close()
-    assert told(collector) == [("job 1", "START"), ("job 1", "COMPLETE")]
+    assert [(event["eventType"], len(event["outputs"])) for event in collector.taken] == [("START", 0), ("RUNNING", 1), ("RUNNING", 2), ("COMPLETE", 1)]
 
 
 def test_the_key_is_in_the_request_and_nowhere_else(spool: Spool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
