@@ -48,6 +48,10 @@ def test_every_module_is_in_the_wheel(wheel):
     assert set(names_ending(wheel, ".py")) == engine | kernel
 
 
+def test_the_wheel_brings_the_schema_of_our_own_facet(wheel):
+    assert json.loads(read(wheel, "bigdebug/datasets/schemas/BigdebugRecordLineageRunFacet.json"))["$id"].startswith("urn:bigdebug:facets:")
+
+
 def test_the_wheel_brings_the_kernel(wheel):
     spec = json.loads(read(wheel, ".data/data/share/jupyter/kernels/bigdebug/kernel.json"))
     assert spec["argv"] == ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}", "--ext=bigdebug"]
