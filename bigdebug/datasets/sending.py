@@ -156,7 +156,7 @@ class Sender:
                 run, messages = self._held[0]
                 if messages and not self._spool.put(self.collector.queue, run, messages):
                     self._left_out += 1
-                    self._say(f"the spool {self._spool.path} is full")
+                    self._say(f"{self.collector.name} has not taken so much that the spool {self._spool.path} takes no more for it")
                 self._held.popleft()
         except DatasetsError as trouble:
             self._say(trouble.what)

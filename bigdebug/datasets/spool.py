@@ -20,7 +20,7 @@ from bigdebug.errors import DatasetsError
 VERSION = 1
 
 MOST = 256 << 20
-"""Bytes that a spool holds, if nothing else is said: some 16,000 runs of 16 columns."""
+"""Bytes of messages that are held for a collector, if nothing else is said: some 20,000 runs of 16 columns."""
 
 PATIENCE = 0.5
 """Seconds that a process waits for another that writes."""
@@ -29,6 +29,7 @@ _AT_ONCE = 8
 """Messages that are claimed together."""
 
 _TABLES = """
+CREATE TABLE queue (collector TEXT PRIMARY KEY, bytes INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE run (
     number INTEGER PRIMARY KEY AUTOINCREMENT, collector TEXT NOT NULL, name TEXT NOT NULL,
     tries INTEGER NOT NULL DEFAULT 0, due REAL NOT NULL DEFAULT 0, leased REAL NOT NULL DEFAULT 0, UNIQUE (collector, name));
@@ -36,6 +37,12 @@ CREATE TABLE message (
     number INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, sort TEXT NOT NULL, body BLOB NOT NULL,
     edition INTEGER NOT NULL DEFAULT 0, refused TEXT, UNIQUE (run, sort));
 CREATE INDEX waiting ON message (run) WHERE refused IS NULL;
+CREATE TRIGGER come AFTER INSERT ON message BEGIN
+    UPDATE queue SET bytes = bytes + length(NEW.body) WHERE collector = (SELECT collector FROM run WHERE number = NEW.run); END;
+CREATE TRIGGER changed AFTER UPDATE OF body ON message BEGIN
+    UPDATE queue SET bytes = bytes + length(NEW.body) - length(OLD.body) WHERE collector = (SELECT collector FROM run WHERE number = NEW.run); END;
+CREATE TRIGGER gone AFTER DELETE ON message BEGIN
+    UPDATE queue SET bytes = bytes - length(OLD.body) WHERE collector = (SELECT collector FROM run WHERE number = OLD.run); END;
 """
 
 _NEXT = """
@@ -97,9 +104,11 @@ class Spool:
                 raise
 
     def put(self, collector: str, run: str, messages: Iterable[Message]) -> bool:
-        """Lay down messages of a run, behind those that are there; one of a sort that still waits takes its place. False: the spool is full."""
+        """Lay down messages of a run, behind those that are there; one of a sort that still waits takes its place. False: there are too many for it."""
         with self._transaction() as file:
-            if self._full(file):
+            file.execute("INSERT INTO queue (collector) VALUES (?) ON CONFLICT DO NOTHING", (collector,))
+            ((held,),) = file.execute("SELECT bytes FROM queue WHERE collector = ?", (collector,))
+            if held >= self._most:
                 return False
             file.execute("INSERT INTO run (collector, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (collector, run))
             ((number,),) = file.execute("SELECT number FROM run WHERE collector = ? AND name = ?", (collector, run))
@@ -175,17 +184,13 @@ class Spool:
         with self._transaction():
             ((version,),) = file.execute("PRAGMA user_version")
             if version == 0:
-                for statement in _TABLES.split(";"):
+                for statement in _TABLES.split(";\n"):
                     file.execute(statement)
                 file.execute(f"PRAGMA user_version = {VERSION}")
             elif version != VERSION:
                 raise DatasetsError(
                     f"The spool {self.path} is of version {version}, and this bigdebug reads {VERSION}", remedy="Use the newer one, or another folder.",
                 )
-
-    def _full(self, file: sqlite3.Connection) -> bool:
-        pages, free, size = (file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size"))
-        return bool((pages - free) * size >= self._most)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

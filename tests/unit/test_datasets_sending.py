@@ -275,7 +275,7 @@ def test_a_collector_may_say_when_to_come_again_within_bounds(said: str, after: 
     assert answer_of(503, {"retry-after": said}, b"", BEGAN.timestamp()).after == after
 
 
-def test_a_spool_that_is_full_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+def test_a_collector_that_takes_nothing_fills_its_own_queue_and_no_other(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool", most=1 << 20)
     with collecting([hang] * 1_000) as collector:
         sending = sender(spool, collector.url)
@@ -286,6 +286,12 @@ def test_a_spool_that_is_full_says_so_and_keeps_what_it_has(tmp_path: Path) -> N
         assert status.left_out > 0
         assert status.waiting == 2 * (200 - status.left_out)
         assert "send them from the store" in str(status)
+        with collecting() as other:  # is not to suffer for it
+            healthy = sender(spool, other.url)
+            healthy.send(process(1))
+            wait(healthy)
+            healthy.close()
+        assert len(other.taken) == 2
         collector.over.set()
         sending.close(0)
     spool.close()

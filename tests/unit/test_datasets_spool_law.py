@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from hypothesis import settings
@@ -93,6 +95,9 @@ class SpoolLaw(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost(self) -> None:
         told = self.spools[0].waiting("c")
+        with closing(sqlite3.connect(Path(self.folder.name) / "spool")) as file:
+            counted = dict(file.execute("SELECT collector, bytes FROM queue")).get("c", 0)
+        assert counted == sum(len(body) for bodies in (*self.waiting.values(), *self.refused.values()) for body in bodies)
         assert (told.messages, told.refused) == (sum(map(len, self.waiting.values())), sum(map(len, self.refused.values())))
 
     def teardown(self) -> None:
