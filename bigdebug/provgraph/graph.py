@@ -77,6 +77,24 @@ class ProvenanceGraph:
         """What else was derived from ``source``: its descendants without the items ``besides`` and what these were derived from."""
         return questions.feeds(self.index, source, besides, depth)
 
+    def items(self, table: str | None = None, limit: int | None = 10) -> list[Any]:
+        """The first ids in their order, of all items or of those of a table: what can be asked about. None: all of them.
+
+        Raises ProvenanceError for a table that the workflow does not have.
+        """
+        if table is not None and self.workflow is None:
+            raise ProvenanceError("The graph has no tables", value=table, remedy="Import it with a workflow that says which items they have.")
+        place = None if table is None or self.workflow is None else self.workflow.place(table)
+        found: list[Any] = []
+        for start in range(0, self.index.items, _BLOCK):
+            codes = np.arange(start, min(start + _BLOCK, self.index.items))
+            if place is not None:
+                codes = codes[:0] if self.index.tables is None else codes[self.index.tables[codes] == place]
+            found += self.index.named(codes if limit is None else codes[: limit - len(found)]).tolist()
+            if limit is not None and len(found) >= limit:
+                break
+        return found
+
     def components(self) -> Components:
         """The weakly connected components. Takes time by all triples."""
         return self._components
