@@ -86,6 +86,7 @@ class Steps:
         self.findings = findings
         self._grows = self._shrinks = self._follows = True
         self._allowed = None if workflow is None else _allowed(workflow, operations)
+        self._named = _named(workflow, operations) if workflow is not None and tables is None else None
 
     @property
     def acyclic(self) -> bool:
@@ -96,6 +97,9 @@ class Steps:
         """Further triples: dst, src, operation."""
         self._grows = self._grows and bool((rows.neighbours < rows.items).all())
         self._shrinks = self._shrinks and bool((rows.neighbours > rows.items).all())
+        if self._named is not None:
+            strange = np.flatnonzero(~np.isin(rows.ops, self._named))
+            self.findings.add("unknown operations", len(strange), self._examples(rows, strange))
         if self.workflow is None or self.tables is None or self._allowed is None:
             return
         count = len(self.workflow.tables)
@@ -145,6 +149,13 @@ def _allowed(workflow: Workflow, operations: Ids) -> tuple[NDArray[np.bool_], ND
         codes = [_code(operations, name) for name in some]
         known += [pair * width + code for code in codes if code >= 0]
     return free, np.array(known, np.int64)
+
+
+def _named(workflow: Workflow, operations: Ids) -> NDArray[np.int64] | None:
+    """The codes of all operations that the workflow names, if it does for each of its edges: what can be known where tables are not."""
+    if not workflow.edges or len(workflow.operations) < len(workflow.edges):
+        return None
+    return np.array([_code(operations, name) for some in workflow.operations.values() for name in some], np.int64)
 
 
 def _code(operations: Ids, name: Any) -> int:

@@ -173,6 +173,14 @@ def test_items_and_steps_are_checked_against_the_workflow(tmp_path, how):
     assert (3 in index.named(np.arange(index.items)).tolist()) == (how == "list")
 
 
+def test_operations_are_checked_where_tables_are_not_known(tmp_path):
+    some = pd.DataFrame({"src": [1, 2, 3], "dst": [11, 12, 13], "op": ["trim", "guess", None]})
+    _, report = built(tmp_path, some, workflow=Workflow.of([("raw", "clean", ["trim", "cast"]), ("clean", "sums", "sum")]))
+    assert report["unknown operations"].examples == ("2 -> 12 by 'guess'", "3 -> 13")
+    _, report = built(tmp_path, some, workflow=Workflow.of([("raw", "clean", ["trim", "cast"]), ("clean", "sums")]))
+    assert report.clean
+
+
 @settings(deadline=None, max_examples=20)
 @given(st.data(), st.integers(1, 12))
 def test_what_the_workflow_does_not_have_is_counted(tmp_path_factory, data, rows):
