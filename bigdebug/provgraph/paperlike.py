@@ -85,7 +85,7 @@ class PaperLike:
 
     @classmethod
     def generate(cls, seed: int = 7, scale: float = 1.0) -> PaperLike:
-        """Takes 6 s and 1 GB at scale 1."""
+        """Takes 5 s and 0.6 GB at scale 1."""
         rng = np.random.default_rng([seed, round(scale * 1e6)])
         made = _Made(rng, scale)
         for large in _LARGE:
