@@ -115,21 +115,25 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
     """
     found: dict[tuple[int, str], tuple[int, set[str]]] = {}
     seen = {(start, column, IDENTITY)}
-    rest = deque([(start, column, IDENTITY, 0)])
+    standing = [(start, column, IDENTITY)]
     asking = _Steps(db, upstream)
-    while rest:
-        here, name, so_far, steps = rest.popleft()
-        near = asking(here, name)
-        covered = {far for far, other, _ in near if not other}
-        for far, other, how in near:
-            whole = _over(how, so_far) if upstream else _over(so_far, how)
-            if other and far in covered and not upstream and whole not in DIRECT:
-                continue  # it decides over all columns, this one among them
-            if (far, other) != (start, column):
-                found.setdefault((far, other), (steps + 1, set()))[1].add(whole)
-            if (far, other, whole) not in seen:
-                seen.add((far, other, whole))
-                rest.append((far, other, whole, steps + 1))
+    steps = 0
+    while standing:
+        steps += 1
+        near = asking((here, name) for here, name, _ in standing)
+        reached_now: list[tuple[int, str, str]] = []
+        for here, name, so_far in standing:
+            covered = set() if upstream else {far for far, other, _ in near[here, name] if not other}
+            for far, other, how in near[here, name]:
+                whole = _over(how, so_far) if upstream else _over(so_far, how)
+                if other and far in covered and whole not in DIRECT:
+                    continue  # it decides over all columns, this one among them
+                if (far, other) != (start, column):
+                    found.setdefault((far, other), (steps, set()))[1].add(whole)
+                if (far, other, whole) not in seen:
+                    seen.add((far, other, whole))
+                    reached_now.append((far, other, whole))
+        standing = reached_now
     return [ReachedColumn(each, name, steps, frozenset(how)) for (each, name), (steps, how) in found.items()]
 
 
@@ -147,22 +151,31 @@ def _over(first: str, then: str) -> str:
     return then if then not in DIRECT else max(first, then, key=DIRECT.index)
 
 
-_MADE_OF = """
-SELECT DISTINCT edge.input, edge.used, edge.how FROM touch JOIN edge ON edge.output = touch.other AND edge."column" IN (?2, '') WHERE touch.dataset = ?1
-UNION SELECT DISTINCT edge.input, edge.used, edge.how FROM touch JOIN edge ON edge.output = touch.other WHERE touch.dataset = ?1 AND ?2 = ''
-UNION SELECT far.dataset, CASE near.mode WHEN 'renamed' THEN ?2 ELSE '' END, CASE near.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
-FROM touch JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
-JOIN passage far ON far.flow = near.flow AND far.written = 0 WHERE touch.dataset = ?1
+_ASKED = "WITH asked (id, name) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))"
+
+_UNKNOWN_STEP = """
+    CASE {end}.mode WHEN 'renamed' THEN asked.name ELSE '' END, CASE {end}.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
+"""
+"""Of what is renamed the columns stay; of other steps without columns nothing is known."""
+
+_MADE_OF = f"""{_ASKED}
+SELECT asked.id, asked.name, edge.input, edge.used, edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
+CROSS JOIN edge ON edge.output = touch.other AND edge."column" IN (asked.name, '') WHERE asked.name <> ''
+UNION SELECT asked.id, asked.name, edge.input, edge.used, edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
+CROSS JOIN edge ON edge.output = touch.other WHERE asked.name = ''
+UNION SELECT asked.id, asked.name, far.dataset, {_UNKNOWN_STEP.format(end="near")} FROM asked CROSS JOIN touch ON touch.dataset = asked.id
+CROSS JOIN passage near ON near.dataset = touch.other AND near.written = 1 CROSS JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
+CROSS JOIN passage far ON far.flow = near.flow AND far.written = 0
 """
 
-_MAKES = f"""
-SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2
-JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE touch.dataset = ?1 AND ?2 <> ''
-UNION SELECT DISTINCT edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other
-JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE touch.dataset = ?1 AND ?2 = ''
-UNION SELECT far.dataset, CASE far.mode WHEN 'renamed' THEN ?2 ELSE '' END, CASE far.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
-FROM touch JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
-JOIN passage far ON far.flow = near.flow AND far.written = 1 JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT}) WHERE touch.dataset = ?1
+_MAKES = f"""{_ASKED}
+SELECT asked.id, asked.name, edge.output, edge."column", edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
+CROSS JOIN edge ON edge.input = touch.other AND edge.used = asked.name CROSS JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE asked.name <> ''
+UNION SELECT asked.id, asked.name, edge.output, edge."column", edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
+CROSS JOIN edge ON edge.input = touch.other CROSS JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE asked.name = ''
+UNION SELECT asked.id, asked.name, far.dataset, {_UNKNOWN_STEP.format(end="far")} FROM asked CROSS JOIN touch ON touch.dataset = asked.id
+CROSS JOIN passage near ON near.dataset = touch.other AND near.written = 0 CROSS JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
+CROSS JOIN passage far ON far.flow = near.flow AND far.written = 1 CROSS JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
 """
 
 _COLUMN_QUERIES = f"""
@@ -178,18 +191,19 @@ def queries_of_columns(db: sqlite3.Connection, columns: Iterable[tuple[int, str]
 
 
 class _Steps:
-    """One step from a column, asked once."""
+    """One step from each of some columns; each is asked once."""
 
     def __init__(self, db: sqlite3.Connection, upstream: bool) -> None:
         self._db = db
         self._question = _MADE_OF if upstream else _MAKES
         self._known: dict[tuple[int, str], list[tuple[int, str, str]]] = {}
 
-    def __call__(self, dataset: int, column: str) -> list[tuple[int, str, str]]:
-        key = (dataset, column)
-        if key not in self._known:
-            self._known[key] = self._db.execute(self._question, key).fetchall()
-        return self._known[key]
+    def __call__(self, columns: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], list[tuple[int, str, str]]]:
+        new = [column for column in dict.fromkeys(columns) if column not in self._known]
+        self._known.update((column, []) for column in new)
+        for here, name, *step in self._db.execute(self._question, (json.dumps(new),)) if new else ():
+            self._known[here, name].append((step[0], step[1], step[2]))
+        return self._known
 
 
 # ---- what is known of flows -------------------------------------------------------------------------------------

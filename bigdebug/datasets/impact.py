@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
@@ -12,15 +13,18 @@ from bigdebug.datasets.uses import IDENTITY
 FAILS, MAY_FAIL, LOSES, STALE = "fails", "may fail", "fails or loses it", "stale"
 """What becomes of a job that uses the column, of one whose columns are not known, of one that only copies it; and of what is made of such jobs' results."""
 
-_USED = """
-SELECT flow.id, edge.output, edge."column", edge.how FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2
-JOIN flow ON flow.lineage = edge.lineage WHERE touch.dataset = ?1
-UNION SELECT flow.id, -1, '', 'UNKNOWN' FROM touch JOIN passage ON passage.dataset = touch.other AND passage.written = 0
+_USED = f"""
+SELECT flow.id, edge.output, edge."column", edge.how, {RESULT} FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2
+JOIN flow ON flow.lineage = edge.lineage JOIN dataset ON dataset.id = edge.output WHERE touch.dataset = ?1
+UNION SELECT flow.id, -1, '', 'UNKNOWN', 0 FROM touch JOIN passage ON passage.dataset = touch.other AND passage.written = 0
 JOIN flow ON flow.id = passage.flow AND flow.lineage IS NULL
 WHERE touch.dataset = ?1 AND NOT EXISTS (SELECT 1 FROM passage renamed WHERE renamed.flow = flow.id AND renamed.mode = 'renamed')
 """
 
-_WRITTEN = f"SELECT dataset.id FROM passage JOIN dataset ON dataset.id = passage.dataset WHERE flow = ? AND written = 1 AND NOT ({RESULT})"
+_WRITTEN = f"""
+SELECT passage.flow, dataset.id FROM json_each(?) some JOIN passage ON passage.flow = some.value AND passage.written = 1
+JOIN dataset ON dataset.id = passage.dataset WHERE NOT ({RESULT})
+"""
 
 
 @dataclass
@@ -39,15 +43,17 @@ def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
     seen = {(dataset, column)}
     while rest:
         here, name, steps = rest.popleft()
-        uses: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
-        for flow, output, other, how in db.execute(_USED, (here, name)):
-            uses[flow].append((output, other, how))
+        uses: dict[int, list[tuple[int, str, str, int]]] = defaultdict(list)
+        for flow, *use in db.execute(_USED, (here, name)):
+            uses[flow].append((use[0], use[1], use[2], use[3]))
         for flow, used in uses.items():
-            how = tuple(sorted({how for _, _, how in used}))
+            how = tuple(sorted({how for _, _, how, _ in used}))
             effect = LOSES if how == (IDENTITY,) else MAY_FAIL if how == (UNKNOWN,) else FAILS
             if flow not in found.flows or (FAILS, MAY_FAIL, LOSES).index(effect) < (FAILS, MAY_FAIL, LOSES).index(found.flows[flow][0]):
                 found.flows[flow] = (effect, how, steps + 1)
-            for output, other, _ in used if effect == LOSES else ():
+            for output, other, _, is_result in used if effect == LOSES else ():
+                if is_result:
+                    continue  # nobody uses it
                 found.lost[output].append(other)
                 if (output, other) not in seen:
                     seen.add((output, other))
@@ -58,7 +64,7 @@ def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
 
 def _stale(db: sqlite3.Connection, found: Affected) -> None:
     starts: dict[int, int] = {}
-    for flow, (_, _, steps) in found.flows.items():
-        for (written,) in db.execute(_WRITTEN, (flow,)):
-            starts[written] = min(steps, starts.get(written, steps))
+    for flow, written in db.execute(_WRITTEN, (json.dumps(list(found.flows)),)):
+        _, _, steps = found.flows[flow]
+        starts[written] = min(steps, starts.get(written, steps))
     found.stale = {**starts, **{each.id: each.steps for each in reached(starts, links(db, starts, upstream=False)) if each.id not in starts}}
