@@ -66,7 +66,7 @@ class Sending:
 
 class Sender:
     """Tells a collector of processes. Messages go to the spool at once and from there when the collector takes them: those of a run in order,
-    each at least once, and twice only if a process ends, or hangs beyond its lease, between an answer and its note.
+    each at least once; twice only if its answer was lost or late, or a process ended between an answer and its note.
     """
 
     def __init__(self, spool: Spool, collector: Collector, *, deadline: float = DEADLINE, pace: Pace | None = None) -> None:
