@@ -190,6 +190,11 @@ def queries_of_columns(db: sqlite3.Connection, columns: Iterable[tuple[int, str]
     return int(db.execute(_COLUMN_QUERIES, (json.dumps(list(columns)),)).fetchone()[0])
 
 
+def steps_from(db: sqlite3.Connection, columns: Iterable[tuple[int, str]], upstream: bool) -> Mapping[tuple[int, str], list[tuple[int, str, str]]]:
+    """One step from each of some columns: to which dataset, which column (all of it, if it has no name), and how that is used."""
+    return _Steps(db, upstream)(columns)
+
+
 class _Steps:
     """One step from each of some columns; each is asked once."""
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
-from bigdebug.datasets.graph import RESULT, UNKNOWN, links, reached
+from bigdebug.datasets.answers import Answer
+from bigdebug.datasets.graph import RESULT, UNKNOWN, flows, links, reached
+from bigdebug.datasets.matching import Meant
+from bigdebug.datasets.model import Dataset
+from bigdebug.datasets.rows import datasets_of, moment
 from bigdebug.datasets.uses import IDENTITY
+from bigdebug.datasets.words import hows, more
 
 FAILS, MAY_FAIL, LOSES, STALE = "fails", "may fail", "fails or loses it", "stale"
 """What becomes of a job that uses the column, of one whose columns are not known, of one that only copies it; and of what is made of such jobs' results."""
+_ORDER = (FAILS, MAY_FAIL, LOSES, STALE)
 
 _USED = f"""
 SELECT flow.id, edge.output, edge."column", edge.how, {RESULT} FROM touch JOIN edge ON edge.input = touch.other AND edge.used = ?2
@@ -68,3 +76,38 @@ def _stale(db: sqlite3.Connection, found: Affected) -> None:
         _, _, steps = found.flows[flow]
         starts[written] = min(steps, starts.get(written, steps))
     found.stale = {**starts, **{each.id: each.steps for each in reached(starts, links(db, starts, upstream=False)) if each.id not in starts}}
+
+
+def answer(db: sqlite3.Connection, of: Meant, column: str, limit: int) -> Answer:
+    """What becomes of jobs, the worst first, and of datasets, the nearest first."""
+    found = impact(db, of.id, column)
+    affected = sorted(found.flows.items(), key=lambda flow: (_ORDER.index(flow[1][0]), flow[1][2]))
+    stale = [(number, steps) for number, steps in sorted(found.stale.items(), key=lambda each: each[1]) if number != of.id]
+    jobs = flows(db, [flow for flow, _ in affected[:limit]])
+    written, names = _written_by(db, jobs), datasets_of(db, [number for number, _ in stale[:limit]])
+    rows: list[tuple[Any, ...]] = [
+        (effect, jobs[flow].job, written.get(flow, ()), hows(how), steps, moment(jobs[flow].last), jobs[flow].runs)
+        for flow, (effect, how, steps) in affected[:limit]
+    ]
+    rows += [
+        (STALE, "", (str(names[number]),), f"loses {', '.join(found.lost[number])}" if number in found.lost else "", steps, None, None)
+        for number, steps in stale[:limit]
+    ]
+    counts = Counter([effect for _, (effect, _, _) in affected] + [STALE] * len(stale))
+    said = ", ".join(f"{counts[each]:,} {'are ' if each == STALE else ''}{each}" for each in _ORDER if counts[each])
+    return Answer(f"If {of.dataset} loses {column}", ("effect", "job", "writes", "how", "steps", "last run", "runs"), tuple(rows)).noting(
+        of.note, more(len(affected) + len(stale), limit), f"{said}." if said else "",
+        "A job that only copies the column fails if it names it; one that takes all columns (*) goes on without it." if counts[LOSES] else "",
+        "Of some jobs it is not known which columns they use." if counts[MAY_FAIL] else "",
+    )
+
+
+def _written_by(db: sqlite3.Connection, which: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """What flows write, by their numbers."""
+    found: dict[int, tuple[str, ...]] = {}
+    for flow, *named in db.execute(
+        "SELECT p.flow, d.namespace, d.name FROM json_each(?) JOIN passage p ON p.flow = value AND p.written = 1 JOIN dataset d ON d.id = p.dataset",
+        (json.dumps(list(which)),),
+    ):
+        found[flow] = (*found.get(flow, ()), str(Dataset(*named)))
+    return found
