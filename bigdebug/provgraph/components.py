@@ -107,7 +107,7 @@ def read(along: Adjacency, chunk: int = _CHUNK) -> Iterator[tuple[NDArray[np.uin
 
 
 def components(index: Index) -> Components:
-    """The weakly connected components of a graph. Reads all triples once; holds a dozen bytes for each item."""
+    """The weakly connected components of a graph. Reads all triples once; holds some twenty bytes for each item."""
     joining = Joining(index.items)
     for one, other in read(index.backward):
         joining.join(one, other)
