@@ -29,7 +29,7 @@ from bigdebug.spark.attachment import (
 from bigdebug.spark.brushing import marks_of
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.datasets.attached import close_recording, open_recording, settle_recording
-from bigdebug.spark.datasets.recording import CellAt
+from bigdebug.spark.datasets.processes import CellAt
 from bigdebug.spark.inquiry import Inquiry
 from bigdebug.spark.jobs import Jobs, alive, followed
 from bigdebug.spark.masks import mask
@@ -167,7 +167,8 @@ class DebugSession(Inquiry):
     def _record(self) -> None:
         """What the application does with datasets is recorded, if it is not yet."""
         recording = open_recording(self.plain_context, self, self.context, self.datasets.record, self.datasets.store.secrets)
-        recording.frames_of, recording.cell_at = self._recorder.crossing.frames_of, self._cell_at
+        recording.name_cells(self._cell_at)
+        recording.frames_of = self._recorder.crossing.frames_of
         runs = recording.runs
         self._frames.named, self._frames.ran, self._frames.stands, self._recorder.following = runs.action, runs.ran, runs.stands, runs.of
 

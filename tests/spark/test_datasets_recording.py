@@ -354,7 +354,13 @@ a < default.d_made.a IDENTITY
 """),
     "add column": (_sql("alter table d_made add columns (c int)"), "command succeeded\ndefined table default.d_made"),
     "truncate": (_sql("truncate table d_made"), "command succeeded\noverwritten table default.d_made 0 rows"),
-    "rename": (_sql("alter table d_as rename to d_renamed"), "command succeeded\nread table default.d_as\nrenamed table default.d_renamed"),
+    "rename": (_sql("alter table d_as rename to d_renamed"), """
+command succeeded
+read table default.d_as
+renamed table default.d_renamed
+k < default.d_as.k IDENTITY
+s < default.d_as.s IDENTITY
+"""),
     "drop": (_sql("drop table d_renamed"), "command succeeded\ndropped table default.d_renamed"),
     "drop view": (_sql("drop view d_view"), "command succeeded\ndropped view default.d_view"),
     "cache table": (_sql("cache table t_cached as select k from t_in"), """

@@ -83,8 +83,11 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
 
 
 def edges_of(output: Dataset, names: Sequence[str], lineage: ColumnLineage, leaves: Sequence[Leaf]) -> set[ColumnEdge]:
-    """Column to column: from what leaves read to an output whose columns have these names."""
-    used = [("", lineage.whole), *((name, made.uses) for name, made in zip(names, lineage.columns))]
+    """Column to column: from what leaves read to an output whose columns have these names; where these are not as many as the lineage has, only what
+    decides over all of them.
+    """
+    made = lineage.columns if len(lineage.columns) == len(names) else ()
+    used = [("", lineage.whole), *((name, each.uses) for name, each in zip(names, made))]
     return {
         ColumnEdge(output, name, dataset, use.column, use.how, use.masking)
         for name, uses in used for use in uses if not leaves[use.leaf].made for dataset in leaves[use.leaf].datasets

@@ -156,7 +156,9 @@ def _renamed(r: Relations, tree: Tree, node: Node) -> Target:
     old, new = node.oldName(), node.newName()
     database = old.database()
     name = str(new.unquotedString()) if new.database().isDefined() or not database.isDefined() else f"{database.get()}.{new.table()}"
-    return Target(r.of_name(name, kind), "renamed", reads=(r.of_identifier(old, kind),))
+    there = r.there(r.identifier(str(new.table()), new.database() if new.database().isDefined() else database))
+    made = (r.of_name(name, kind), ()) if there is None else (r.of_catalog(there), schema_of(str(there.schema().json())))
+    return Target(made[0], "renamed", reads=(r.of_identifier(old, kind),), schema=made[1])
 
 
 def _renamed_v2(r: Relations, tree: Tree, node: Node) -> Target:

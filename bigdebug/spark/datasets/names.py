@@ -66,6 +66,10 @@ class Names:
             return self.of_name(f"{self._jsession.catalog().currentDatabase()}.{identifier.table()}", kind)
         return self.of_name(str(identifier.unquotedString()), kind)
 
+    def identifier(self, table: str, database: Any) -> Any:
+        """A TableIdentifier; ``database`` is an option of Scala's."""
+        return self._jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, database)
+
     def there(self, identifier: Any) -> Any | None:
         """What the catalog of the session says of a table now; None if it has none of this name."""
         try:

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from bigdebug.datasets.columns import columns_of
 from bigdebug.datasets.model import Access, ColumnEdge
 from bigdebug.datasets.plans import Tree, plan_of
+from bigdebug.datasets.uses import IDENTITY
 from bigdebug.errors import DatasetsError
 from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, schema_of, unknown, views_of
 from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, is_idle
@@ -80,7 +81,9 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     target = COMMANDS[name](relations, tree, analyzed) if name in COMMANDS else None
     if target is not None and target.source is None:
         write = Access(target.dataset, target.mode, target.schema, 0 if target.emptied else None)
-        return Reading(name, tuple(Access(each) for each in target.reads), (write,), shape=name, text=text, is_quick=True)
+        same = target.reads[:1] if target.mode == "renamed" else ()
+        columns = tuple(ColumnEdge(target.dataset, each.name, before, each.name, IDENTITY) for before in same for each in target.schema)
+        return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, shape=name, text=text, is_quick=True)
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
     lineage = columns_of(source.tree) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
@@ -91,21 +94,21 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     fields = schema_of(str(source.plan.schema().json()))
     names = (target.names if target is not None else ()) or tuple(field.name for field in fields)
     if lineage is not None and len(lineage.columns) != len(names):  # of a node that is not known: which column is which cannot be told
-        lineage, opaque = replace(lineage, columns=()), (*opaque, "columns")
+        opaque = (*opaque, "columns")
     shape = _shape(source.tree, reads, names)
     output = target or _result(relations, source, shape, action)
-    columns = set() if lineage is None else edges_of(output.dataset, names, lineage, leaves)
+    edges = set() if lineage is None else edges_of(output.dataset, names, lineage, leaves)
     if lineage is not None and lineage.views:
         shallow = columns_of(source.tree, to_views=True)
         views = views_of(relations, shallow)
         reads += accesses_of(relations, views, ())
-        columns |= edges_of(output.dataset, names, shallow, views)
+        edges |= edges_of(output.dataset, names, shallow, views)
     reads += tuple(Access(model) for model in relations.seen.models(written))
     made, reads = _caches(relations, reads)
     schema = tuple(replace(field, name=called) for field, called in zip(fields, names))
     rows, size_written = (None, None) if target is None else written_by(query)
     writes = (Access(output.dataset, output.mode, schema, rows, size_written), *made)
-    return Reading(name if target is not None else "", reads, writes, tuple(sorted(columns)), opaque, shape, text, output.mode == "defined")
+    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode == "defined")
 
 
 def _expressions(plan: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import re
 import threading
 import time
 import uuid
@@ -15,11 +14,12 @@ from typing import Any, ClassVar
 
 from pyspark import SparkContext
 
-from bigdebug.datasets.model import Cell, Process
+from bigdebug.datasets.model import Process
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.spark.datasets.doing import Doings
 from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
 from bigdebug.spark.datasets.ml import Models
+from bigdebug.spark.datasets.processes import CellAt, Processes, time_of
 from bigdebug.spark.datasets.rdds import Jobs, watch_saves
 from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
 from bigdebug.spark.datasets.relations import Relations
@@ -37,12 +37,6 @@ _PATIENCE = 5.0
 """Seconds in which Spark is to tell of what has ended."""
 
 _OVER = "over "
-
-_ACTIONS = {"collectToPython": "collect", "collectAsArrowToPython": "toPandas", "": "toLocalIterator"}
-"""What users call the actions that Spark's listeners are told of by other names."""
-
-CellAt = Callable[[datetime], "Cell | None"]
-"""The notebook cell that ran at a time."""
 
 FramesOf = Callable[[frozenset[int]], Iterable[Any]]
 """The DataFrames whose rows are among RDDs with these numbers."""
@@ -68,25 +62,27 @@ class Recording:
     def __init__(self, sc: SparkContext, record: Callable[[Process], object], secrets: Secrets | None = None, cell_at: CellAt = lambda at: None) -> None:
         self._sc: Any = sc
         self._record = record
-        self.cell_at = cell_at
         self.frames_of: FramesOf = lambda rdds: ()
         self._hearing = Hearing(sc)
         self._secrets = Secrets() if secrets is None else secrets
-        self._session = str(sc.applicationId)
-        self._seen = Seen(self._session)
-        self._name = str(sc.appName)
-        self._ids = uuid.uuid4()
+        name, session = str(sc.appName), str(sc.applicationId)
+        self._seen = Seen(session)
+        self._processes = Processes(name, session, cell_at)
         self._begun: dict[int, _Begun] = {}
         self._streams = Streaming(self._tell)
         self._jobs = Jobs(self._sc)
-        self._doings = Doings(self._sc, self._session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
-        self._models = Models(self._sc, self._name, self._session, self._doings, self._read_frame, self._seen.uses)
+        self._doings = Doings(self._sc, session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
+        self._models = Models(self._sc, name, session, self._doings, self._read_frame, self._seen.uses)
         self._saves: list[Callable[[], None]] = []
         self.runs = Runs(sc, self._tell)
         self._open = False
         self._thread: threading.Thread | None = None
         self._marks: dict[str, threading.Event] = {}
         """Who waits for all that has come until a mark."""
+
+    def name_cells(self, cell_at: CellAt) -> None:
+        """From here on processes name the cell of a notebook that ran when they began."""
+        self._processes.cell_at = cell_at
 
     def open(self) -> None:
         """From here on what happens is recorded. Costs some 30 ms, the first time in a JVM 200."""
@@ -96,7 +92,7 @@ class Recording:
         self._secrets.learn(dict(self._sc.getConf().getAll()))
         self._hearing.open()
         self._models.open()
-        self._saves = watch_saves(self._sc, self._name, self._doings)
+        self._saves = watch_saves(self._sc, self._processes.name, self._doings)
         self._thread = threading.Thread(target=self._run, name="bigdebug datasets", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -166,13 +162,13 @@ class Recording:
         number, root, group = int(event.executionId()), event.rootExecutionId(), event.jobGroupId()
         tags = frozenset(str(event.jobTags().mkString("\0")).split("\0"))
         self._begun[number] = _Begun(
-            int(root.get()) if root.isDefined() else number, _time(event.time()), tags, str(group.get()) if group.isDefined() else "",
+            int(root.get()) if root.isDefined() else number, time_of(event.time()), tags, str(group.get()) if group.isDefined() else "",
         )
 
     def _end(self, event: Any) -> None:
         number, query, name = int(event.executionId()), event.qe(), event.executionName()
         # Of a query that could not be planned Spark does not tell that it began.
-        begun = self._begun.pop(number, None) or _Begun(number, _time(event.time()), frozenset())
+        begun = self._begun.pop(number, None) or _Begun(number, time_of(event.time()), frozenset())
         if query is None or any(map(is_ours, begun.tags)):
             return
         action = str(name.get()) if name.isDefined() else ""
@@ -192,7 +188,10 @@ class Recording:
         elif stream and not action:
             self._streams.batch(begun.group, reading, begun.within)
         else:
-            process = self._process(number, begun, event, action, together(reading, begun.within))
+            error = event.errorMessage()
+            process = self._processes.of_query(
+                number, begun.at, time_of(event.time()), str(error.get()) if error.isDefined() else "", action, together(reading, begun.within),
+            )
             self._tell(self.runs.joined(process, begun.tags))
 
     def _job_start(self, event: Any) -> None:
@@ -211,13 +210,7 @@ class Recording:
         frames = [found.reads for frame in self.frames_of(job.rdds) if (found := self._read_frame(frame)) is not None]
         reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *frames) for access in reads}.values()))
         if reading.reads or reading.opaque:
-            verb = job.call.partition(" at ")[0]
-            what = "+".join([*(str(access.dataset) for access in reading.reads), *reading.opaque])
-            process = Process(
-                id=str(uuid.uuid5(self._ids, f"job {job.number}")), job=f"{self._name}.{verb}.{what}", sort="rdd", session=self._session, started=job.at,
-                ended=_time(event.time()), status="failed" if error else "succeeded", error=error, reads=reading.reads, opaque=reading.opaque,
-                cell=self.cell_at(job.at), text=job.call,
-            )
+            process = self._processes.of_job(job, time_of(event.time()), error, reading)
             self._tell(self.runs.joined(process, job.tags))
 
     def _done(self, tag: str) -> None:
@@ -225,11 +218,11 @@ class Recording:
         doing = self._doings.over(tag)
         if doing is not None:
             process = doing.now()
-            self._tell(replace(process, cell=self.cell_at(process.started)))
+            self._tell(replace(process, cell=self._processes.cell_at(process.started)))
 
     def _stream_start(self, event: Any) -> None:
         at = datetime.fromisoformat(str(event.timestamp()).replace("Z", "+00:00"))
-        self._streams.start(event, self._name, self._session, at, self.cell_at(at))
+        self._streams.start(event, self._processes.name, self._processes.session, at, self._processes.cell_at(at))
 
     def _stream_end(self, event: Any) -> None:
         error = event.exception()
@@ -246,26 +239,8 @@ class Recording:
     def _read_frame(self, frame: Any) -> Reading | None:
         return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)
 
-    # ---- what is recorded -------------------------------------------------------------------------------------
-
-    def _process(self, number: int, begun: _Begun, event: Any, action: str, reading: Reading) -> Process:
-        error = event.errorMessage()
-        message = str(error.get()) if error.isDefined() else ""
-        sort = "query" if not reading.name else "command" if reading.is_quick or not reading.writes else "write"
-        verb = _verb(reading.name) if reading.name else _ACTIONS.get(action, action)
-        what = str(reading.writes[0].dataset) if reading.name and reading.writes else reading.shape
-        return Process(
-            id=str(uuid.uuid5(self._ids, f"query {number}")), job=".".join(filter(None, (self._name, verb, what))), sort=sort, session=self._session,
-            started=begun.at, ended=_time(event.time()), status="failed" if message else "succeeded", error=message, reads=reading.reads,
-            writes=reading.writes, columns=reading.columns, opaque=reading.opaque, cell=self.cell_at(begun.at), text=reading.text,
-        )
-
     def _tell(self, process: Process) -> None:
         self._record(self._secrets.cleaned(process))
-
-
-def _time(milliseconds: Any) -> datetime:
-    return datetime.fromtimestamp(int(milliseconds) / 1000, timezone.utc)
 
 
 def _is_told(query: Any) -> bool:
@@ -274,8 +249,3 @@ def _is_told(query: Any) -> bool:
         return str(query.commandExecuted().getClass().getSimpleName()) == "CommandResult"
     except ENDED:
         return False
-
-
-def _verb(name: str) -> str:
-    """``InsertIntoHiveTable`` as insert_into_hive_table."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.removesuffix("Command")).lower()

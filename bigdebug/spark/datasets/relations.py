@@ -57,7 +57,7 @@ class Relations(Names):
             return
         relation = leaf.relation()
         kind = str(relation.getClass().getSimpleName())
-        if leaf.isStreaming() and (found := _BETWEEN.search(str(leaf.stream().get().toString()))):  # these are the files of one batch
+        if leaf.isStreaming() and (found := _BETWEEN.search(_stream_of(leaf))):  # these are the files of one batch
             yield of_path(found[1], self.format_of(relation.fileFormat()))
             return
         if kind == "HadoopFsRelation":
@@ -152,6 +152,15 @@ class Relations(Names):
         builder = scan.relation().cacheBuilder()
         name = builder.tableName()
         return self.of_temporary(str(name.get()) if name.isDefined() else f"cache {self._jvm.java.lang.System.identityHashCode(builder)}", "cache")
+
+
+def _stream_of(leaf: Leaf) -> str:
+    """What the stream says that a leaf is a batch of; nothing where Spark does not tell yet."""
+    try:
+        stream = leaf.stream()
+    except UNTOLD:
+        return ""
+    return str(stream.get().toString()) if stream.isDefined() else ""
 
 
 def paths_of_rdd(kind: str, name: str) -> list[str] | None:
