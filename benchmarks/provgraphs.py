@@ -136,7 +136,7 @@ class Graph:
         times = [1000 * one for one in seconds]
         middle = statistics.median(times)
         allowed = None if must is None else must * (5 if self.scale > 1 else 1)
-        return self._result(f"{subject}, the slowest item", "ms", max(times), f"median {middle:.3g} ms; {remark}", allowed, milliseconds=times)
+        return self._result(f"{subject}, the slowest item", "ms", max(times), f"median {middle:.3g} ms; {remark}" if middle < 1000 else f"median {middle:,.0f} ms; {remark}", allowed, milliseconds=times)
 
     def _result(self, subject: str, unit: str, value: float, remark: str = "", must: float | None = None, **detail: Any) -> Result:
         print(f"  {subject}: {value:.3g} {unit} {remark}", file=sys.stderr)

@@ -98,7 +98,7 @@ def sets(index: Index, threshold: int = THRESHOLD, splits: Any = None, *, found:
     """Cut all components of ``threshold`` items or more along ``splits``, and what is as large in these along their parts (Algorithm 3).
 
     ``splits`` are those of the user, as ``splits_of`` takes them; where there are none they are found, so that about as many items are
-    in each half of a split. Reads all triples once for each level of splits, and holds some thirty bytes for each item. Raises ProvenanceError for a graph
+    in each half of a split. Reads all triples once for each level of splits, and holds some forty bytes for each item. Raises ProvenanceError for a graph
     without a workflow that has a component so large.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, (int, np.integer)) or threshold < 1:
