@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bigdebug.datasets.model import Cell, Process
+from bigdebug.spark.rdd.actions import Actions
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +59,14 @@ def test_runs_of_rdds_are_named_too(dbg: Any, folder: str, told: Any) -> None:
         lines.collect()
     (process,) = told()
     assert (process.sort, names(process), process.run) == ("rdd", (["text"], []), run.latest.id)
+
+
+def test_what_a_captured_rdd_is_saved_to_is_recorded_with_its_run(dbg: Any, folder: str, told: Any) -> None:
+    with dbg.capture() as run:
+        dbg.context.textFile(f"{folder}/text").map(str.upper).saveAsTextFile(f"{folder}/upper")
+    (process,) = told()
+    assert (process.sort, names(process), process.run) == ("rdd", (["text"], ["upper"]), run.latest.id)
+    assert process.writes[0].rows == 2
 
 
 def test_a_query_whose_rows_are_kept_reads_what_the_user_asked_for(dbg: Any, folder: str, told: Any) -> None:
@@ -132,6 +141,7 @@ def test_after_detach_nothing_is_recorded_and_nothing_is_left(dbg: Any, spark: A
     before = len(dbg.datasets.store.processes())
     spark.read.parquet(f"{folder}/in").count()
     assert not hasattr(RDD.saveAsTextFile, "__wrapped__")
+    assert vars(Actions)["saveAsTextFile"].__wrapped__ is RDD.saveAsTextFile
     assert not hasattr(Estimator.fit, "__wrapped__") or Estimator.fit.__module__ == "pyspark.ml.base"
     assert bigdebug.attach(spark) is dbg
     settle(dbg)

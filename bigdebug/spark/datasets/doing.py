@@ -32,8 +32,12 @@ class Doing:
     columns: set[ColumnEdge] = field(default_factory=set)
     opaque: dict[str, None] = field(default_factory=dict)
 
-    def take(self, reading: Reading) -> None:
-        """One of its jobs did this."""
+    tags: set[str] = field(default_factory=set)
+    """Those of its jobs."""
+
+    def take(self, reading: Reading, tags: Iterable[str]) -> None:
+        """One of its jobs, with these tags, did this."""
+        self.tags.update(tags)
         for access in reading.reads:
             before = self.reads.get(access.dataset)
             self.reads[access.dataset] = access if before is None else summed(before, access)

@@ -21,6 +21,7 @@ from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.datasets.reading import Reading
 from bigdebug.spark.datasets.relations import paths_of_rdd
 from bigdebug.spark.gateway import classes
+from bigdebug.spark.rdd.actions import Actions
 
 _SAVED = {"saveAsTextFile": "text", "saveAsPickleFile": "pickle", "saveAsSequenceFile": "sequence", "saveAsHadoopFile": "hadoop", "saveAsNewAPIHadoopFile": "hadoop"}
 """Methods that save an RDD to a path, their first argument, and in which format."""
@@ -154,4 +155,5 @@ def watch_saves(sc: SparkContext, name: str, doings: Doings) -> list[Callable[[]
 
         return around
 
-    return [wrapped(RDD, method, saving(form)) for method, form in {**_SAVED, **dict.fromkeys(_CONFIGURED, "hadoop")}.items()]
+    forms = {**_SAVED, **dict.fromkeys(_CONFIGURED, "hadoop")}
+    return [wrapped(kind, method, saving(form)) for kind in (RDD, Actions) for method, form in forms.items()]  # captured RDDs have methods of their own

@@ -182,7 +182,7 @@ class Recording:
             return
         doing = self._doings.of(outer.tags)
         if doing is not None:
-            doing.take(reading)
+            doing.take(reading, outer.tags)
         elif outer is not begun:  # what a query did that another one runs, that one did
             outer.within.append(reading)
         elif stream and not action:
@@ -204,7 +204,7 @@ class Recording:
         job, reading, error = ended.job, ended.reading, ended.error
         doing = self._doings.of(job.tags)
         if doing is not None:
-            doing.take(reading)
+            doing.take(reading, job.tags)
             doing.wrote(ended.rows, ended.size)
             return
         frames = [found.reads for frame in self.frames_of(job.rdds) if (found := self._read_frame(frame)) is not None]
@@ -218,7 +218,8 @@ class Recording:
         doing = self._doings.over(tag)
         if doing is not None:
             process = doing.now()
-            self._tell(replace(process, cell=self._processes.cell_at(process.started)))
+            process = replace(process, cell=self._processes.cell_at(process.started))
+            self._tell(self.runs.joined(process, doing.tags))
 
     def _stream_start(self, event: Any) -> None:
         at = datetime.fromisoformat(str(event.timestamp()).replace("Z", "+00:00"))
