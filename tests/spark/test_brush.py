@@ -211,6 +211,16 @@ def test_a_function_of_aggregates_has_no_value_where_its_query_would_fail(spark:
     assert views.answer(result.name, Selection().brushed(ids.name, [3])).values["q"].tolist() == [None, None]
 
 
+def test_a_function_whose_values_python_does_not_have_is_refused_by_name(spark: Any, dbg: Any) -> None:
+    late = "select id, date'9999-12-29' + cast(id as int) d from range(3)"
+    ids, result = dbg.marks(spark.sql(f"select id from ({late})"), spark.sql(f"select 1 one, date_add(max(d), 1) next from ({late}) group by 1"))
+    assert result.columns["next"].to_pylist() == ["10000-01-01"]
+    views = views_of((ids, result))
+    assert [str(each) for each in views.answer(result.name, Selection().brushed(ids.name, [0])).values["next"]] == ["9999-12-30"]
+    with pytest.raises(ViewError, match=r"date_add\(max\(.*d\), 1\) gives moments after the year 9999.*without this column"):
+        views.answer(result.name, Selection())
+
+
 def test_a_brush_over_functions_of_aggregates_is_no_job_and_no_query(spark: Any, dbg: Any, tables: list[int]) -> None:
     ids, result = dbg.marks(spark.sql("select id from t"), spark.sql("select k, round(avg(x), 1) r from t group by k"), over="t")
     views, tracker = views_of((ids, result)), spark.sparkContext.statusTracker()

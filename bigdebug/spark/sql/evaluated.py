@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import _parse_datatype_json_string
@@ -30,10 +30,10 @@ class Evaluation:
     def __init__(self, catalyst: Catalyst, expression: Expr, columns: Sequence[Expr]) -> None:
         """``columns`` are attributes that the expression reads. Raises UntraceableError for one that Spark computes in the tasks of a job alone."""
         c = self._catalyst = catalyst
-        self._said = str(expression.sql())
+        self.said = str(expression.sql()).replace("`", "")
         made = from_below(c, expression, lambda part: _evaluable(c, part))
         if c.rule("ConvertToLocalRelation").hasUnevaluableExpr(made):
-            raise UntraceableError(f"{self._said} is computed in the tasks of a job alone", remedy="Compute it of the result.")
+            raise UntraceableError(f"{self.said} is computed in the tasks of a job alone", remedy="Compute it of the result.")
         self._kinds = [arrow_type(column) for column in columns]
         self._schema = c.jvm.org.apache.spark.sql.types.StructType().add("value", made.dataType())
         self._projection = c.projection([c.try_eval(made)], columns)
@@ -47,20 +47,21 @@ class Evaluation:
             with self._alone, self._catalyst.active():
                 parts = [pa.ipc.open_stream(part).read_all() for part in self._computed(_streamed(given))]
         except (Py4JError, OSError) as gone:
-            raise ViewError(f"{self._said} is not computed: Spark's JVM does not answer", remedy="Start Spark again, and brush results of the new session.") from gone
-        return array_of(pa.concat_tables(parts)["value"]) if parts else pa.nulls(0, self._kinds[0])
+            raise ViewError(f"{self.said} is not computed: Spark's JVM does not answer", remedy="Start Spark again, and brush results of the new session.") from gone
+        return array_of(pa.concat_tables(parts)["value"]) if parts else pa.nulls(0)
 
     def _computed(self, stream: bytes) -> list[bytes]:
         c = self._catalyst
         arrow = getattr(getattr(c.jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters$"), "MODULE$")
         rows = arrow.fromBatchWithSchemaIterator(c.seq([stream]).iterator(), None)._1().map(self._projection)
-        batches = arrow.toBatchWithSchemaIterator(rows, self._schema, *_WHOLE, "UTC", *[False] * self._flags)
+        written = rows, self._schema, *_WHOLE, "UTC", False
+        try:
+            batches = arrow.toBatchWithSchemaIterator(*written, False)
+        except Py4JJavaError:
+            raise
+        except Py4JError:  # an older Spark does not ask whether texts are Arrow's long ones
+            batches = arrow.toBatchWithSchemaIterator(*written)
         return [bytes(part) for part in c.items(batches.toVector())]
-
-    @property
-    def _flags(self) -> int:
-        """How many flags follow the time zone: up to 4.0 Arrow's long texts are not asked for."""
-        return 1 if str(self._catalyst.spark.version).startswith("4.0.") else 2
 
 
 def arrow_type(expression: Expr) -> pa.DataType:

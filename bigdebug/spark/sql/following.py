@@ -9,12 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from bigdebug.errors import UntraceableError
+from bigdebug.errors import UntraceableError, ViewError
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.comparing import comparable
 from bigdebug.spark.sql.evaluated import Evaluation, arrow_type
 from bigdebug.spark.sql.expressions import Expr
 from bigdebug.spark.sql.kinds import is_floating, is_number
+from bigdebug.spark.sql.python_values import has_all
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.recomputed import NotRecomputedError, Recomputed, check_plain, recomputed
 from bigdebug.spark.sql.rewriting import from_below, with_inputs
@@ -56,7 +57,10 @@ class Derived:
         return Together(parts, partial(self._computed, [keys[number] for number in self.keys]))
 
     def _computed(self, keys: Sequence[pa.Array], shown: Sequence[Shown]) -> Shown:
-        return shown_of(self.evaluation.of([*(arrow_of(each, kind) for each, kind in zip(shown, self.kinds, strict=True)), *keys]))
+        found = self.evaluation.of([*(arrow_of(each, kind) for each, kind in zip(shown, self.kinds, strict=True)), *keys])
+        if not has_all(found):
+            raise ViewError(f"{self.evaluation.said} gives moments after the year 9999, or text of other bytes than UTF-8's", remedy="Brush the result without this column.")
+        return shown_of(found)
 
 
 def following(catalyst: Catalyst, above: Sequence[PlanOperator], group: PlanOperator, column: Expr) -> Recomputed | Derived | Stays:
@@ -143,8 +147,8 @@ class _Parts:
 
 
 def _column(catalyst: Catalyst, part: Expr) -> Expr:
-    """A column that stands for a part, and may be NULL."""
-    return catalyst.alias(catalyst.null_of(part), "part").toAttribute()
+    """A column that stands for a part, under its name, and may be NULL."""
+    return catalyst.alias(catalyst.null_of(part), str(part.sql())).toAttribute()
 
 
 def _is_certain(catalyst: Catalyst, expression: Expr, rows: Sequence[Expr]) -> bool:
