@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
+from pyspark.sql.functions import udf
 
 import bigdebug
 from bigdebug.errors import NotCapturedError
@@ -106,6 +108,30 @@ def test_a_view_of_a_run_that_was_forgotten_says_so(dbg, built):
     assert "forgotten" in said["content"]["what"] + said["content"]["remedy"]
     with pytest.raises(NotCapturedError, match="forgotten"):
         bigdebug.view(run)
+
+
+def test_a_question_whose_job_was_cancelled_with_all_others_says_so_and_can_be_asked_again(dbg, spark, built):
+    """PySpark cancels all jobs when a cell is interrupted."""
+    def slowly(n):
+        time.sleep(1)
+        return n
+
+    slow = dbg.context.parallelize(range(2), 2).map(slowly)
+    slow_rows = spark.range(2, numPartitions=2).select(udf(slowly, "long")("id").alias("n"))
+    with dbg.capture("slow", strategy="lazy"):
+        slow.count()
+    for view in (bigdebug.view(slow), bigdebug.view(slow_rows)):
+        message = {"version": VERSION, "id": 1, "request": "page", "content": {"at": 0, "operator": view.run.subject, "start": 0}}
+        said = []
+        asking = threading.Thread(target=lambda view=view, message=message, said=said: said.append(view.answer(message)))
+        asking.start()
+        while asking.is_alive():  # several jobs, of which the slow ones are to be met
+            time.sleep(0.3)
+            spark.sparkContext.cancelAllJobs()
+        asking.join()
+        assert said[0]["answer"] == "refused"
+        assert said[0]["content"]["what"] == "The Spark job of this was cancelled."
+        assert view.answer(message)["answer"] == "page"
 
 
 def test_a_view_of_a_saved_run_needs_no_session_and_reads_what_is_kept(dbg, built, tmp_path):
