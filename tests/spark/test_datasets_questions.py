@@ -1,0 +1,87 @@
+"""Questions over what Spark really did, from jobs as people write them; and no byte of a secret in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bigdebug
+from bigdebug.views.datasetsview import DatasetsView
+
+SECRET = "Zq7-hunter2.X9"
+
+
+@pytest.fixture(scope="module")
+def shop(spark: Any, dbg: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A pipeline: raw files, a table, files made of the table's files, and a report that is captured."""
+    folder = tmp_path_factory.mktemp("shop")
+    spark.sql("drop table if exists l2_orders")
+    spark.range(40).selectExpr("id", "id % 7 item", "id * 1.5 price").write.csv(f"{folder}/raw_orders", header=True)
+    raw = spark.read.csv(f"{folder}/raw_orders", schema="id long, item int, price double", header=True)
+    raw.where("price > 3").write.saveAsTable("l2_orders")
+    files = next(row["data_type"] for row in spark.sql("describe extended l2_orders").collect() if row["col_name"] == "Location")
+    spark.read.parquet(files).groupBy("item").agg({"price": "sum"}).withColumnRenamed("sum(price)", "total").write.parquet(f"{folder}/sales")
+    with dbg.capture("report"):
+        spark.read.parquet(f"{folder}/sales").where("total > 10").write.json(f"{folder}/report")
+    yield folder
+    spark.sql("drop table if exists l2_orders")
+
+
+def test_what_feeds_what_is_followed_over_jobs_tables_and_their_files(dbg: Any, shop: Path) -> None:
+    up = dbg.datasets.upstream(f"{shop}/report")
+    assert [row["dataset"].rpartition("/")[2] for row in up][:1] == ["sales"]
+    assert f"file:{shop}/raw_orders" in up.column("dataset")
+    assert {f"file:{shop}/sales", f"file:{shop}/report"} <= set(dbg.datasets.downstream("l2_orders").column("dataset"))
+    columns = {(row["dataset"].rpartition("/")[2], row["column"]): row["influence"] for row in dbg.datasets.upstream(f"{shop}/report", "total")}
+    assert columns["raw_orders", "price"] == "value"
+    assert columns["raw_orders", "item"] == "decides"
+
+
+def test_a_dropped_column_fails_the_job_that_sums_it(dbg: Any, shop: Path) -> None:
+    found = list(dbg.datasets.impact("l2_orders", "PRICE"))
+    assert any(row["effect"] == "fails" and f"file:{shop}/sales" in row["writes"] for row in found)
+    assert any(row["effect"] == "stale" and row["writes"] == (f"file:{shop}/report",) for row in found)
+
+
+def test_history_and_records_of_a_write(dbg: Any, shop: Path) -> None:
+    rows = list(dbg.datasets.history(f"{shop}/report"))
+    assert [(row["what"], row["status"], row["rows"]) for row in rows] == [("created", "succeeded", 7)]
+    assert dbg.datasets.trace(f"{shop}/report").goBackAll().count() == 7
+
+
+def test_a_view_of_the_session_is_drawn(dbg: Any, shop: Path) -> None:
+    view = bigdebug.view(dbg.datasets)
+    assert isinstance(view, DatasetsView)
+    around = DatasetsView(dbg.datasets, f"{shop}/report").answer({"version": 1, "id": 1, "request": "graph", "content": {}})["content"]
+    assert {"report", "sales", "raw_orders"} <= {node["name"] for node in around["nodes"]}
+
+
+def test_no_byte_of_a_secret_is_in_the_store(spark: Any, dbg: Any, shop: Path) -> None:
+    spark.conf.set("spark.hadoop.fs.s3a.secret.key", SECRET)
+    derby = f"jdbc:derby:memory:{shop.name};create=true;user=app;password={SECRET}"
+    frame = spark.range(3).selectExpr("id", f"'{SECRET}' as plain")
+    frame.select("id").write.jdbc(derby, "app.t", properties={"password": SECRET, "driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver"})
+    assert spark.read.format("jdbc").options(url=derby, dbtable="app.t", password=SECRET, driver="org.apache.derby.iapi.jdbc.AutoloadedDriver").load().count() == 3
+    for attempt in (
+        lambda: spark.sql(f"select raise_error('login failed for https://bob:{SECRET}@host/x?token={SECRET}')").collect(),
+        lambda: spark.read.jdbc(f"jdbc:derby://127.0.0.1:1/none;password={SECRET}", "t").count(),
+        lambda: spark.sql(f"create table l2_secret using jdbc options (url '{derby}', dbtable 'app.t', password '{SECRET}', driver 'org.apache.derby.iapi.jdbc.AutoloadedDriver')"),
+        lambda: spark.sql("insert into l2_secret values (9)").collect(),
+    ):
+        with suppress(Exception):  # what is recorded of it is looked at
+            attempt()
+    spark.sql("drop table if exists l2_secret")
+    spark.conf.unset("spark.hadoop.fs.s3a.secret.key")
+    assert len(dbg.datasets.find(shop.name)) >= 1
+    told = repr(dbg.datasets.processes(limit=30)) + repr([dbg.datasets.process(each) for each in dbg.datasets.processes(limit=30).column("process")])
+    assert "derby" in told
+    assert SECRET not in told
+    files = list(dbg.datasets.store.path.parent.iterdir())
+    assert files
+    for path in files:
+        assert SECRET.encode() not in path.read_bytes(), path
+    spark.catalog.clearCache()
