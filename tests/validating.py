@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +11,11 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
+
+from bigdebug.datasets.atlas import bundle
+from bigdebug.datasets.collectors import body_of
+from bigdebug.datasets.model import Process
+from bigdebug.datasets.openlineage import events
 
 SCHEMAS = Path(__file__).parent / "schemas"
 OWN = "bigdebug_recordLineage"
@@ -75,6 +80,14 @@ def check_entities(body: Any) -> None:
             assert isinstance(related, list) == (this["cardinality"] == "SET"), name
             for each in related if isinstance(related, list) else [related]:
                 _check_reference(each, that["type"], entities, types)
+
+
+def check_exports(processes: Sequence[Process]) -> None:
+    """Raises AssertionError if others could not read what they are told of these processes."""
+    for process in processes:
+        for event in events(process, spark="4.3.0"):
+            check_event(json.loads(body_of(event)))
+    check_entities(json.loads(body_of(bundle(processes))))
 
 
 class _Types:

@@ -9,6 +9,7 @@ from typing import Any
 
 from bigdebug.datasets.model import Access, Dataset, Process
 from bigdebug.spark.datasets.recording import Recording
+from tests.validating import check_exports
 
 Job = Callable[[Any, str], Any]
 
@@ -23,7 +24,7 @@ class Recorded:
         self.recording = Recording(spark.sparkContext, lambda process: self._known.__setitem__(process.id, process))
 
     def of(self, job: Job) -> list[Process]:
-        """The processes of a job. What it raises is its own affair."""
+        """The processes of a job, as others can be told of them. What it raises is its own affair."""
         self._settle()
         self._known.clear()
         try:
@@ -31,7 +32,9 @@ class Recorded:
         except Exception as problem:
             self.raised = str(problem)
         self._settle()
-        return list(self._known.values())
+        found = list(self._known.values())
+        check_exports(found)
+        return found
 
     def said(self, job: Job) -> str:
         """The same as text."""
