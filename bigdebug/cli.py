@@ -33,6 +33,8 @@ DATASETS = """Which data feeds which, over all sessions and notebooks in which b
   bigdebug datasets show orders                 its columns, and what each was made of
   bigdebug datasets processes                   what was done, latest first
   bigdebug datasets show PROCESS                all that was recorded of one, by its id
+  bigdebug datasets export FILE                 all of it as events of OpenLineage, or entities of Apache Atlas
+  bigdebug datasets send URL                    the same to a collector that takes them
 
 A dataset is named as people type it: orders, shop.orders, /data/orders, s3://bucket/orders. If several are called so, they are listed."""
 
