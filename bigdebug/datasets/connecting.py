@@ -73,10 +73,10 @@ def in_memory() -> sqlite3.Connection:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Within: what SQLite and the system say of the store is an error of ours, with its remedy."""
+    """Within: what SQLite and the system say of the store is an error of ours, with its remedy; what SQLite says of a value stays as it is."""
     try:
         yield
-    except BigdebugError:
+    except (BigdebugError, sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError):
         raise
     except sqlite3.Error as problem:
         raise _error(problem, str(path)) from problem

@@ -133,9 +133,8 @@ def _touch(db: sqlite3.Connection, identity: int, place: str) -> None:
     db.execute("DELETE FROM touch WHERE dataset = ?1 OR other = ?1", (identity,))
     others = {identity}
     if place:
-        above = [place[:i] for i, letter in enumerate(place) if letter == "/" and place[:i]]
-        marks = ", ".join("?" * (len(above) + 1))
-        others.update(i for (i,) in db.execute(f"SELECT id FROM dataset WHERE place IN ({marks})", (place, *above)))
+        above = json.dumps([place, *(place[:i] for i, letter in enumerate(place) if letter == "/" and place[:i])])
+        others.update(i for (i,) in db.execute("SELECT dataset.id FROM json_each(?) JOIN dataset ON dataset.place = value", (above,)))
         inside = place if place.endswith("/") else f"{place}/"
         others.update(i for (i,) in db.execute("SELECT id FROM dataset WHERE place > ? AND place < ?", (inside, f"{inside[:-1]}0")))
     db.executemany("INSERT OR IGNORE INTO touch (dataset, other) VALUES (?, ?)", [pair for other in others for pair in ((identity, other), (other, identity))])

@@ -101,8 +101,9 @@ class DatasetStore:
             return len(self._waiting)
 
     def _drain(self) -> None:
+        at_once = _AT_ONCE
         while self._waiting:
-            batch = self._waiting[:_AT_ONCE]
+            batch = self._waiting[:at_once]
             try:
                 self._write(batch)
             except LockedStoreError:
@@ -113,6 +114,11 @@ class DatasetStore:
                     self._go_on_in_memory(trouble)
                     continue
                 log.error("bigdebug could not record %d processes: %s", len(batch), trouble)
+            except Exception as trouble:  # one of them is no process: the others are stored
+                if len(batch) > 1:
+                    at_once = 1
+                    continue
+                log.error("bigdebug could not record a process: %s: %s", type(trouble).__name__, self.secrets.text(str(trouble)))
             self._locked = False
             del self._waiting[: len(batch)]
 
@@ -141,6 +147,9 @@ class DatasetStore:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._alone, named(self.path):
+            if self._db is not None and not self._lost and not self.path.exists():  # somebody took the file away: what is written to it now is lost
+                self._db.close()
+                self._db = None
             if self._db is None:
                 make_private(self.path)
                 self._db = connected(self.path)

@@ -364,6 +364,31 @@ def test_there_has_to_be_one_to_be_asked(tmp_path: Path) -> None:
         DatasetStore.of(tmp_path / "none.sqlite")
 
 
+def test_what_is_no_process_is_left_out_and_the_others_are_stored(store: DatasetStore, caplog: pytest.LogCaptureFixture) -> None:
+    no_job: Any = None
+    huge = replace(SALE.writes[0], rows=2**70)
+    store.record(again(1), replace(again(2), job=no_job), replace(again(3), writes=(huge,)), again(4))
+    store.record(again(5))
+    assert [process.id for process in store.processes()] == ["p1", "p4", "p5"]
+    assert store.trouble == ""
+    assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
+
+
+def test_a_file_that_was_taken_away_is_made_again(store: DatasetStore) -> None:
+    store.record(SALE)
+    for path in store.path.parent.iterdir():
+        path.unlink()
+    store.record(again(1))
+    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p1"]
+    assert store.trouble == ""
+
+
+def test_a_path_may_have_a_thousand_parts(store: DatasetStore) -> None:
+    deep = Dataset("file", "/a" * 1_900)
+    store.record(replace(SALE, reads=(Access(deep), Access(Dataset("file", "/a/a")))))
+    assert store.processes()[0].reads[0].dataset == deep
+
+
 # ---- migrations -------------------------------------------------------------------------------------------------
 
 
