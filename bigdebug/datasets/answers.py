@@ -11,7 +11,6 @@ from bigdebug.datasets.brief import brief
 from bigdebug.datasets.model import Access, Process
 from bigdebug.trace.table import Table
 
-
 _NAMED = ("dataset", "reads", "writes", "job", "by")
 """Columns of datasets and of jobs, which are called by theirs; each cell has one or a tuple of several."""
 
