@@ -77,7 +77,7 @@ class ProvenanceGraph:
         """What else was derived from ``source``: its descendants without the items ``besides`` and what these were derived from."""
         return questions.feeds(self.index, source, besides, depth)
 
-    def items(self, table: str | None = None, limit: int | None = 10) -> list[Any]:
+    def first(self, table: str | None = None, limit: int | None = 10) -> list[Any]:
         """The first ids in their order, of all items or of those of a table: what can be asked about. None: all of them.
 
         Raises ProvenanceError for a table that the workflow does not have.

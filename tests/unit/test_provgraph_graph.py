@@ -47,11 +47,11 @@ def test_the_papers_example(tmp_path):
         "table": ["Person1", "Person2", "AvgAge"], "items": [9, 9, 4], "sources": [9, 0, 0], "results": [0, 3, 4],
         "triples": [0, 9, 6], "fan_in": [0, 1, 2],
     }
-    assert graph.items("AvgAge") == [22, 23, 24, 25]
-    assert graph.items(limit=3) == [1, 2, 3]
-    assert len(graph.items(limit=None)) == len(graph) == 22
+    assert graph.first("AvgAge") == [22, 23, 24, 25]
+    assert graph.first(limit=3) == [1, 2, 3]
+    assert len(graph.first(limit=None)) == len(graph) == 22
     with pytest.raises(ProvenanceError, match=r"no such table.*AvgAge"):
-        graph.items("avgage")
+        graph.first("avgage")
     again = bigdebug.open(tmp_path / "persons")
     assert sorted(again.ancestors(23)) == sorted(found)
     assert again.report == graph.report
@@ -66,7 +66,7 @@ def test_without_a_place_an_index_goes_with_its_graph():
     path = graph.path
     assert path.exists()
     with pytest.raises(ProvenanceError, match="no tables"):
-        graph.items("AvgAge")
+        graph.first("AvgAge")
     del graph
     assert not path.parent.exists()
 
