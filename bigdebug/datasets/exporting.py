@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -85,7 +85,7 @@ class Exporting:
             namespace = namespace or os.environ.get(_NAMESPACE, "")
         collector = Collector(url, _teller(form, namespace), authorization, f"{form} {namespace}".strip())
         if self._spool is None:
-            self._spool = Spool(self.store.path.with_name(f"{self.store.path.stem}-spool.sqlite"))
+            self._spool = Spool(self._spooled)
             atexit.register(self._end)
         sender = next((each for each in self._senders if each.collector == collector), None)
         if sender is None:
@@ -98,11 +98,28 @@ class Exporting:
         return sender
 
     def sending(self) -> Answer:
-        """How it stands with each collector."""
+        """How it stands with each collector, and what waits on disk for others. Raises DatasetsError if the spool cannot be read."""
         names = ("collector", "form", "sent", "waiting", "refused", "left out", "trouble")
         known = [(sender.collector.purpose, sender.status()) for sender in self._senders]
         rows = tuple((each.collector, form, each.taken, each.waiting, each.refused, each.left_out, each.trouble) for form, each in known)
-        return Answer("Sending", names, rows, () if rows else ("No collector is told: send(url).",))
+        told = {sender.collector.queue for sender in self._senders}
+        notes = [f"{count:,} messages wait on disk for {queue}: send() to it goes on with them." for queue, count in self._left().items() if queue not in told]
+        return Answer("Sending", names, rows, (*(() if rows else ("No collector is told: send(url).",)), *notes))
+
+    def _left(self) -> dict[str, int]:
+        """What waits on disk, also of earlier sessions."""
+        from bigdebug.datasets.spool import Spool
+
+        if self._spool is not None:
+            return self._spool.left()
+        if not self._spooled.is_file():
+            return {}
+        with closing(Spool(self._spooled)) as spool:
+            return spool.left()
+
+    @property
+    def _spooled(self) -> Path:
+        return self.store.path.with_name(f"{self.store.path.stem}-spool.sqlite")
 
     def record(self, process: Process) -> None:
         """Store a process, and tell all collectors of it. Raises nothing; without secrets, whoever recorded it."""

@@ -165,6 +165,13 @@ class Spool:
             last = file.execute(f"SELECT refused {of} AND refused IS NOT NULL ORDER BY message.number DESC LIMIT 1", (collector,)).fetchone()
         return Waiting(waits, refused, last[0] if last else "")
 
+    def left(self) -> dict[str, int]:
+        """How many messages wait for each collector."""
+        with self._transaction() as file:
+            return dict(file.execute(
+                "SELECT collector, count(*) FROM message JOIN run ON message.run = run.number WHERE refused IS NULL GROUP BY collector ORDER BY collector",
+            ))
+
     def again(self, collector: str) -> None:
         """All that waits, and all that was refused, is due at once: the collector was mended."""
         with self._transaction() as file:

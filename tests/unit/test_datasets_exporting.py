@@ -103,6 +103,11 @@ def test_collectors_are_told_of_what_is_recorded_and_of_what_was(datasets: Datas
     assert len(atlas.taken) == 1
 
 
+def test_no_collector_is_said_to_be_none(datasets: Datasets) -> None:
+    assert datasets.sending().notes == ("No collector is told: send(url).",)
+    assert not list(datasets.store.path.parent.glob("*spool*"))  # asking makes no file
+
+
 def test_one_collector_may_be_told_in_two_namespaces(datasets: Datasets) -> None:
     with collecting() as collector:
         senders = [datasets.send(collector.url, namespace=namespace) for namespace in ("shop", "lab", "shop")]
@@ -120,6 +125,7 @@ def test_what_a_collector_did_not_take_is_sent_by_the_next_session(datasets: Dat
         for n in range(3):
             datasets.record(replace(SALE, id=str(UUID(int=n))))
         datasets.stop_sending(0.1)
+        assert datasets.sending().notes[1].startswith(f"6 messages wait on disk for {collector.url}")
         collector.conduct.clear()
         later = Datasets(DatasetStore(datasets.store.path))
         wait(later.send(collector.url))
