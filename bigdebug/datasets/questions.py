@@ -17,7 +17,7 @@ from bigdebug.datasets.matching import column_meant, meant
 from bigdebug.datasets.model import Dataset, Process
 from bigdebug.datasets.rows import datasets_of
 from bigdebug.datasets.store import DatasetStore
-from bigdebug.errors import NotCapturedError, UnknownDatasetError
+from bigdebug.errors import DatasetsError, NotCapturedError, UnknownDatasetError
 
 MOST = 1_000
 """Rows that an answer has, if nothing else is said: of what is reached."""
@@ -54,14 +54,14 @@ class Datasets(Exporting):
 
     def impact(self, dataset: str | Dataset, column: str, limit: int = MOST) -> Answer:
         """What becomes of jobs and datasets if a column is dropped: jobs that use it fail, what they write and what is made of that is stale."""
-        with self._asked() as db:
+        with self._asked(limit) as db:
             of = meant(db, dataset, self._session)
             name = column_meant(column, describing.names_of_columns(db, of.id), of.dataset)
             return impacts.answer(db, of, name, limit).noting(self.store.trouble)
 
     def drawn(self, dataset: str | Dataset | None = None, limit: int = 150) -> Drawing:
         """The graph of datasets and jobs, laid out in layers: what was used last; or all that is upstream and downstream of a dataset, nearest first."""
-        with self._asked() as db:
+        with self._asked(limit) as db:
             return drawing(db, None if dataset is None else meant(db, dataset, self._session).id, limit)
 
 
@@ -69,7 +69,7 @@ class Datasets(Exporting):
 
     def find(self, text: str = "", limit: int = RECENT) -> Answer:
         """Datasets whose names have a text in them, those that were used last first."""
-        with self._asked() as db:
+        with self._asked(limit) as db:
             return listing.find(db, text, limit).noting(self.store.trouble)
 
     def columns(self, dataset: str | Dataset) -> Answer:
@@ -79,12 +79,12 @@ class Datasets(Exporting):
 
     def history(self, dataset: str | Dataset, limit: int = RECENT) -> Answer:
         """What was done to a dataset and with it, latest first, with rows and what became of its schema."""
-        with self._asked() as db:
+        with self._asked(limit) as db:
             return listing.history(db, meant(db, dataset, self._session), limit).noting(self.store.trouble)
 
     def processes(self, job: str = "", status: str = "", limit: int = RECENT) -> Answer:
         """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded or failed."""
-        with self._asked() as db:
+        with self._asked(limit) as db:
             return listing.processes(db, job, status, limit).noting(self.store.trouble)
 
     def process(self, identity: str) -> Process:
@@ -156,12 +156,14 @@ class Datasets(Exporting):
 
     # ---- within -----------------------------------------------------------------------------------------------
 
-    def _asked(self) -> AbstractContextManager[sqlite3.Connection]:
+    def _asked(self, limit: int = 1) -> AbstractContextManager[sqlite3.Connection]:
+        if type(limit) is not int or limit < 1:
+            raise DatasetsError("The limit of an answer is a number of rows", value=limit, remedy="Give one from 1 on, or leave it out.")
         self._settle()
         return self.store.reading()
 
     def _reach(self, dataset: str | Dataset, column: str | None, upstream: bool, limit: int) -> Answer:
-        with self._asked() as db:
+        with self._asked(limit) as db:
             of = meant(db, dataset, self._session)
             if column is None:
                 return reaching.datasets(db, of, upstream, limit).noting(self.store.trouble)

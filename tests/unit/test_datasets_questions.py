@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,13 @@ from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Pr
 from bigdebug.datasets.naming import of_path, of_session, of_table
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
-from bigdebug.errors import AmbiguousDatasetError, NotCapturedError, UnknownColumnError, UnknownDatasetError
+from bigdebug.errors import (
+    AmbiguousDatasetError,
+    DatasetsError,
+    NotCapturedError,
+    UnknownColumnError,
+    UnknownDatasetError,
+)
 
 BEGAN = datetime(2026, 11, 27, 1, 2, 3, tzinfo=timezone.utc)
 RAW, ITEMS = of_path("s3://lake/raw/orders.csv", "csv"), of_path("/data/items", "parquet")
@@ -234,6 +241,13 @@ def test_names_of_several_and_of_none_are_refused_with_what_there_is(asked: Data
         asked.upstream("qqqqqqq")
     with pytest.raises(TypeError, match="named by text"):
         asked.upstream(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
+def test_a_limit_is_a_number_of_rows(asked: Datasets, limit: Any) -> None:
+    for ask in (asked.find, asked.processes, partial(asked.history, "orders"), partial(asked.upstream, "report"), partial(asked.impact, "orders", "price"), asked.drawn):
+        with pytest.raises(DatasetsError, match="from 1 on"):
+            ask(limit=limit)
 
 
 def test_views_of_this_session_come_before_those_of_others(asked: Datasets) -> None:
