@@ -96,7 +96,7 @@ def of_source(form: str, options: Mapping[str, str]) -> Dataset:
         return of_kafka(given.get("kafka.bootstrap.servers", ""), topic)
     if "path" in given:
         return of_path(given["path"], form)
-    named = next((given[name] for name in _NAMED if given.get(name)), "")
+    named = next((given[name].rpartition("@")[2] if name == "host" else given[name] for name in _NAMED if given.get(name)), "")
     return Dataset(form, named, "unknown", form)
 
 

@@ -58,6 +58,7 @@ def test_topics_and_what_is_not_known() -> None:
     assert naming.of_source("kafka", {"kafka.bootstrap.servers": "PLAINTEXT://a:9092", "topic": "t"}) == Dataset("kafka://a:9092", "t")
     assert naming.of_source("rate", {}) == Dataset("rate", "")
     assert naming.of_source("mongodb", {"collection": "c"}) == Dataset("mongodb", "c")
+    assert naming.of_source("odd", {"host": "bob:hunter2@h:9200"}) == Dataset("odd", "h:9200")
     assert naming.of_source("csv", {"PATH": "/a"}) == naming.of_path("/a")
     assert str(naming.of_source("rate", {})) == "rate"
 
