@@ -11,6 +11,7 @@ from IPython.core.completer import provisionalcompleter
 
 import bigdebug
 from bigdebug.datasets.store import DatasetStore
+from bigdebug.views.datasetsview import DatasetsView
 from tests.kernel.shells import Shell
 from tests.unit.test_datasets_questions import CLEAN, LOOK, PUBLISH, SUM
 
@@ -27,14 +28,21 @@ def recorded(shell: Shell, tmp_path: Any) -> Iterator[Shell]:
 
 
 @pytest.mark.parametrize(("line", "first"), [
-    ("upstream report", ["1", "file:/w/shop.sales"]), ("downstream 'orders' -n 1", ["1", "file:/w/shop.sales"]), ("upstream report -c total", ["1", "file:/w/shop.sales"]),
-    ("impact orders price", ["fails", "sum"]), ("list ord", ["file:/w/shop.orders", "table"]), ("show sales", ["name", "int"]), ("changed sum", None),
+    ("upstream report", ["1", "shop.sales"]), ("downstream 'orders' -n 1", ["1", "shop.sales"]), ("upstream report -c total", ["1", "shop.sales"]),
+    ("impact orders price", ["fails", "sum"]), ("list ord", ["shop.orders", "table"]), ("show sales", ["name", "int"]), ("changed sum", None),
 ])
 def test_questions_are_answered_as_the_session_does(recorded: Shell, line: str, first: list[str] | None) -> None:
     if first is None:
         assert "Nothing is different." in recorded.cell(f"%lineage datasets {line}").notes
     else:
         assert recorded.table(f"%lineage datasets {line}")[0][:2] == first
+
+
+def test_the_graph_is_a_view(recorded: Shell) -> None:
+    around = recorded.cell("%lineage datasets graph report")
+    assert isinstance(around, DatasetsView)
+    assert around.table().caption == "Upstream of file:/out/report"
+    assert isinstance(recorded.cell("%lineage datasets graph"), DatasetsView)
 
 
 def test_what_has_no_answer_is_a_sentence(recorded: Shell) -> None:
