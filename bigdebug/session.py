@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.provgraph.sets import THRESHOLD
-from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import masking, shown
 from bigdebug.spark.attachment import (
     check_frame,
@@ -34,8 +32,6 @@ from bigdebug.spark.inquiry import Inquiry
 from bigdebug.spark.jobs import Jobs, alive, followed
 from bigdebug.spark.masks import mask
 from bigdebug.spark.policies import policy_of
-from bigdebug.spark.provgraph.graph import SparkGraph
-from bigdebug.spark.provgraph.provenance import IndexedGraph, provenance
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
@@ -58,6 +54,11 @@ from bigdebug.trace.saved import save
 from bigdebug.trace.stepped import Stepped
 from bigdebug.trace.table import Table
 from bigdebug.trace.watch import Watch
+
+if TYPE_CHECKING:
+    from bigdebug.provgraph.workflow import Workflow
+    from bigdebug.spark.provgraph.graph import SparkGraph
+    from bigdebug.spark.provgraph.provenance import IndexedGraph
 
 STRATEGIES = ("auto", "inject", "defer", "lazy")
 
@@ -400,7 +401,8 @@ class DebugSession(Inquiry):
 
     def provenance(
         self, triples: Any, workflow: Workflow | None = None, plan: str = "auto", *, at: str | os.PathLike[str] | None = None, memory: str | int = "1g",
-        columns: Sequence[str] = ("src", "dst", "op"), threshold: int = THRESHOLD, splits: Any = None, strict: bool = False,
+        columns: Sequence[str] = ("src", "dst", "op"), threshold: int = 25_000, splits: Any = None, strict: bool = False,
+        values: bool = False, tables: Mapping[str, Any] | None = None,
     ) -> SparkGraph | IndexedGraph:
         """The provenance graph of triples (src, dst, op) in a DataFrame; ids are integers or texts, and ``columns`` names theirs.
 
@@ -409,9 +411,20 @@ class DebugSession(Inquiry):
         graph: "rq" goes level by level, "ccprov" through the component of the item, "csprov" through the sets that components of ``threshold`` items or more fall into along
         ``splits`` of the workflow (lists of tables; found if None). "auto": the index, if half of the free disk takes it; else csprov, or without a workflow ccprov.
 
+        Of a run, or of what ``capture`` gave: the graph of its lineage. Items are the records of its sources, of its result, and of operators between, those where goBack()
+        stops and those that ``tables`` names (``tables={"delays": df}``); with ``values``, those of DataFrames are values of columns, as ``trace.columns`` tells of
+        them. Its questions take traces over the run, too, and ``graph.traces(answer)`` gives traces. Raises UntraceableError where lineage is more than which
+        records were made of which.
+
         The triples are read once, when this is called, and are not looked at later. Raises ProvenanceError for columns without ids, and if ``strict`` for triples
         that are not clean; else ``report`` says what was left out. ``close()`` of a graph in Spark lets go of what it holds there.
         """
+        # Pandas comes with these, which takes longer than to attach.
+        from bigdebug.spark.provgraph.provenance import provenance
+        from bigdebug.spark.provgraph.runs import exported
+
+        if isinstance(triples, Run | Capture):
+            return exported(self.spark, self.lineage(triples), values, tables or {}, at, memory, self.progress)
         check_frame(triples, self.spark)
         return provenance(
             triples, workflow, plan, at=at, memory=memory, columns=columns, threshold=threshold, splits=splits, strict=strict, progress=self.progress,

@@ -17,20 +17,30 @@ from pyspark.sql import functions as F
 
 from bigdebug.provgraph.components import Joining
 from bigdebug.spark.provgraph.kept import kept, let_go
-from bigdebug.spark.provgraph.lookups import MOST, fetched
+from bigdebug.spark.provgraph.streaming import tables
 from bigdebug.spark.sql.actions import unheard
 
+NEAR = 20_000_000
+"""Edges that are joined in the driver: 40 to 60 bytes each, beside texts."""
 
-def components(edges: Any, partitions: int, near: int = MOST) -> Any:
+_TEXTS = 1 << 28
+"""Bytes of texts in them, at most."""
+
+_PART = 100_000
+"""Rows of which the components make one array: the text that names a component may be long, and comes with each of its items."""
+
+
+def components(edges: Any, partitions: int, near: int = NEAR) -> Any:
     """The component of each item that an edge has: columns ``item`` and ``component``, the smallest item of the component. The frame is kept.
 
-    ``edges`` has columns ``src`` and ``dst`` of one type, without NULL, and none joins an item with itself. Up to ``near`` of them are joined in the driver. More
-    take two jobs a round, in which they go through two shuffles of ``partitions``; there are as many rounds as the logarithm of the longest way between
-    two items, or fewer, and each round's plan begins at the edges of the one before.
+    ``edges``, which are kept, have columns ``src`` and ``dst`` of one type, without NULL, and none joins an item with itself. Up to ``near`` of them are joined in
+    the driver. More take two jobs a round, in which they go through two shuffles of ``partitions``; there are as many rounds as the logarithm of the
+    longest way between two items, or fewer, and each round's plan begins at the edges of the one before.
     """
-    if near and (table := fetched(edges.select("src", "dst"), near)) is not None:
-        kind = dict(edges.dtypes)["src"]
-        return kept(edges.sparkSession.createDataFrame(_joined(table), f"item {kind}, component {kind}"), "components")
+    edges = edges.select("src", "dst")
+    kind = dict(edges.dtypes)["src"]
+    if near and _is_near(edges, kind, near):
+        return kept(edges.sparkSession.createDataFrame(_joined(pa.concat_tables(tables(edges))), f"item {kind}, component {kind}"), "components")
     pairs = kept(edges.select(F.greatest("src", "dst").alias("item"), F.least("src", "dst").alias("near")).distinct(), "components")
     changed = True
     while changed:
@@ -44,6 +54,12 @@ def components(edges: Any, partitions: int, near: int = MOST) -> Any:
     return found
 
 
+def _is_near(edges: Any, kind: str, near: int) -> bool:
+    size = F.sum(F.octet_length("src") + F.octet_length("dst")) if kind == "string" else F.lit(0)
+    [[count, texts]] = unheard(edges.agg(F.count(F.lit(1)), size), "collect")
+    return bool(count <= near and (texts or 0) <= _TEXTS)
+
+
 def _joined(edges: pa.Table) -> pa.Table:
     """The component of each item, of edges in the driver."""
     ids = pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges.schema.field("src").type).combine_chunks().dictionary_encode()
@@ -53,8 +69,9 @@ def _joined(edges: pa.Table) -> pa.Table:
     codes = place[ids.indices.to_numpy()]
     joining = Joining(len(order))
     joining.join(codes[: edges.num_rows], codes[edges.num_rows :])
-    items = ids.dictionary.take(order)
-    return pa.table({"item": items, "component": items.take(pa.array(joining.labels()))})
+    items, labels = ids.dictionary.take(order), joining.labels()
+    named = [items.take(pa.array(labels[start : start + _PART])) for start in range(0, len(labels), _PART)]
+    return pa.table({"item": items, "component": pa.chunked_array(named, items.type)})
 
 
 def _round(pairs: Any, partitions: int) -> Any:

@@ -22,6 +22,7 @@ from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.paths import Paths, paths
 from bigdebug.provgraph.questions import Common
 from bigdebug.provgraph.report import ImportReport
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
 from bigdebug.spark.provgraph.lookups import MOST, among, fetched
 from bigdebug.spark.provgraph.plans import Plan
@@ -120,6 +121,7 @@ class SparkGraph:
 
     def _lineage(self, ids: list[Any], ends: Ends, depth: int | None = None, limit: int | None = None) -> pa.Table | Far:
         """Triples that have the lineage of these items, if not more."""
+        answering(self._prepared.spark.sparkContext)
         start = self._array(ids)
         volume = self._plan.volume(start, ends)
         triples = volume.triples.select("src", "dst", "op")

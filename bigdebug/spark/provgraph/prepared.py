@@ -14,10 +14,9 @@ from bigdebug.provgraph.report import Findings, ImportReport, triple
 from bigdebug.provgraph.sets import THRESHOLD
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
-from bigdebug.spark.provgraph.components import components
+from bigdebug.spark.provgraph.components import NEAR, components
 from bigdebug.spark.provgraph.incoming import items_of, partitions_for, unlike
 from bigdebug.spark.provgraph.kept import kept, let_go
-from bigdebug.spark.provgraph.lookups import MOST
 from bigdebug.spark.provgraph.plans import Components, ConnectedSets, Plan, Recursive
 from bigdebug.spark.provgraph.sets import Sets, dependencies, sets, with_sets
 from bigdebug.spark.provgraph.tables import TABLE
@@ -32,7 +31,7 @@ class Prepared:
     """Triples as ``read`` gives them, which are let go. ``report`` says what was found in them and left out."""
 
     def __init__(
-        self, read: Any, workflow: Workflow | None = None, threshold: int = THRESHOLD, splits: Any = None, strict: bool = False, near: int = MOST,
+        self, read: Any, workflow: Workflow | None = None, threshold: int = THRESHOLD, splits: Any = None, strict: bool = False, near: int = NEAR,
     ) -> None:
         """Up to ``near`` edges are joined to components in the driver. Raises ProvenanceError, if ``strict``, for triples that are not clean."""
         began = time.perf_counter()

@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 from bigdebug.provgraph.sets import Cut
 from bigdebug.provgraph.splits import Split
 from bigdebug.provgraph.workflow import Workflow
-from bigdebug.spark.provgraph.components import components
+from bigdebug.spark.provgraph.components import NEAR, components
 from bigdebug.spark.provgraph.kept import kept, let_go
-from bigdebug.spark.provgraph.lookups import MOST
 from bigdebug.spark.provgraph.tables import TABLE
 from bigdebug.spark.sql.actions import unheard
 
@@ -40,7 +39,7 @@ class Sets:
         return pd.DataFrame(rows, columns=["component", "split", "sets", "large", "largest"])
 
 
-def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], threshold: int, partitions: int, near: int = MOST) -> Sets:
+def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], threshold: int, partitions: int, near: int = NEAR) -> Sets:
     """The sets of a graph: components of fewer than ``threshold`` items, and what larger ones fall into, until no set is as large or its split is a single table.
 
     ``items`` have ``item``, ``table`` and ``component``. All sets that are still too large are cut at once, so it takes the rounds of ``components``
@@ -56,7 +55,7 @@ def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], 
         if not unheard(cut.limit(1), "count"):
             let_go(cut)
             break
-        within = _within(triples, cut)
+        within = kept(_within(triples, cut), "sets")
         found = components(within, partitions, near)
         named = cut.join(found.withColumnRenamed("component", "own"), "item", "left").withColumn("own", F.coalesce("own", "item"))
         new = kept(named, "sets")
@@ -65,7 +64,7 @@ def sets(triples: Any, items: Any, workflow: Workflow, splits: Sequence[Split], 
         cuts += more
         rest = known.join(large, F.col("csid") == F.col("large"), "left_anti")
         before, known = known, kept(rest.select("item", TABLE, "component", "csid").union(new.select("item", TABLE, "component", F.col("own").alias("csid"))), "sets")
-        let_go(before, cut, found, new)
+        let_go(before, cut, within, found, new)
     return Sets(known, tuple(cuts))
 
 

@@ -1,4 +1,4 @@
-"""Streaming: the rows of a kept DataFrame as Arrow batches, some partitions' at a time, so that the driver never holds them all."""
+"""Streaming: the rows of a kept DataFrame as Arrow tables, some partitions' at a time, so that neither Spark's driver nor its results hold them all."""
 
 from __future__ import annotations
 
@@ -19,27 +19,40 @@ _ROWS = 2_000_000
 
 
 def batches(frame: Any) -> pa.RecordBatchReader:
-    """The rows of a kept DataFrame, which is let go at their end. A job for each two million, which crosses the gateway and no file: on a cluster
-    there is no directory that driver and executors share.
-    """
-    catalyst = Catalyst(frame.sparkSession)
-    rows = dict(unheard(frame.groupBy(F.spark_partition_id()).agg(F.count(F.lit(1))), "collect"))
-    if max(rows.values(), default=0) > _ROWS:
-        before, frame = frame, kept(frame.repartition(2 * sum(rows.values()) // _ROWS + 1), "reading provenance")
+    """The rows of a kept DataFrame, which is let go at their end."""
+    if max(_counts(frame).values(), default=0) > _ROWS:
+        before, frame = frame, kept(frame.repartition(2 * sum(_counts(frame).values()) // _ROWS + 1), "reading provenance")
         let_go(before)
-        rows = dict(unheard(frame.groupBy(F.spark_partition_id()).agg(F.count(F.lit(1))), "collect"))
-    schema = PandasConversionMixin.toArrow(frame.limit(0)).schema
-    return pa.RecordBatchReader.from_batches(schema, _each(catalyst, frame, rows, schema))
+
+    def each() -> Iterator[pa.RecordBatch]:
+        for table in tables(frame):
+            yield from table.to_batches()
+        let_go(frame)
+
+    return pa.RecordBatchReader.from_batches(_schema(frame), each())
 
 
-def _each(catalyst: Catalyst, frame: Any, rows: dict[int, int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    execution = frame._jdf.queryExecution()
-    rdd, kinds = execution.toRdd(), frame._jdf.schema()
-    for together in _waves(rows):
+def tables(frame: Any) -> Iterator[pa.Table]:
+    """The rows of a kept DataFrame, or of some of its columns: a job for each two million or, if that is more, each partition. They cross the gateway and no
+    file: on a cluster there is no directory that driver and executors share.
+    """
+    catalyst, schema = Catalyst(frame.sparkSession), _schema(frame)
+    rdd, kinds = frame._jdf.queryExecution().toRdd(), frame._jdf.schema()
+    counts = _counts(frame)
+    if not counts:
+        yield schema.empty_table()
+    for together in _waves(counts):
         with bounded():
-            table = PandasConversionMixin.toArrow(catalyst.of_rdd(pruned(catalyst.jvm, rdd, together), kinds))
-        yield from table.cast(schema).to_batches()
-    let_go(frame)
+            yield PandasConversionMixin.toArrow(catalyst.of_rdd(pruned(catalyst.jvm, rdd, together), kinds)).cast(schema)
+
+
+def _schema(frame: Any) -> pa.Schema:
+    return PandasConversionMixin.toArrow(frame.limit(0)).schema
+
+
+def _counts(frame: Any) -> dict[int, int]:
+    """How many rows each partition has that has any."""
+    return dict(unheard(frame.groupBy(F.spark_partition_id()).agg(F.count(F.lit(1))), "collect"))
 
 
 def _waves(rows: dict[int, int]) -> Iterator[list[int]]:

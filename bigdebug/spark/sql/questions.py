@@ -256,7 +256,11 @@ class Questions:
     @cached_property
     def by_steps(self) -> bool:
         """Whether steps alone find all that a result needs."""
-        return not self._absences(frozenset()).possible
+        return self.goes_by_steps(frozenset())
+
+    def goes_by_steps(self, others: frozenset[int]) -> bool:
+        """The same of steps that stop at ``others`` besides."""
+        return not self._absences(others).possible
 
     def _absences(self, others: frozenset[int]) -> Absences:
         if others not in self._completing:
