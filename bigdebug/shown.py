@@ -85,9 +85,9 @@ def place(file: str, line: int) -> str:
     return f"{file}:{line}" if name is None else f"{name}, line {line}"
 
 
-def counted(records: int) -> str:
-    """So many records, in words."""
-    return "1 record" if records == 1 else f"{records:,} records"
+def counted(number: int, one: str = "record", many: str | None = None) -> str:
+    """So many records, or what else is told, in words."""
+    return f"1 {one}" if number == 1 else f"{number:,} {many or f'{one}s'}"
 
 
 _BOUNDS = {

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import Codes, Triples, Walked
+from bigdebug.shown import counted
 
 _SHOWN = 10
 """Items that a printed answer names."""
@@ -25,13 +26,14 @@ class Answer:
     """Items that were reached, nearest first, and the triples of their lineage. Iterating gives the items' ids.
 
     ``kind`` says what they are of ``asked``: "ancestors" or "descendants". ``stopped`` says why there is no more of it, where a limit
-    ended the search; it is empty if this is all there is.
+    ended the search; it is empty if this is all there is. ``besides_codes`` are items that were left out, with what made them.
     """
 
     index: Index
     kind: str
     asked_codes: Codes
     walked: Walked
+    besides_codes: Codes | None = None
 
     @property
     def stopped(self) -> str:
@@ -81,11 +83,20 @@ class Answer:
         return iter(self.items.tolist())
 
     def __repr__(self) -> str:
-        found = f"{len(self):,} {self.kind} of {named_few(self.asked, len(self.asked_codes))}, by {len(self.walked.triples.src):,} triples"
-        if not len(self):
-            return f"{found}: nothing in this graph {'made' if self.kind == 'ancestors' else 'was made of'} it"
-        some = named_few(self.index.named(self.walked.items[:_SHOWN]), len(self))
-        return f"{found}: {some}" + (f" (not all: {self.stopped})" if self.stopped else "")
+        found = f"{counted(len(self), self.kind.removesuffix('s'))} of {_few(self.index, self.asked_codes)}{self._besides}"
+        found += f", by {counted(len(self.walked.triples.src), 'triple')}"
+        if len(self):
+            found += f": {named_few(self.index.named(self.walked.items[:_SHOWN]), len(self))}"
+        elif not self.stopped and self.besides_codes is None:
+            them = "it" if len(self.asked_codes) == 1 else "them"
+            found += f": nothing in this graph {'made' if self.kind == 'ancestors' else 'was made of'} {them}"
+        return found + (f" (not all: {self.stopped})" if self.stopped else "")
+
+    @property
+    def _besides(self) -> str:
+        if self.besides_codes is None:
+            return ""
+        return f" besides {_few(self.index, self.besides_codes)} and what made {'it' if len(self.besides_codes) == 1 else 'them'}"
 
 
 def frame_of(index: Index, triples: Triples) -> pd.DataFrame:
@@ -99,6 +110,10 @@ def named_few(ids: NDArray[Any], count: int) -> str:
     """The first ids as a line of text, cut where they are long; ``count`` is how many there are."""
     some = ", ".join(_short(value) for value in ids[:_SHOWN].tolist())
     return some + (f" and {count - _SHOWN:,} more" if count > _SHOWN else "")
+
+
+def _few(index: Index, codes: Codes) -> str:
+    return named_few(index.named(codes[:_SHOWN]), len(codes))
 
 
 def _short(value: Any) -> str:

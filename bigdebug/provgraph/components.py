@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bigdebug.provgraph.index import Adjacency, Index
 from bigdebug.provgraph.walking import distinct
+from bigdebug.shown import counted
 
 Labels = NDArray[np.uint32]
 """By item, the code of the first item of the component (or set) that it is in."""
@@ -114,7 +115,7 @@ def components(index: Index) -> Components:
     return Components(index, joining.labels())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Components:
     """The component of each item, told by its first item. An item that no triple has is one by itself."""
 
@@ -135,6 +136,10 @@ class Components:
 
     def __len__(self) -> int:
         return len(self.firsts)
+
+    def __repr__(self) -> str:
+        size = f"; the largest has {counted(int(self.sizes[self.firsts[0]]), 'item')}" if len(self) else ""
+        return f"{counted(len(self), 'component')} of {counted(self.index.items, 'item')}{size}"
 
     def largest(self, count: int = 10) -> pd.DataFrame:
         """Columns component (the id of its first item), items and triples of the largest ones."""

@@ -31,6 +31,7 @@ from bigdebug.provgraph.sets import THRESHOLD, Sets, sets
 from bigdebug.provgraph.stored import open_index, verify
 from bigdebug.provgraph.triples import Triples
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.shown import counted
 
 _BLOCK = 1 << 20
 """Items that are counted at once."""
@@ -82,6 +83,7 @@ class ProvenanceGraph:
 
         Raises ProvenanceError for a table that the workflow does not have.
         """
+        questions.require_count("limit", limit)
         if table is not None and self.workflow is None:
             raise ProvenanceError("The graph has no tables", value=table, remedy="Import it with a workflow that says which items they have.")
         place = None if table is None or self.workflow is None else self.workflow.place(table)
@@ -135,10 +137,11 @@ class ProvenanceGraph:
         return self.index.items
 
     def __repr__(self) -> str:
-        found = [f"{finding.count:,} {finding.kind}" for finding in self.report.findings]
+        found = [f"{finding.kind} ({finding.count:,})" for finding in self.report.findings]
         odd = f"; the import found {', '.join(found)} (see .report)" if found else ""
-        tables = f" of {len(self.workflow.tables)} tables" if self.workflow else ""
-        return f"<provenance graph: {self.index.items:,} items{tables}, {self.index.edges:,} triples, in {str(self.path)!r}{odd}>"
+        tables = f" of {counted(len(self.workflow.tables), 'table')}" if self.workflow else ""
+        size = f"{counted(self.index.items, 'item')}{tables}, {counted(self.index.edges, 'triple')}"
+        return f"<provenance graph: {size}, in {str(self.path)!r}{odd}>"
 
 
 def provenance(

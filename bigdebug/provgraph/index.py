@@ -86,7 +86,7 @@ class Index:
         if len(missing):
             lost = wanted[missing[0]]
             near = ", ".join(repr(other) for other in self.ids.near(lost))
-            others = f" (nor are {len(missing) - 1} of the others)" if len(missing) > 1 else ""
+            others = f" (nor have {len(missing) - 1} of the others)" if len(missing) > 1 else ""
             raise UnknownItemError(
                 f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items."
             )

@@ -17,6 +17,7 @@ from bigdebug.provgraph.answer import frame_of, named_few
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.questions import codes_of
 from bigdebug.provgraph.walking import Codes, Triples, Walk, adjacency, distinct, walk
+from bigdebug.shown import counted
 
 
 def paths(index: Index, source: Any, target: Any) -> Paths:
@@ -95,8 +96,8 @@ class Paths:
         if self.lengths is None:
             return f"no path from {ends[0]} to {ends[1]}: it was not derived from it"
         short, long = self.lengths
-        steps = f"{short}" if short == long else f"{short} to {long}"
-        return f"{self.count:,} paths from {ends[0]} to {ends[1]}, {steps} triples long, through {len(self) - 2:,} items"
+        steps = counted(long, "triple") if short == long else f"{short:,} to {counted(long, 'triple')}"
+        return f"{counted(self.count, 'path')} from {ends[0]} to {ends[1]}, {steps} long, through {counted(len(self) - 2, 'item')}"
 
     @cached_property
     def _codes(self) -> Codes:

@@ -18,6 +18,7 @@ from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.answer import Answer, distinct_ids, named_few
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import Codes, Triples, Walked, distinct, walk, within
+from bigdebug.shown import counted
 
 
 def ancestors(index: Index, items: Any, depth: int | None = None, limit: int | None = None) -> Answer:
@@ -46,7 +47,7 @@ def feeds(index: Index, source: Any, besides: Any, depth: int | None = None) -> 
     triples = found.walked.triples
     kept = within(triples.dst, np.sort(items))
     walked = Walked(items, found.walked.depths[left], Triples(*(column[kept] for column in triples)), found.stopped)
-    return Answer(index, "descendants", found.asked_codes, walked)
+    return Answer(index, "descendants", found.asked_codes, walked, known.asked_codes)
 
 
 def common(index: Index, items: Any) -> Common:
@@ -113,7 +114,8 @@ class Common:
     def __repr__(self) -> str:
         asked = named_few(self.index.named(self.asked_codes), len(self.asked_codes))
         lowest = named_few(self.lowest, len(self.lowest))
-        return f"{len(self):,} common ancestors of {asked}" + (f"; the lowest: {lowest}" if len(self) else "")
+        found = f"{counted(len(self), 'common ancestor')} of {asked}"
+        return found + (f"; the lowest: {lowest or 'none, for they were derived from one another in circles'}" if len(self) else "")
 
 
 def codes_of(index: Index, items: Any) -> Codes:
@@ -130,15 +132,16 @@ def codes_of(index: Index, items: Any) -> Codes:
 
 
 def _answered(index: Index, kind: str, items: Any, depth: Any, limit: Any) -> Answer:
-    _counted("depth", depth)
-    _counted("limit", limit)
+    require_count("depth", depth)
+    require_count("limit", limit)
     asked = codes_of(index, items)
     backward = kind == "ancestors"
     along = index.backward if backward else index.forward
     return Answer(index, kind, asked, walk(along, asked, backward=backward, depth=depth, limit=limit))
 
 
-def _counted(name: str, number: Any) -> None:
+def require_count(name: str, number: Any) -> None:
+    """Raises ProvenanceError for a depth or a limit that is none."""
     if number is not None and (isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0):
         unit = "triples" if name == "depth" else "items"
         raise ProvenanceError(f"{name} is a number of {unit}", value=number, remedy="Give 0 or more, or None for no limit.")

@@ -7,23 +7,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigdebug.errors import ProvenanceError
-from bigdebug.shown import shown
+from bigdebug.shown import counted, shown
 
 EXAMPLES = 5
 """Examples that are kept of each kind of finding."""
 
 KINDS = {
-    "malformed": ("rows that are no triples", False),
-    "missing": ("rows without src or dst", False),
-    "self-loops": ("triples that derive an item from itself", False),
-    "duplicates": ("triples that were there before", False),
-    "cycles": ("items that are derived from themselves, or stand between such ones", True),
-    "no table": ("items of no table", True),
-    "two tables": ("items that are said to be of two tables", True),
-    "unmade": ("triples between tables of which the workflow does not make the second from the first", True),
-    "unknown operations": ("triples with an operation that the workflow does not have there", True),
+    "malformed": ("row that is no triple", "rows that are no triples", False),
+    "missing": ("row without src or dst", "rows without src or dst", False),
+    "self-loops": ("triple that derives an item from itself", "triples that derive an item from itself", False),
+    "duplicates": ("triple that was there before", "triples that were there before", False),
+    "cycles": (
+        "item that is derived from itself, or stands between such ones", "items that are derived from themselves, or stand between such ones",
+        True,
+    ),
+    "no table": ("item of no table", "items of no table", True),
+    "two tables": ("item that is said to be of two tables", "items that are said to be of two tables", True),
+    "unmade": (
+        "triple between tables of which the workflow does not make the second from the first",
+        "triples between tables of which the workflow does not make the second from the first", True,
+    ),
+    "unknown operations": (
+        "triple with an operation that the workflow does not have there", "triples with an operation that the workflow does not have there", True,
+    ),
 }
-"""By name: what it is, and whether such triples are kept, in the order in which reports tell of them."""
+"""By name: what one is, and several are, and whether they are kept, in the order in which reports tell of them."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +43,9 @@ class Finding:
     examples: tuple[str, ...]
 
     def __str__(self) -> str:
-        what, kept = KINDS[self.kind]
+        one, many, kept = KINDS[self.kind]
         fate = "kept" if kept else "left out"
-        return f"{self.count:,} {what} ({fate}): {'; '.join(self.examples)}{' ...' if self.count > len(self.examples) else ''}"
+        return f"{counted(self.count, one, many)} ({fate}): {'; '.join(self.examples)}{' ...' if self.count > len(self.examples) else ''}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,8 @@ class ImportReport:
         return next((finding for finding in self.findings if finding.kind == kind), Finding(kind, 0, ()))
 
     def __str__(self) -> str:
-        size = f"{self.edges:,} triples between {self.items:,} items by {self.operations:,} operations, of {self.rows:,} rows"
+        between = f"{counted(self.edges, 'triple')} between {counted(self.items, 'item')}"
+        size = f"{between} by {counted(self.operations, 'operation')}, of {counted(self.rows, 'row')}"
         place = f"{self.bytes:,} bytes in {self.seconds:.1f} s"
         return "\n".join([f"{size}; {place}", *(f"  {finding}" for finding in self.findings)])
 
@@ -99,7 +108,7 @@ class Findings:
             some.append(example)
         if self.strict and kind != "duplicates":
             raise ProvenanceError(
-                f"The triples are not clean: {KINDS[kind][0]}: {'; '.join(some)}",
+                f"The triples are not clean: {KINDS[kind][1]}: {'; '.join(some)}",
                 remedy="Mend them, or import without strict=True: a report tells then what was left out and what was kept.",
             )
 

@@ -17,6 +17,7 @@ from bigdebug.provgraph.index import Adjacency, Index
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.splits import Split, splits_of
 from bigdebug.provgraph.walking import Codes, adjacency, distinct, walk, within
+from bigdebug.shown import counted
 
 THRESHOLD = 25_000
 """Items from which on a component or set is cut, where the workflow has splits to cut it along; the paper's."""
@@ -53,7 +54,10 @@ class Sets:
         return int(np.count_nonzero(self.sizes))
 
     def __repr__(self) -> str:
-        return f"{len(self):,} sets of {len(self.components):,} components, with {len(self.dependencies):,} dependencies"
+        return (
+            f"{counted(len(self), 'set')} of {counted(len(self.components), 'component')}, "
+            f"with {counted(len(self.dependencies), 'dependency', 'dependencies')}"
+        )
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

@@ -280,4 +280,4 @@ def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) ->
     assert "1 -> 0" in value(shown["block 9"])["text/plain"]
     assert re.search(r"orders +amount +value +aggregation", value(shown["block 12"])["text/plain"])
     assert re.search(r"^stale +totals", value(shown["block 13"])["text/plain"], re.MULTILINE)
-    assert "1 paths from 1 to 5" in value(shown["block 15"])["text/plain"]
+    assert "1 path from 1 to 5" in value(shown["block 15"])["text/plain"]

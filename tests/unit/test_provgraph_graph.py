@@ -67,6 +67,9 @@ def test_without_a_place_an_index_goes_with_its_graph():
     assert path.exists()
     with pytest.raises(ProvenanceError, match="no tables"):
         graph.first("AvgAge")
+    for limit in (-1, 1.5, True):
+        with pytest.raises(ProvenanceError, match="limit is a number of items"):
+            graph.first(limit=limit)
     del graph
     assert not path.parent.exists()
 
@@ -75,8 +78,8 @@ def test_what_is_not_clean_is_told_and_logged(caplog):
     some = pd.concat([PERSONS, PERSONS[:2], pd.DataFrame({"src": [5], "dst": [5], "op": ["<script>"]})])
     with caplog.at_level(logging.WARNING):
         graph = bigdebug.provenance(some)
-    assert "1 triples that derive an item from itself (left out): row 17: 5 -> 5" in caplog.text
-    assert repr(graph).endswith("; the import found 1 self-loops, 2 duplicates (see .report)>")
+    assert "1 triple that derives an item from itself (left out): row 17: 5 -> 5" in caplog.text
+    assert repr(graph).endswith("; the import found self-loops (1), duplicates (2) (see .report)>")
     assert graph.report["duplicates"].examples == ("1 -> 13 by 'R1'", "4 -> 16 by 'R1'")
     with pytest.raises(ProvenanceError, match="row 17"):
         bigdebug.provenance(some, strict=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bigdebug.errors import ProvenanceError, TooLargeError, UnknownItemError
 from bigdebug.provgraph import walking
+from bigdebug.provgraph.components import components
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.questions import ancestors, common, descendants, feeds
@@ -204,3 +205,29 @@ def test_a_question_costs_nothing_of_the_size_of_the_graph():
         return time.perf_counter() - began
 
     assert min(seconds() for _ in range(20)) < 0.005
+
+
+CHAIN = index_of([(1, 2, "a"), (2, 3, "a"), (3, 4, "a")])
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ancestors(CHAIN, 2), "1 ancestor of 2, by 1 triple: 1"),
+        (ancestors(CHAIN, [1, 2], depth=0), "0 ancestors of 1, 2, by 0 triples (not all: depth 0: there are triples beyond it)"),
+        (ancestors(CHAIN, 4, limit=0), "0 ancestors of 4, by 0 triples (not all: limit 0: there are triples beyond it)"),
+        (descendants(CHAIN, 4), "0 descendants of 4, by 0 triples: nothing in this graph was made of it"),
+        (feeds(CHAIN, 1, 3), "1 descendant of 1 besides 3 and what made it, by 1 triple: 4"),
+        (feeds(CHAIN, 1, 4), "0 descendants of 1 besides 4 and what made it, by 0 triples"),
+        (common(CHAIN, [2, 3]), "1 common ancestor of 2, 3; the lowest: 1"),
+        (common(CHAIN, [1, 3]), "0 common ancestors of 1, 3"),
+        (
+            common(index_of([(1, 2, "a"), (2, 1, "a")]), [1, 2]),
+            "2 common ancestors of 1, 2; the lowest: none, for they were derived from one another in circles",
+        ),
+        (components(CHAIN), "1 component of 4 items; the largest has 4 items"),
+        (components(index_of([])), "0 components of 0 items"),
+    ],
+)
+def test_answers_say_what_they_have(answer, said):
+    assert repr(answer) == said
