@@ -1,0 +1,94 @@
+"""Law: of random programs and queries, the graph of a run gives what traces give, backward and forward, or the export is refused by name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+
+from bigdebug.errors import NondeterminismError, UntraceableError
+from tests.laws.programs import OPS, Program, build, programs
+from tests.laws.sql_programs import Query, exact_programs, queries, sql_of
+from tests.laws.test_sql_laws import World
+
+FEW = settings(max_examples=4, deadline=None, suppress_health_check=[*HealthCheck])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: Any) -> Any:
+    return tmp_path_factory.mktemp("tables")
+
+
+def rids_of(traces: dict[str, Any], name: str) -> list[int]:
+    return sorted(traces[name].rids().tolist()) if name in traces else []
+
+
+@FEW
+@given(programs(ops=OPS))
+def test_records_of_programs(dbg: Any, program: Program) -> None:
+    result, _, sources = build(program, dbg.context)
+    with dbg.capture("law") as run:
+        result.collect()
+    graph, whole = dbg.provenance(run), dbg.lineage(run)
+    names = run.latest.input_names()
+    back: Counter[tuple[Any, ...]] = Counter()
+    for rid in whole.rids():
+        one = whole.at([rid])
+        found = graph.traces(graph.ancestors(one))
+        for source in (o.id for o in run.latest.graph.sources):
+            behind = sorted(one.back_to(source).rids().tolist())
+            assert rids_of(found, names[source]) == behind or one.operators == (source,)
+            back.update((names[source], each, int(rid)) for each in behind)
+    for source in (o.id for o in run.latest.graph.sources):
+        if source in whole.operators:
+            continue
+        everything = dbg.lineage(next(s for s in sources if s._definition.operator.id == source))
+        for rid in everything.rids():
+            ahead = graph.descendants(everything.at([rid]))
+            results = {item for item in ahead if item in set(graph.items(whole))}
+            assert len(results) == len([1 for name, each, _ in back if name == names[source] and each == rid])
+
+
+def compared(dbg: Any, world: World) -> None:
+    world.plain()
+    frame = world.spark.sql(world.sql)
+    with dbg.capture("law") as run:
+        frame.collect()
+    whole = dbg.lineage(run)
+    try:
+        graph = dbg.provenance(run)
+        values = dbg.provenance(run, values=True)
+    except (UntraceableError, NondeterminismError) as refused:
+        event(f"refused: {str(refused).split(':')[-1][:60]}")
+        return
+    event("answered")
+    root = whole.operators[0]
+    if root in whole.run.questions.leaves:
+        return
+    names = whole._steps.every(root)
+    for place in range(min(len(names), 4)):
+        one = whole.named(names.slice(place, 1))
+        found = graph.traces(graph.ancestors(one))
+        sources = one.goBackAll()
+        for name in whole.run.input_names().values():
+            assert rids_of(found, name) == sorted(sources._occurrence(name).rids().tolist())
+        for column, origins in one.columns.items():
+            if list(one.columns).count(column) > 1 or f"{graph.items(one)[0]}.{column}" not in values.items(one):
+                continue
+            cells = {f"{source}[{rid}].{name}" for source, name in (o.split(".", 1) for o in origins) for rid in sources._occurrence(source).rids()}
+            assert set(values.ancestors(f"{graph.items(one)[0]}.{column}")) == cells
+
+
+@FEW
+@given(exact_programs())
+def test_rows_and_values_of_plain_queries(dbg: Any, spark: Any, folder: Any, program: Any) -> None:
+    step, made = program
+    compared(dbg, World(spark, folder, Query(sql_of(step), made)))
+
+
+@FEW
+@given(queries())
+def test_rows_and_values_of_any_query(dbg: Any, spark: Any, folder: Any, query: Query) -> None:
+    compared(dbg, World(spark, folder, query))
