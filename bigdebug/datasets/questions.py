@@ -14,7 +14,7 @@ from bigdebug.datasets.changes import changes
 from bigdebug.datasets.drawing import Drawing, drawing
 from bigdebug.datasets.exporting import Exporting
 from bigdebug.datasets.matching import column_meant, meant
-from bigdebug.datasets.model import Dataset, Process
+from bigdebug.datasets.model import STATUSES, Dataset, Process
 from bigdebug.datasets.rows import datasets_of
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import DatasetsError, NotCapturedError, UnknownDatasetError
@@ -83,7 +83,12 @@ class Datasets(Exporting):
             return listing.history(db, meant(db, dataset, self._session), limit).noting(self.store.trouble)
 
     def processes(self, job: str = "", status: str = "", limit: int = RECENT) -> Answer:
-        """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded or failed."""
+        """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded or failed.
+
+        Raises DatasetsError for a status that there is not.
+        """
+        if status and status not in STATUSES:
+            raise DatasetsError("No process has this status", value=status, remedy=f"Name one of {', '.join(STATUSES)}.")
         with self._asked(limit) as db:
             return listing.processes(db, job, status, limit).noting(self.store.trouble)
 

@@ -68,7 +68,9 @@ class DatasetStore:
         """In whole sentences what is not as it should be: kept in memory, or waiting for another process. Empty if all is well."""
         with self._alone:
             if self._locked and self._waiting:
-                return f"Another process keeps the store {self.path} locked; {len(self._waiting):,} processes wait to be written."
+                count = len(self._waiting)
+                waiting = "1 process waits" if count == 1 else f"{count:,} processes wait"
+                return f"Another process keeps the store {self.path} locked; {waiting} to be written."
             return self._lost
 
     # ---- recording --------------------------------------------------------------------------------------------

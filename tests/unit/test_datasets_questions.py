@@ -243,6 +243,12 @@ def test_names_of_several_and_of_none_are_refused_with_what_there_is(asked: Data
         asked.upstream(None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("status", ["sucess", "Failed", "success"])
+def test_a_status_that_there_is_not_is_no_empty_answer(asked: Datasets, status: str) -> None:
+    with pytest.raises(DatasetsError, match="running, succeeded, failed"):
+        asked.processes(status=status)
+
+
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
 def test_a_limit_is_a_number_of_rows(asked: Datasets, limit: Any) -> None:
     for ask in (asked.find, asked.processes, partial(asked.history, "orders"), partial(asked.upstream, "report"), partial(asked.impact, "orders", "price"), asked.drawn):

@@ -260,7 +260,7 @@ def test_who_finds_it_locked_does_not_wait_and_loses_nothing(store: DatasetStore
     store.record(again(1))
     assert time.monotonic() - began < 2
     assert "keeps the store" in store.trouble
-    assert "1 processes wait" in store.trouble
+    assert "1 process waits" in store.trouble
     assert [process.id for process in store.processes()] == ["p0"]  # what is there can be asked
     other.execute("ROLLBACK")
     store.record(again(2))
