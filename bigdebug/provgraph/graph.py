@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -162,12 +163,14 @@ def provenance(
     """
     if type(triples).__module__.startswith("pyspark."):
         raise ProvenanceError("Triples in Spark are asked there", remedy="Call dbg.provenance(df, workflow), where dbg = bigdebug.attach(spark).")
+    if workflow is not None and not isinstance(workflow, Workflow):
+        raise ProvenanceError("This is no workflow", value=workflow, remedy='Make one: Workflow.of([("orders", "revenue", "sum")], items=...).')
     given = Triples.of(triples, columns, ids)
     allowed = size_of(memory)
     home = Path(at).absolute() if at is not None else Path(tempfile.mkdtemp(prefix="bigdebug-provenance-")) / "index"
     try:
-        with tqdm(unit=" rows", leave=False, delay=1, disable=not progress, unit_scale=True) as bar:
-            build(given, home, workflow=workflow, memory=allowed, strict=strict, replace=replace, step=_Progress(bar))
+        with closing(_Progress(progress)) as step:
+            build(given, home, workflow=workflow, memory=allowed, strict=strict, replace=replace, step=step)
         graph = opened(home)
     except BaseException:
         if at is None:
@@ -175,24 +178,33 @@ def provenance(
         raise
     if at is None:
         weakref.finalize(graph, shutil.rmtree, home.parent, ignore_errors=True)
+    if not graph.report.rows:
+        _log.warning("Provenance was imported from no rows at all: a file was empty, or a stream was gone through before")
     if not graph.report.clean:
         _log.warning("Provenance was imported, and is not clean: %s", graph.report)
     return graph
 
 
 class _Progress:
-    """A bar that begins anew for each thing that is done."""
+    """A bar for each thing that is done, one after the other; it appears when that has taken a second."""
 
-    def __init__(self, bar: Any) -> None:
-        self.bar = bar
-        self.doing = ""
+    def __init__(self, shown: bool) -> None:
+        self._shown = shown
+        self._doing = ""
+        self._bar: Any = None
 
     def __call__(self, what: str, rows: int) -> None:
-        if what != self.doing:
-            self.doing = what
-            self.bar.reset()
-            self.bar.set_description(what)
-        self.bar.update(rows)
+        if what != self._doing:
+            self.close()
+            self._doing = what
+            # Not one bar that is reset: that, and a new description, show it at once.
+            self._bar = tqdm(desc=what, unit=" rows", leave=False, delay=1, disable=not self._shown, unit_scale=True)
+        self._bar.update(rows)
+
+    def close(self) -> None:
+        """Takes the bar away, if there is one."""
+        if self._bar is not None:
+            self._bar.close()
 
 
 def opened(path: str | os.PathLike[str]) -> ProvenanceGraph:

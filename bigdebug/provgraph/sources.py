@@ -52,10 +52,10 @@ def _reading(what: str) -> Iterator[None]:
     """Says of what cannot be parsed where that is."""
     try:
         yield
-    except (pa.ArrowException, UnicodeDecodeError) as problem:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as problem:
         raise ProvenanceError(
             f"{what} cannot be read: {problem}",
-            remedy="Look whether it is whole, is what its name says, and has its texts in UTF-8.",
+            remedy="Look whether it may be read, is whole, is what its name says, and has its texts in UTF-8.",
         ) from problem
 
 
@@ -199,14 +199,17 @@ class PandasSource:
         return [name for name in self.frame.columns if isinstance(name, str)]
 
     def sample(self, columns: Sequence[str]) -> dict[str, pa.Array]:
+        some = {name: self.frame[name].dropna().iloc[:1] for name in columns}
         with _converting("The first rows"):
-            return {name: pa.array(self.frame[name].dropna().iloc[:1], from_pandas=True) for name in columns}
+            # A column without values has a type of pandas' own choice: of numbers, where nobody gave any.
+            return {name: pa.array(one, from_pandas=True) if len(one) else pa.nulls(0) for name, one in some.items()}
 
     def batches(self, columns: Sequence[str], malformed: Malformed) -> Iterator[pa.RecordBatch]:
+        empty = [name for name in columns if not self.frame[name].notna().any()]
         for start in range(0, len(self.frame), _ROWS):
             part = self.frame[list(columns)].iloc[start : start + _ROWS]
             with _converting(f"Rows {start} to {start + len(part) - 1}"):
-                yield pa.RecordBatch.from_pandas(part, preserve_index=False)
+                yield pa.RecordBatch.from_pandas(part.assign(**dict.fromkeys(empty)), preserve_index=False)
 
 
 @dataclass(frozen=True)

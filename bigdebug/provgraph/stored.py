@@ -174,16 +174,28 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
 
 
 def verify(path: Path) -> None:
-    """Reads all of an index, and raises CorruptBlockError if a byte is not the one that was written."""
-    for name, (_, _, wanted) in json.loads((path / MANIFEST).read_text(encoding="utf-8"))["arrays"].items():
-        found = 0
-        with (path / name).open("rb") as file:
-            while data := file.read(_PIECE):
-                found = zlib.crc32(data, found)
-        if found != wanted:
+    """Reads all of an index, and raises CorruptBlockError if a byte is not the one that was written, StoreError where it cannot be read."""
+    try:
+        told = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["arrays"]
+        found = {name: _sum(path / name) for name in told}
+    except (OSError, ValueError, LookupError, TypeError) as problem:
+        raise StoreError(
+            f"The index is not there any more, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
+            remedy="Build the index again from its triples.",
+        ) from problem
+    for name, (_, _, wanted) in told.items():
+        if found[name] != wanted:
             raise CorruptBlockError(
                 "A file of the index was altered", value=str(path / name), remedy="Build the index again from its triples."
             )
+
+
+def _sum(path: Path) -> int:
+    found = 0
+    with path.open("rb") as file:
+        while data := file.read(_PIECE):
+            found = zlib.crc32(data, found)
+    return found
 
 
 def _check_format(version: Any, home: Path) -> None:

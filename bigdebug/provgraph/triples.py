@@ -130,9 +130,10 @@ def _refuse(file: str, line: int, text: str) -> None:
 
 def _present(there: Sequence[str], wanted: Sequence[str | None]) -> tuple[str, str, str | None]:
     """The names of the three columns. Raises ProvenanceError for one that is not there or there twice."""
-    if len(wanted) != 3 or wanted[0] is None or wanted[1] is None:
+    named = isinstance(wanted, (list, tuple)) and all(name is None or isinstance(name, str) for name in wanted)
+    if not named or len(wanted) != 3 or wanted[0] is None or wanted[1] is None:
         raise ProvenanceError(
-            "Triples have three columns", value=wanted, remedy='Name those of src, dst and op: ("src", "dst", "op"); None: no operations.'
+            "Triples have three columns, told by their names", value=wanted, remedy='Name those of src, dst and op: ("src", "dst", "op"); None: no operations.'
         )
     for name in wanted:
         if name is not None:

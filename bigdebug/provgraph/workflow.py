@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.integers import is_integer
 from bigdebug.provgraph.membership import Membership, membership
 
 MOST_TABLES = 0xFFFF
@@ -42,7 +43,7 @@ class Workflow:
         cycles, which it names, and for tables that items are said to be of and that are not there.
         """
         pairs: dict[tuple[str, str], set[Any]] = {}
-        for edge in edges:
+        for edge in edges if isinstance(edges, Iterable) else [edges]:
             source, made, operations = _edge(edge)
             pairs.setdefault((source, made), set()).update(operations)
         alone = [_table(name) for name in tables]
@@ -101,7 +102,16 @@ def _edge(edge: Any) -> tuple[str, str, Iterable[Any]]:
             remedy='Give (source, made), or (source, made, operation): ("orders", "revenue", "sum").',
         )
     some = parts[2] if len(parts) == 3 else ()
-    return _table(parts[0]), _table(parts[1]), some if isinstance(some, (list, tuple, set, frozenset)) else (some,)
+    several = some if isinstance(some, (list, tuple, set, frozenset)) else (some,)
+    return _table(parts[0]), _table(parts[1]), [_operation(one) for one in several]
+
+
+def _operation(name: Any) -> str | int | None:
+    if name is None or isinstance(name, str):
+        return name
+    if not is_integer(name):
+        raise ProvenanceError("An operation of a workflow is a text or an integer", value=name, remedy="Name it as triples do.")
+    return int(name)
 
 
 def _table(name: Any) -> str:

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,7 @@ from pyarrow import csv
 
 import bigdebug
 from bigdebug.errors import CorruptBlockError, ProvenanceError, StoreError, StoreVersionError, UnknownItemError
-from bigdebug.provgraph.graph import size_of
+from bigdebug.provgraph.graph import _Progress, size_of
 from bigdebug.provgraph.workflow import Workflow
 
 # Tables I to IV of the paper.
@@ -85,6 +87,39 @@ def test_what_is_not_clean_is_told_and_logged(caplog):
         bigdebug.provenance(some, strict=True)
 
 
+def test_an_import_of_nothing_is_told(caplog):
+    reader = pa.Table.from_pandas(PERSONS).to_reader()
+    bigdebug.provenance(reader)
+    assert not caplog.text
+    assert len(bigdebug.provenance(reader)) == 0
+    assert "no rows at all" in caplog.text
+
+
+@pytest.mark.parametrize("workflow", [[("Person1", "Person2")], {"Person1": "Person2"}, "Person1"])
+def test_what_is_no_workflow_is_refused(workflow):
+    with pytest.raises(ProvenanceError, match=r"Workflow\.of"):
+        bigdebug.provenance(PERSONS, workflow)
+
+
+def test_operations_of_numpy_are_kept(tmp_path):
+    flow = Workflow.of([("a", "b", np.int64(7))], items={"a": range(1, 2), "b": range(2, 3)})
+    graph = bigdebug.provenance(pd.DataFrame({"src": [1], "dst": [2], "op": [7]}), flow, at=tmp_path / "graph")
+    assert graph.report.clean
+    assert bigdebug.open(tmp_path / "graph").workflow.operations == {("a", "b"): {7}}
+
+
+def test_progress_appears_after_a_second(capsys):
+    bigdebug.provenance(PERSONS)
+    assert capsys.readouterr().err == ""
+    with closing(_Progress(True)) as step:
+        step("Reading triples", 5)
+        time.sleep(1.1)
+        step("Reading triples", 5)
+        assert "Reading triples: 10.0 rows" in capsys.readouterr().err
+        step("Sorting triples", 5)
+        assert "Sorting" not in capsys.readouterr().err
+
+
 def test_triples_of_spark_are_refused():
     from pyspark.sql.types import StructType
 
@@ -138,6 +173,9 @@ def test_bytes_that_were_altered_are_found(tmp_path):
             graph.verify()
         name.write_bytes(whole)
     graph.verify()
+    (graph.path / "provenance.json").unlink()
+    with pytest.raises(StoreError, match="not there any more"):
+        graph.verify()
 
 
 def test_an_index_of_a_later_version_is_refused(tmp_path):

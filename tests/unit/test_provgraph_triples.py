@@ -160,6 +160,8 @@ def test_what_has_no_triples_is_refused_by_name(given, because):
         ("t.parquet", b"PAR1 not really", "cannot be read"),
         ("t.csv", b"", "cannot be read"),
         ("t.csv", b"src,dst,op\n\xff\xfe,2,R\n", "UTF-8"),
+        ("t.csv.gz", gzip.compress(b"src,dst,op\n1,2,R\n")[:-9], "t.csv.gz cannot be read"),
+        ("t.csv.gz", b"src,dst,op\n1,2,R\n", "t.csv.gz cannot be read"),
         ("t.json", b"{}", "not all Parquet or all CSV"),
     ],
 )
@@ -185,6 +187,27 @@ def test_texts_that_look_like_integers_are_texts():
         read(frame)
     batches = [pa.record_batch({"src": pa.array(some), "dst": pa.array(some)}) for some in (["1"], ["2"])]
     assert read(pa.RecordBatchReader.from_batches(batches[0].schema, batches), columns=("dst", "src", None))[1]["self-loops"][0] == 2
+
+
+def test_files_that_are_altered_within_are_refused_by_name(tmp_path):
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    whole = bytearray((tmp_path / "t.parquet").read_bytes())
+    whole[10:60] = bytes(50)
+    (tmp_path / "t.parquet").write_bytes(whole)
+    with pytest.raises(ProvenanceError, match=r"t\.parquet cannot be read"):
+        read(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("columns", ["abc", (0, 1, 2), ("src", "dst"), ("src", None, "op"), 5, None])
+def test_names_of_columns_are_three_texts(columns):
+    with pytest.raises(ProvenanceError, match="three columns"):
+        read(FRAME, columns=columns)
+
+
+def test_a_column_that_pandas_has_no_values_of_has_no_type():
+    assert read(FRAME.assign(op=np.nan))[0] == [(src, dst, None) for src, dst in zip(FRAME["src"], FRAME["dst"])]
+    assert read(pd.DataFrame({"src": [], "dst": [], "op": []}, dtype=float)) == ([], {})
+    assert read(FRAME.assign(src=np.nan))[1]["missing"][0] == len(FRAME)
 
 
 def test_nulls_alone_are_missing():

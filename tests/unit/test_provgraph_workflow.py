@@ -1,5 +1,7 @@
 """A workflow is a graph of tables without cycles, and says which items are whose; what cannot be is refused by name."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -28,7 +30,7 @@ def test_tables_stand_behind_those_they_are_made_from():
 
 def test_a_workflow_is_told_and_read_again():
     flow = Workflow.of(EDGES, tables=["alone"])
-    again = Workflow.of_data(flow.data())
+    again = Workflow.of_data(json.loads(json.dumps(flow.data())))
     assert again == flow
     assert again.operations == flow.operations
 
@@ -42,6 +44,10 @@ def test_a_workflow_is_told_and_read_again():
         ([("a",)], "pair of tables"),
         ([("a", "b", "c", "d")], "pair of tables"),
         ([("a", 1)], "a text for a name"),
+        (None, "pair of tables"),
+        ([("a", "b", 1.5)], "an integer.*1.5"),
+        ([("a", "b", [b"x"])], "an integer"),
+        ([("a", "b", [["x"]])], "an integer"),
         ([(str(table), str(table + 1)) for table in range(65_535)], "too many tables"),
     ],
 )
