@@ -1,6 +1,9 @@
 import { expect, test } from './harness';
 
-const RECORDED = `import bigdebug
+// In a home of its own: what the notebooks of other tests did is recorded, too.
+const RECORDED = `import os, tempfile
+os.environ["BIGDEBUG_HOME"] = tempfile.mkdtemp()
+import bigdebug
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from tests.unit.test_datasets_view import CLEAN, FAILED, LOOK, PUBLISH, STRANGE, SUM
