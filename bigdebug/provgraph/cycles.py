@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ def cycles(backward: Adjacency, forward: Adjacency, *, block: int = 1 << 20, scr
     """The cycles of a graph (Kahn 1962). Takes time by triples, about a second for a million where they form long chains.
 
     Needs five bytes for each item, and a hundred for each of ``block`` triples; those of items in an unnamed file of ``scratch``, if
-    that is given, which the kernel keeps in memory as it sees fit.
+    that is given, which the kernel keeps in memory as it sees fit. Raises OSError where the disk has no room for it.
     """
     peeling = _Peeling(len(backward.offsets) - 1, block, scratch)
     peeling.peel(backward, forward)
@@ -141,5 +142,6 @@ def _scratch(items: int, kind: Any, folder: Path | None) -> NDArray[Any]:
     if folder is None or not items:
         return np.zeros(items, kind)
     with tempfile.TemporaryFile(dir=folder) as file:
-        file.truncate(items * np.dtype(kind).itemsize)
+        # Room is taken now: a mapped page that finds none on the disk later ends the process.
+        os.posix_fallocate(file.fileno(), 0, items * np.dtype(kind).itemsize)
         return np.asarray(np.memmap(file, kind, "r+", shape=(items,)))

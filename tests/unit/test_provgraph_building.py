@@ -1,5 +1,9 @@
 """An index that is built out of core is the one that loops would make, in whatever pieces the triples come."""
 
+import subprocess
+import sys
+from textwrap import dedent
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -135,6 +139,30 @@ def test_a_cycle_is_named_and_strict_refuses_it(tmp_path):
     # What was there is there still, and nothing else.
     assert open_index(tmp_path / "index")[1] == report
     assert [one.name for one in tmp_path.iterdir()] == ["index"]
+
+
+def test_a_disk_without_room_to_look_for_cycles_is_an_error(tmp_path):
+    # In a process of its own: without that room it would be killed by SIGBUS.
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], check=False, capture_output=True).returncode:
+        pytest.skip("mounting a small file system needs root")
+    program = """
+        import sys
+        import numpy as np
+        from pathlib import Path
+        from bigdebug.provgraph.cycles import cycles
+        from bigdebug.provgraph.walking import adjacency
+        src = np.arange(500_000)
+        dst = (src + 1) % len(src)
+        try:
+            cycles(adjacency(dst, src, len(src)), adjacency(src, dst, len(src)), scratch=Path(sys.argv[1]))
+        except OSError as problem:
+            print(problem)
+    """
+    try:
+        run = subprocess.run([sys.executable, "-c", dedent(program), tmp_path], capture_output=True, text=True, timeout=120, check=False)
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+    assert "No space left on device" in run.stdout, (run.returncode, run.stderr)
 
 
 def test_of_a_long_cycle_the_ends_are_named(tmp_path):
