@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +33,7 @@ class Answer:
     kind: str
     asked_codes: Codes
     walked: Walked
-    besides_codes: Codes | None = None
+    besides_codes: Codes | None = field(default=None, kw_only=True)
 
     @property
     def stopped(self) -> str:
