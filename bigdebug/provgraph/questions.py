@@ -5,13 +5,14 @@ Each takes time by the triples of its answer, however large the graph. Several i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
@@ -47,7 +48,7 @@ def feeds(index: Index, source: Any, besides: Any, depth: int | None = None) -> 
     triples = found.walked.triples
     kept = within(triples.dst, np.sort(items))
     walked = Walked(items, found.walked.depths[left], Triples(*(column[kept] for column in triples)), found.stopped)
-    return Answer(index, "descendants", found.asked_codes, walked, known.asked_codes)
+    return Answer(index, "descendants", found.asked_codes, walked, besides_codes=known.asked_codes)
 
 
 def common(index: Index, items: Any) -> Common:
@@ -124,6 +125,10 @@ def codes_of(index: Index, items: Any) -> Codes:
     """
     if isinstance(items, (Answer, Common)):
         items = items.items
+    if isinstance(items, (pa.Array, pa.ChunkedArray)):
+        items = items.to_pylist()
+    if isinstance(items, (pd.DataFrame, pa.Table, Mapping)):
+        raise ProvenanceError("Items are told by their ids", value=type(items).__name__, remedy='Give a list of them, or a column: frame["item"].')
     ids = [items] if isinstance(items, (str, bytes)) or not isinstance(items, Iterable) else items
     codes = distinct_ids(index.codes(ids))
     if not len(codes):

@@ -76,7 +76,7 @@ def open_session(path: str | os.PathLike[str]) -> SavedSession:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         raise StoreError(
             f"This is not a saved bigdebug session, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
-            remedy="Give a directory made by dbg.save().",
+            remedy="Give a directory made by dbg.save(), or by bigdebug.provenance(..., at=DIR).",
         ) from problem
 
 

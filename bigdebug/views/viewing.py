@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from bigdebug.datasets.questions import Datasets
-from bigdebug.errors import NotCapturedError
+from bigdebug.errors import NotCapturedError, ViewError
 from bigdebug.localize.comparison import Comparison
 from bigdebug.localize.diagnosis import Diagnosis
 from bigdebug.localize.search import Search
 from bigdebug.provgraph.answer import Answer
+from bigdebug.provgraph.graph import ProvenanceGraph
 from bigdebug.provgraph.paths import Paths
+from bigdebug.provgraph.questions import Common
 from bigdebug.session import active_session
 from bigdebug.trace.capture import Capture
 from bigdebug.trace.run import Run
@@ -54,6 +56,11 @@ def view(what: Any) -> Any:
         return WatchView(what)
     if isinstance(what, Answer | Paths):
         return picture(what)
+    if isinstance(what, ProvenanceGraph | Common):
+        raise ViewError(
+            "Of a provenance graph, answers and paths are drawn", value=what,
+            remedy="bigdebug.view(graph.ancestors(item)), or of graph.descendants(item) or graph.paths(a, b).",
+        )
     if isinstance(what, Datasets):
         return DatasetsView(what)
     if isinstance(what, Capture):

@@ -18,7 +18,14 @@ import pytest
 from pyarrow import csv
 
 import bigdebug
-from bigdebug.errors import CorruptBlockError, ProvenanceError, StoreError, StoreVersionError, UnknownItemError
+from bigdebug.errors import (
+    CorruptBlockError,
+    ProvenanceError,
+    StoreError,
+    StoreVersionError,
+    UnknownItemError,
+    ViewError,
+)
 from bigdebug.provgraph.graph import _Progress, size_of
 from bigdebug.provgraph.workflow import Workflow
 
@@ -118,6 +125,13 @@ def test_progress_appears_after_a_second(capsys):
         assert "Reading triples: 10.0 rows" in capsys.readouterr().err
         step("Sorting triples", 5)
         assert "Sorting" not in capsys.readouterr().err
+
+
+def test_what_has_no_picture_is_refused():
+    graph = bigdebug.provenance(PERSONS)
+    for what in (graph, graph.common([22, 23])):
+        with pytest.raises(ViewError, match=r"graph\.ancestors"):
+            bigdebug.view(what)
 
 
 def test_triples_of_spark_are_refused():

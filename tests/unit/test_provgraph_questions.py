@@ -6,6 +6,8 @@ import dataclasses
 import time
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -205,6 +207,18 @@ def test_a_question_costs_nothing_of_the_size_of_the_graph():
         return time.perf_counter() - began
 
     assert min(seconds() for _ in range(20)) < 0.005
+
+
+@pytest.mark.parametrize("items", [pa.array([3, 4]), pa.chunked_array([[3], [4]]), pd.Series([3, 4]), np.array([3, 4]), (3, 4), {3, 4}])
+def test_items_are_told_in_any_column(items):
+    assert sorted(ancestors(CHAIN, items)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("items", [pd.DataFrame({"item": [3]}), pa.table({"item": [3]}), {"item": [3]}])
+def test_a_table_of_items_is_refused(items):
+    # Iterating gives its names, which may be ids of texts.
+    with pytest.raises(ProvenanceError, match="a column"):
+        ancestors(CHAIN, items)
 
 
 CHAIN = index_of([(1, 2, "a"), (2, 3, "a"), (3, 4, "a")])
