@@ -45,7 +45,10 @@ class Finding:
     def __str__(self) -> str:
         one, many, kept = KINDS[self.kind]
         fate = "kept" if kept else "left out"
-        return f"{counted(self.count, one, many)} ({fate}): {'; '.join(self.examples)}{' ...' if self.count > len(self.examples) else ''}"
+        found = f"{counted(self.count, one, many)} ({fate})"
+        if not self.examples:
+            return found
+        return f"{found}: {'; '.join(self.examples)}{' ...' if self.count > len(self.examples) and self.kind != 'cycles' else ''}"
 
 
 @dataclass(frozen=True)

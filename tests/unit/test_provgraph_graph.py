@@ -27,6 +27,7 @@ from bigdebug.errors import (
     ViewError,
 )
 from bigdebug.provgraph.graph import _Progress, size_of
+from bigdebug.provgraph.report import Finding
 from bigdebug.provgraph.workflow import Workflow
 
 # Tables I to IV of the paper.
@@ -92,6 +93,13 @@ def test_what_is_not_clean_is_told_and_logged(caplog):
     assert graph.report["duplicates"].examples == ("1 -> 13 by 'R1'", "4 -> 16 by 'R1'")
     with pytest.raises(ProvenanceError, match="row 17"):
         bigdebug.provenance(some, strict=True)
+
+
+def test_findings_without_examples_have_none():
+    assert str(Finding("duplicates", 1, ())) == "1 triple that was there before (left out)"
+    assert str(Finding("missing", 2, ("row 0",))) == "2 rows without src or dst (left out): row 0 ..."
+    # The example of items in circles is one circle, whole.
+    assert str(Finding("cycles", 2, ("1 <- 2 <- 1",))).endswith("(kept): 1 <- 2 <- 1")
 
 
 def test_an_import_of_nothing_is_told(caplog):
