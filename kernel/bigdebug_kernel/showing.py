@@ -1,6 +1,6 @@
 """The kernel's end of views in JupyterLab's main area: a comm for each, on which the view is asked and says what it has to say.
 
-The window opens the comm with a request for the view of a run, or of a watch; what comes then, the view itself answers. Questions are answered in threads of
+The window opens the comm with a request for the view of a run, of a watch, or of all datasets; what comes then, the view itself answers. Questions are answered in threads of
 their own, so also while a cell runs.
 """
 
@@ -18,6 +18,7 @@ from bigdebug.trace.run import Run
 from bigdebug.trace.watch import Watch
 from bigdebug.views.aside import aside
 from bigdebug.views.buffers import taken_out
+from bigdebug.views.datasetsview import DatasetsView
 from bigdebug.views.payload import VIEW, Request
 from bigdebug.views.replies import replied
 from bigdebug.views.traceview import TraceView
@@ -69,8 +70,18 @@ def _culprits(session: Any, run: Run) -> View:
     return view(run.culprits)
 
 
+def _datasets(session: Any, request: Request) -> Any:
+    """What is known of datasets, in this session and in those before."""
+    if session is None:
+        raise NotCapturedError(
+            "No Spark session has been started in this kernel", remedy="Start one and look again; '%lineage datasets graph' shows in a cell what earlier ones did.",
+        )
+    return session.datasets
+
+
 KINDS = {
     "trace": Kind(_run, _records), "culprits": Kind(_run, _culprits), "watch": Kind(_watch, lambda session, watch: WatchView(watch)),
+    "datasets": Kind(_datasets, lambda session, datasets: DatasetsView(datasets)),
 }
 
 
@@ -132,7 +143,7 @@ class Showing:
             )
         kind, session = KINDS[name], self._extension.latest
         with self._finding:  # which may take a look at a plan; comms come and go meanwhile
-            there = {id(each) for each in (() if session is None else (*session.runs, *session.watches))}
+            there = {id(each) for each in (() if session is None else (*session.runs, *session.watches, session.datasets))}
             self._views = {key: held for key, held in self._views.items() if key[0] in there}
             of = kind.of(session, request)
             if (id(of), name) not in self._views:

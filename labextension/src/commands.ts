@@ -6,8 +6,10 @@ import { onlyAsked } from './heard';
 import { OPEN } from './mainarea';
 import type { Notebooks, OpenNotebook } from './notebooks';
 import type { RunLine } from './payload';
+import { DATASETS } from './view/panelview';
 
 const PANEL = 'bigdebug:show-panel';
+const DATASETS_GRAPH = 'bigdebug:datasets';
 const CATEGORY = 'bigdebug';
 
 /** How long a kernel may take to tell its runs, in milliseconds. */
@@ -82,7 +84,23 @@ export function addCommands(
       ...args
     });
   }
-  [PANEL, ...WAYS.map(way => way.command)].forEach(command => palette?.addItem({ command, category: CATEGORY }));
+  app.commands.addCommand(DATASETS_GRAPH, {
+    label: 'Show Which Data Feeds Which',
+    isEnabled: () => notebooks.current !== null,
+    execute: async () => {
+      const kernel = notebooks.current?.connection?.kernelId;
+      if (kernel === undefined) {
+        showPanel(); // which says that there is none
+        return;
+      }
+      const { id: run, began, name } = DATASETS;
+      await app.commands.execute(OPEN, { kernel, run, began, kind: 'datasets', name });
+    },
+    ...args
+  });
+  [PANEL, DATASETS_GRAPH, ...WAYS.map(way => way.command)].forEach(command =>
+    palette?.addItem({ command, category: CATEGORY })
+  );
 }
 
 /** The latest run that fits, of this notebook's cells before others of its kernel; null if there is none, unknown if nobody can tell. */

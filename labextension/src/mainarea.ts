@@ -16,7 +16,12 @@ const Shown = v.object({
 });
 
 /** What the kinds of views show of a run. */
-const SHOWS: Readonly<Record<string, string>> = { trace: 'Records', culprits: 'Culprits', watch: 'Watch' };
+const SHOWS: Readonly<Record<string, string>> = {
+  trace: 'Records',
+  culprits: 'Culprits',
+  watch: 'Watch',
+  datasets: 'Datasets'
+};
 
 /** Characters of a name that a tab has. */
 const LONGEST = 20;
@@ -54,12 +59,24 @@ function tabOf(shown: Shown, app: JupyterFrontEnd, icon: LabIcon): Tab {
   const tab = new MainAreaWidget({ content: new ViewWidget(shown, app.serviceManager.kernels) });
   tab.id = `bigdebug-view-${keyOf(shown)}`;
   const shows = SHOWS[shown.kind] ?? shown.kind;
-  tab.title.label = `${shows}: ${shown.name.length > LONGEST ? `${shown.name.slice(0, LONGEST)}…` : shown.name}`;
-  tab.title.caption = shown.kind === 'watch' ? `Watch on ${shown.name}` : `${shows} of the run ${shown.name}`;
+  const name = shown.name.length > LONGEST ? `${shown.name.slice(0, LONGEST)}…` : shown.name;
+  tab.title.label = name === '' ? shows : `${shows}: ${name}`;
+  tab.title.caption = captionOf(shown, shows);
   tab.title.icon = icon;
   tab.title.closable = true;
   tab.toolbar.hide();
   return tab;
+}
+
+function captionOf({ kind, name }: Shown, shows: string): string {
+  switch (kind) {
+    case 'watch':
+      return `Watch on ${name}`;
+    case 'datasets':
+      return 'Which data feeds which';
+    default:
+      return `${shows} of the run ${name}`;
+  }
 }
 
 function keyOf({ kernel, run, began, kind }: Shown): string {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import type { Ask, Phase } from '../src/connection';
 import { add, NOTHING } from '../src/heard';
 import { readAnswer, readEvent, Refused } from '../src/payload';
-import { PanelView, type PanelViewProps } from '../src/view/panelview';
+import { DATASETS, PanelView, type PanelViewProps } from '../src/view/panelview';
 import { golden } from './golden';
 
 const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \\x1b[2J \\u202egnp.exe \\ud800 שלום & $x$';
@@ -60,6 +60,15 @@ async function press(button: Element | null | undefined): Promise<void> {
 function shown(selector: string): string[] {
   return [...host.querySelectorAll(selector)].map(each => each.textContent);
 }
+
+test('leads to the datasets of a session, and of none where there is none', async () => {
+  const view = vi.fn();
+  await show({ view });
+  await press(host.querySelector('[aria-label="Open datasets"]'));
+  expect(view).toHaveBeenCalledWith(DATASETS, 'datasets');
+  await show({ phase: { is: 'open', heard: { ...heard, session: null } }, view });
+  expect(host.querySelector('[aria-label="Open datasets"]')).toBeNull();
+});
 
 describe('what is missing is said, and what to do', () => {
   it.each<[string | null, Phase | null, RegExp]>([

@@ -79,6 +79,11 @@ test('the panel lists the runs of the open notebook, and what crashed in them', 
   await crash.getByRole('button', { name: 'Records' }).click();
   await expect(desk.page.locator('.bd-main .bd-trace')).toBeVisible();
   await desk.picture('panel-records');
+
+  await desk.panel.getByRole('button', { name: 'Open datasets' }).click();
+  const datasets = desk.page.locator('.bd-main .bd-datasets');
+  await expect(datasets.locator('header').first()).toContainText('jobs');
+  await desk.picture('panel-datasets');
 });
 
 test('a kernel without bigdebug is told of, and looked at again when a cell has loaded it', async ({ desk }) => {

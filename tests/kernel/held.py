@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
 from tests.unit.test_trace_view import RECORDS, Held, held
 
 
@@ -18,6 +20,8 @@ class HeldSession:
         self.watches: tuple[Any, ...] = ()
         self.context = SimpleNamespace(appName="held", _jsc=object())
         self.plain_context = object()
+        self.running = True
+        self.datasets = Datasets(DatasetStore(), "held")
 
     def lineage(self, run: Any) -> Held:
         return self.trace

@@ -55,6 +55,16 @@ def test_a_view_of_a_run_is_opened_and_asked_while_a_cell_runs(front: Front, tmp
     door.touch()
 
 
+def test_datasets_are_shown_where_there_is_a_session(front: Front) -> None:
+    comm = opened(front, kind="datasets", run="", began=None)
+    assert front.heard(comm)["content"]["kind"] == "datasets"
+    assert opened(front, kind="datasets", run="", began=None) != comm
+    front.run("get_ipython()._bigdebug._sessions.clear()")
+    refused = front.heard(opened(front, kind="datasets", run="", began=None))
+    assert refused["answer"] == "refused"
+    assert "No Spark session" in refused["content"]["what"]
+
+
 def test_two_windows_show_one_view_and_one_that_closes_leaves_the_other(front: Front) -> None:
     first, second = opened(front), opened(front)
     assert front.heard(first) is not None

@@ -48,7 +48,7 @@ function Whole({ ask, first }: { ask: Ask; first: Graph }) {
         </span>
       </header>
       {graph.nodes.length === 0 ? (
-        <Notice what="Nothing was recorded yet: run a job while bigdebug is attached." />
+        <Notice what={nothing(graph)} />
       ) : (
         <DatasetGraph
           graph={graph}
@@ -83,6 +83,13 @@ function Whole({ ask, first }: { ask: Ask; first: Graph }) {
   );
 }
 
+/** Why nothing is drawn. */
+function nothing({ left }: Graph): string {
+  return left === 0
+    ? 'Nothing was recorded yet: run a job while bigdebug is attached.'
+    : 'Only queries were recorded that gave their results to a program, and wrote nothing.';
+}
+
 /** The dataset that all of a graph is about. */
 function focused(graph: Graph): number | null {
   return graph.focus === null ? null : (graph.nodes[graph.focus]?.dataset ?? null);
@@ -100,7 +107,7 @@ function summary(graph: Graph) {
           <bdi>{focus.name}</bdi>
         </>
       )}
-      {graph.left > 0 && `; ${number(graph.left)} more are left out`}
+      {graph.left > 0 && `; ${number(graph.left)} more ${graph.left === 1 ? 'is' : 'are'} left out`}
     </>
   );
 }

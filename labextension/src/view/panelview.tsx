@@ -7,6 +7,9 @@ import { RunItem, type RunItemProps, type View } from './runitem';
 import { WatchFacts, WatchName } from './watchfacts';
 import { counted } from './words';
 
+/** All datasets that a kernel knows, in the place of a run. */
+export const DATASETS = { id: '', began: null, name: '' } as const;
+
 export interface PanelViewProps {
   /** The name of the open notebook; null if none is open. */
   readonly notebook: string | null;
@@ -91,6 +94,7 @@ function Runs({ heard, view, ...more }: RunsProps) {
       <p class="bd-session" role="status">
         {session(heard, runs.length)}
       </p>
+      {heard.session !== null && <Datasets view={view} />}
       <Watches heard={heard} view={view} />
       {runs.length === 0 ? (
         <Notice what="No run has been captured yet.">
@@ -137,6 +141,25 @@ function RunList({ runs, label, ask, reveal, view, opened, toggle }: RunListProp
         );
       })}
     </ol>
+  );
+}
+
+/** The way to the datasets of this session and of those before. */
+function Datasets({ view }: { view: View }) {
+  return (
+    <div class="bd-ways bd-datasets-way">
+      <h3>Datasets</h3>
+      <span class="bd-note">which data feeds which</span>
+      <button
+        type="button"
+        aria-label="Open datasets"
+        onClick={() => {
+          view(DATASETS, 'datasets');
+        }}
+      >
+        Open
+      </button>
+    </div>
   );
 }
 

@@ -9,8 +9,11 @@ import { Notice } from './notice';
 import { useAnswer } from './useanswer';
 import { counted, day, seconds, size, time } from './words';
 
-/** Opens a view in the main area: of a run, or of a watch, which has no beginning. */
-export type View = (of: Pick<RunLine, 'id' | 'began' | 'name'>, kind: 'trace' | 'culprits' | 'watch') => void;
+/** Opens a view in the main area: of a run; of a watch, which has no beginning; of all datasets, which have no number. */
+export type View = (
+  of: Pick<RunLine, 'id' | 'began' | 'name'>,
+  kind: 'trace' | 'culprits' | 'watch' | 'datasets'
+) => void;
 
 export interface RunItemProps {
   readonly run: RunLine;
