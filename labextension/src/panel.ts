@@ -53,8 +53,10 @@ export class Panel extends Widget {
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    if (!this.goOn()) {
-      (this.node.querySelector<HTMLElement>('button') ?? this.node).focus();
+    // A run that somebody pointed at may have the focus already.
+    if (!this.goOn() && !this.node.contains(document.activeElement)) {
+      const run = this.node.querySelector<HTMLElement>('.bd-head');
+      (run ?? this.node.querySelector<HTMLElement>('button') ?? this.node).focus();
     }
   }
 
