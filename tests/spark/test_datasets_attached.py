@@ -115,6 +115,12 @@ def test_rows_of_a_dataframe_that_an_rdd_reads_are_its_sources(dbg: Any, folder:
     assert [names(process)[0] for process in told()] == [["in"], ["in"]]
 
 
+def test_rows_of_a_dataframe_that_a_saved_rdd_reads_are_its_sources(dbg: Any, folder: str, told: Any) -> None:
+    dbg.spark.read.parquet(f"{folder}/in").rdd.map(lambda row: str(row.k)).saveAsTextFile(f"{folder}/saved_rows")
+    dbg.spark.read.parquet(f"{folder}/in").rdd.collect()
+    assert [names(process) for process in told()] == [(["in"], ["saved_rows"]), (["in"], [])]
+
+
 def test_what_a_user_writes_of_a_trace_is_recorded(dbg: Any, folder: str, told: Any) -> None:
     frame = dbg.spark.read.parquet(f"{folder}/in").groupBy("k").count()
     rows = dbg.lineage(frame).where("k = 1").goBackAll()["in"].toDF()

@@ -475,6 +475,25 @@ def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(rec
     assert recorded.text(process).split("\n")[1:] == ["read files in 20 rows", "created files large 20 rows"]
 
 
+def test_several_inserts_of_one_query_write_each(recorded: Recorded) -> None:
+    def insert(spark: Any, folder: str) -> None:
+        for table in ("d_several", "d_other"):
+            spark.sql(f"drop table if exists {table}")
+            spark.sql(f"create table {table} (a bigint) using parquet")
+        spark.sql("from t_in insert into d_several select k where v > 2 insert overwrite d_other select v")
+        for table in ("d_several", "d_other"):
+            spark.sql(f"drop table {table}")
+
+    (process,) = [process for process in recorded.of(insert) if process.text.startswith("from")]
+    tables = ["default.d_several", "default.d_other"]
+    assert [(access.dataset.name, access.mode) for access in process.writes] == list(zip(tables, ["appended", "overwritten"]))
+    (read,) = [access for access in process.reads if access.dataset.kind == "files"]
+    assert read.dataset.name.endswith("/in")
+    made = {(edge.output.name, edge.column, edge.used, edge.how) for edge in process.columns if edge.input == read.dataset}
+    assert made == {(tables[0], "a", "k", "IDENTITY"), (tables[0], "", "v", "FILTER"), (tables[1], "a", "v", "IDENTITY")}
+    assert not process.opaque
+
+
 def test_secrets_of_sources_are_in_nothing_that_is_recorded(recorded: Recorded) -> None:
     processes = [process for kind in ("jdbc read", "source of the user's") for process in recorded.of(KINDS[kind][0])]
     assert processes

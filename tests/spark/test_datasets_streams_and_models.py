@@ -163,6 +163,43 @@ prediction < in.k TRANSFORMATION
     assert kept[0].uid == kept[1].uid
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind
+def test_models_that_a_fit_makes_on_its_way_are_no_inputs_of_it(recorded: Recorded) -> None:
+    from pyspark.ml import Pipeline
+    from pyspark.ml.evaluation import RegressionEvaluator
+    from pyspark.ml.feature import StandardScaler, VectorAssembler
+    from pyspark.ml.regression import LinearRegression
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    vectors, scaler = VectorAssembler(inputCols=["k"], outputCol="f0"), StandardScaler(inputCol="f0", outputCol="f")
+    line = LinearRegression(featuresCol="f", labelCol="v", maxIter=1)
+    stages = Pipeline(stages=[Pipeline(stages=[vectors, scaler]), line])
+    search = CrossValidator(
+        estimator=stages, estimatorParamMaps=ParamGridBuilder().addGrid(line.regParam, [0.1, 0.2]).build(),
+        evaluator=RegressionEvaluator(labelCol="v"), numFolds=2, parallelism=2,
+    )
+    for estimator in (stages, search):
+        (process,) = recorded.of(lambda spark, folder: estimator.fit(spark.read.parquet(f"{folder}/in")))  # noqa: B023
+        assert {access.dataset.kind for access in process.reads} - {"cache"} == {"files"}  # a search caches its folds
+        assert {edge.used for edge in process.columns} == {"k", "v"}
+
+
+def test_the_sources_of_a_plan_that_spark_cannot_write_are_known(recorded: Recorded) -> None:
+    """A function whose types are known to Scala alone: toJSON fails."""
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.stat import Summarizer
+
+    def ask(spark: Any, folder: str) -> None:
+        made = VectorAssembler(inputCols=["k"], outputCol="f").transform(spark.read.parquet(f"{folder}/in"))
+        made.select(Summarizer.metrics("mean").summary(made.f).alias("s")).write.parquet(f"{folder}/summed")
+
+    (process,) = recorded.of(ask)
+    assert [(access.dataset.name.rpartition("/")[2], access.rows) for access in process.reads] == [("in", 20)]
+    assert [(access.dataset.name.rpartition("/")[2], access.rows) for access in process.writes] == [("summed", 1)]
+    assert process.opaque == ("a plan that Spark does not write",)
+    assert not process.columns
+
+
 def test_a_fit_that_fails_says_why(recorded: Recorded) -> None:
     from pyspark.ml.regression import LinearRegression
 

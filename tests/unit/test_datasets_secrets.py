@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timezone
 
 import pytest
@@ -130,3 +131,20 @@ def test_long_names_that_begin_alike_stay_two() -> None:
 def test_a_word_that_is_a_password_too_does_not_change_names() -> None:
     told = process(text="password=orders_", reads=(Access(Dataset("postgres://h", "postgres.orders_x")),), error="password=postgres")
     assert Secrets().cleaned(told).reads == told.reads
+
+
+@pytest.mark.parametrize("said", [
+    "select aes_encrypt('a, b', 'KEYKEYKEYKEYKEY1') from t", "aes_encrypt(a, KEYKEYKEYKEYKEY1, GCM, DEFAULT, , )", "try_aes_decrypt(upper(c), unhex('KEYKEYKEYKEYKEY1'))",
+    "aes_encrypt(concat(a, b), x'KEYKEYKEYKEYKEY1', 'GCM')",
+])
+def test_the_key_of_a_cipher_is_called_nothing_and_taken_out(said: str) -> None:
+    assert "KEYKEY" not in without_secrets(said)
+    assert without_secrets(without_secrets(said)) == without_secrets(said)
+    assert without_secrets("aes_encrypt(c, key)") == "aes_encrypt(c, key)"
+
+
+@pytest.mark.parametrize("said", ["aes_encrypt(" * 5_000, "aes_encrypt((a" * 4_000, "aes_encrypt(" + "'" * 60_000, "aes_encrypt(" + "()" * 30_000])
+def test_looking_for_keys_of_ciphers_takes_no_time(said: str) -> None:
+    began = time.monotonic()
+    without_secrets(said)
+    assert time.monotonic() - began < 2

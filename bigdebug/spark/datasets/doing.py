@@ -32,6 +32,9 @@ class Doing:
     columns: set[ColumnEdge] = field(default_factory=set)
     opaque: dict[str, None] = field(default_factory=dict)
 
+    made: set[Dataset] = field(default_factory=set)
+    """What it made on its way and read again: the fitted stages of a pipeline, the models that a search compares."""
+
     tags: set[str] = field(default_factory=set)
     """Those of its jobs."""
 
@@ -63,7 +66,10 @@ class Doing:
 
     def now(self) -> Process:
         """The process, as far as it is known."""
-        reads = tuple(access for access in self.reads.values() if not (self.inner and (access.dataset.kind == "memory" or self._is_own(access.dataset))))
+        reads = tuple(
+            access for access in self.reads.values()
+            if access.dataset not in self.made and not (self.inner and (access.dataset.kind == "memory" or self._is_own(access.dataset)))
+        )
         return replace(
             self.process, reads=reads, writes=tuple(self.writes.values()), columns=tuple(sorted(self.columns)), opaque=tuple(self.opaque),
         )

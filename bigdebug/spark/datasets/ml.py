@@ -71,10 +71,17 @@ class Models:
             model = method(estimator, dataset, *args, **kwargs)
             if doing is not None:
                 self._safely(lambda: self._fitted(doing, estimator, dataset, model))
+            else:
+                self._safely(lambda: self._fitted_within(model))
             return model
 
+    def _fitted_within(self, model: Any) -> None:
+        around = self._doings.of(self._sc.getJobTags())
+        if around is not None:
+            around.made.update(self._models(model))
+
     def _fitted(self, doing: Doing, estimator: Any, dataset: Any, model: Any) -> None:
-        made = [self._model(each) for each in (model if isinstance(model, list) else [model])]
+        made = self._models(model)
         reading = self._read(dataset)
         doing.of(writes=[Access(each, "created") for each in made])
         if reading is not None:
@@ -122,6 +129,10 @@ class Models:
 
     def _model(self, model: Any) -> Dataset:
         return of_session(self._session, str(model.uid), "model")
+
+    def _models(self, fitted: Any) -> list[Dataset]:
+        """What a fit gave: a model, or one for each of several settings."""
+        return [self._model(each) for each in (fitted if isinstance(fitted, list) else [fitted])]
 
     def _safely(self, note: Callable[[], None]) -> None:
         try:

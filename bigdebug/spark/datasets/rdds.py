@@ -113,10 +113,11 @@ class Jobs:
         self._running: dict[int, Job] = {}
         self._writer = getattr(getattr(classes(self.sc._jvm).org.apache.spark.util, "JsonProtocol$"), "MODULE$")
 
-    def start(self, event: Any) -> None:
+    def start(self, event: Any) -> Job:
         """A job has begun that is of no query."""
         job = job_of(str(self._writer.sparkEventToJsonString(event)))
         self._running[job.number] = job
+        return job
 
     def end(self, event: Any) -> Ended | None:
         """What a job did that has ended; None if it was of a query."""

@@ -35,6 +35,9 @@ MOST = 100_000
 
 _MORE = re.compile(r"\.\.\. (\d+) more fields")
 
+_SEVERAL = "multi-commands"
+"""The action that is several commands in one: FROM ... INSERT ... INSERT ..."""
+
 _CHECKPOINTS = ("checkpoint", "localCheckpoint")
 
 
@@ -74,10 +77,9 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
 
 
 def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: str) -> Reading:
-    size, written = _expressions(analyzed), ""
-    if size <= MOST:
-        written = str(analyzed.toJSON())
-    tree, text = plan_of(written) if written else UNREAD, _text(query)
+    if action == _SEVERAL:
+        return _several(relations, query, analyzed)
+    (written, tree, unwritten), text = _written(analyzed), _text(query)
     target = COMMANDS[name](relations, tree, analyzed) if name in COMMANDS else None
     if target is not None and target.source is None:
         write = Access(target.dataset, target.mode, target.schema, 0 if target.emptied else None)
@@ -88,7 +90,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     lineage = columns_of(source.tree) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
     reads = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
-    opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [f"a plan of {size:,} expressions"]), *unknown(leaves)]))
+    opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [unwritten]), *unknown(leaves)]))
     if target is None and relations.is_command(analyzed):
         return Reading(name, reads, opaque=tuple(dict.fromkeys([name, *opaque])), shape=name, text=text)
     fields = schema_of(str(source.plan.schema().json()))
@@ -109,6 +111,31 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     rows, size_written = (None, None) if target is None else written_by(query)
     writes = (Access(output.dataset, output.mode, schema, rows, size_written), *made)
     return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode == "defined")
+
+
+def _several(relations: Relations, query: Any, plan: Any) -> Reading:
+    """Several commands in one, each of which writes. How many rows each wrote, Spark does not tell."""
+    each = [_read(relations, query, command, str(command.getClass().getSimpleName()), "") for command in relations.items(plan.children())]
+    counted = accesses_of(relations, leaves_of(relations, plan, None), scans_of(query))
+    reads = {access.dataset: access for access in (*(access for one in each for access in one.reads), *counted)}
+    return Reading(
+        each[0].name, tuple(reads.values()), tuple(replace(access, rows=None, size=None) for one in each for access in one.writes),
+        tuple(dict.fromkeys(edge for one in each for edge in one.columns)), tuple(dict.fromkeys(name for one in each for name in one.opaque)),
+        " ".join(one.shape for one in each), _text(query),
+    )
+
+
+def _written(plan: Any) -> tuple[str, Tree, str]:
+    """What Spark writes of a plan, and the same read; or neither, and why."""
+    size = _expressions(plan)
+    if size > MOST:
+        return "", UNREAD, f"a plan of {size:,} expressions"
+    try:
+        written = str(plan.toJSON())
+        return written, plan_of(written), ""
+    except _UNTOLD as trouble:  # some expressions are not made for it: a function that knows its types as Scala does, as those of MLlib's statistics
+        log.info("bigdebug cannot read a plan but for its sources: %s: %s", type(trouble).__name__, trouble)
+        return "", UNREAD, "a plan that Spark does not write"
 
 
 def _expressions(plan: Any) -> int:

@@ -71,6 +71,8 @@ class Recording:
         self._begun: dict[int, _Begun] = {}
         self._streams = Streaming(self._tell)
         self._jobs = Jobs(self._sc)
+        self._rows: dict[int, list[Any]] = {}
+        """The DataFrames whose rows the jobs that run read."""
         self._doings = Doings(self._sc, session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
         self._models = Models(self._sc, name, session, self._doings, self._read_frame, self._seen.uses)
         self._saves: list[Callable[[], None]] = []
@@ -195,20 +197,23 @@ class Recording:
             self._tell(self.runs.joined(process, begun.tags))
 
     def _job_start(self, event: Any) -> None:
-        self._jobs.start(event)
+        job = self._jobs.start(event)
+        # Who runs `df.rdd.collect()` keeps neither: when the job has ended, both may be gone.
+        self._rows[job.number] = [] if any(map(is_ours, job.tags)) else list(self.frames_of(job.rdds))
 
     def _job_end(self, event: Any) -> None:
         ended = self._jobs.end(event)
+        frames = self._rows.pop(ended.job.number, []) if ended is not None else []
         if ended is None or any(map(is_ours, ended.job.tags)):
             return
         job, reading, error = ended.job, ended.reading, ended.error
+        rows = [found.reads for frame in frames if (found := self._read_frame(frame)) is not None]
+        reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *rows) for access in reads}.values()))
         doing = self._doings.of(job.tags)
         if doing is not None:
             doing.take(reading, job.tags)
             doing.wrote(ended.rows, ended.size)
             return
-        frames = [found.reads for frame in self.frames_of(job.rdds) if (found := self._read_frame(frame)) is not None]
-        reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *frames) for access in reads}.values()))
         if reading.reads or reading.opaque:
             process = self._processes.of_job(job, time_of(event.time()), error, reading)
             self._tell(self.runs.joined(process, job.tags))
