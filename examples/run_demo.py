@@ -19,7 +19,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 HERE = Path(__file__).resolve().parent
 
-EXAMPLES = (HERE / "tour.ipynb", HERE / "flights.ipynb", HERE / "orders_sql.ipynb", HERE / "crash.ipynb", HERE / "localize.ipynb", HERE / "datasets.ipynb")
+EXAMPLES = tuple(HERE / f"{name}.ipynb" for name in ("tour", "flights", "orders_sql", "crash", "localize", "datasets", "provenance_graph"))
 
 
 def printed(cell: Any) -> Iterator[str]:
