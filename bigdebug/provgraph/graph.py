@@ -163,8 +163,7 @@ def provenance(
     """
     if type(triples).__module__.startswith("pyspark."):
         raise ProvenanceError("Triples in Spark are asked there", remedy="Call dbg.provenance(df, workflow), where dbg = bigdebug.attach(spark).")
-    if workflow is not None and not isinstance(workflow, Workflow):
-        raise ProvenanceError("This is no workflow", value=workflow, remedy='Make one: Workflow.of([("orders", "revenue", "sum")], items=...).')
+    Workflow.check(workflow)
     given = Triples.of(triples, columns, ids)
     allowed = size_of(memory)
     home = Path(at).absolute() if at is not None else Path(tempfile.mkdtemp(prefix="bigdebug-provenance-")) / "index"

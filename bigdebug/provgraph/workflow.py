@@ -51,6 +51,12 @@ class Workflow:
             _ordered(pairs, alone), tuple(pairs), {pair: frozenset(some) for pair, some in pairs.items() if some}
         ).placing(items)
 
+    @staticmethod
+    def check(given: Any) -> None:
+        """Raises ProvenanceError for what is no workflow; None is that there is none."""
+        if given is not None and not isinstance(given, Workflow):
+            raise ProvenanceError("This is no workflow", value=given, remedy='Make one: Workflow.of([("orders", "revenue", "sum")], items=...).')
+
     def placing(self, items: Any) -> Workflow:
         """The same workflow with ``items``, as in ``of``, saying which table an item is of."""
         return Workflow(self.tables, self.edges, self.operations, membership(items, self.place))

@@ -44,7 +44,9 @@ def test_answers_are_dataframes_too(known, plan):
     assert answer.toDF().schema.simpleString() == "struct<item:string,table:string,depth:bigint>"
     assert graph.ancestors("raw/0").toDF().collect() == []
     assert graph.ancestors("raw/0").triplesDF().schema.simpleString() == "struct<src:string,dst:string,op:string>"
-    assert sorted(graph.feeds("raw/4", "clean/4")) == ["mean/1"]
+    fed = graph.feeds("raw/4", "clean/4")
+    assert sorted(fed) == ["mean/1"]
+    assert "besides 'clean/4' and what made it" in repr(fed)
     with pytest.raises(UnknownItemError, match="mean/1"):
         graph.ancestors("mean/11")
     with pytest.raises(UnknownItemError, match="An item is not there"):
@@ -84,7 +86,7 @@ def test_large_partitions_are_streamed_in_parts(dbg, spark, monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"plan": "fast"}, "no such plan"), ({"plan": "rq", "at": "somewhere"}, "Only an index"), ({"columns": ("src", "dst", "how")}, "no such column")],
+    [({"plan": "fast"}, "no such plan"), ({"workflow": FLOW}, "no workflow"), ({"plan": "rq", "at": "somewhere"}, "Only an index"), ({"columns": ("src", "dst", "how")}, "no such column")],
 )
 def test_what_cannot_be_done_is_refused_by_name(dbg, triples, given, message):
     with pytest.raises(ProvenanceError, match=message):

@@ -21,7 +21,7 @@ class FrameAnswer(Answer):
 
     @classmethod
     def of(cls, answer: Answer, spark: Any) -> FrameAnswer:
-        return cls(answer.index, answer.kind, answer.asked_codes, answer.walked, spark)
+        return cls(answer.index, answer.kind, answer.asked_codes, answer.walked, spark, besides_codes=answer.besides_codes)
 
     def toDF(self) -> Any:
         """Columns item, table (if the graph has a workflow) and depth, as ``toPandas`` has them."""

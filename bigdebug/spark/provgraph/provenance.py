@@ -64,6 +64,7 @@ def provenance(
         raise ProvenanceError("There is no such plan", value=plan, remedy=f"Plans are auto, index, {', '.join(PLANS)}.")
     if at is not None and plan in PLANS:
         raise ProvenanceError("Only an index is kept in a directory", value=str(at), remedy=f"Leave out at=, or plan={plan!r}.")
+    Workflow.check(workflow)
     rows = read(frame, columns, workflow)
     why = "as asked"
     if plan == "auto":
