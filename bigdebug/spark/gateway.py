@@ -37,6 +37,11 @@ def classes(jvm: Any) -> Classes:
     return Classes(jvm)
 
 
+def elements(listed: Any) -> list[Any]:
+    """What a list of Java's has in it. Py4J's own iteration ends by an exception, of which PySpark asks in eighty calls what it is."""
+    return [listed.get(i) for i in range(listed.size())]
+
+
 def array_of(sc: Any, kind: Any, values: Sequence[Any]) -> Any:
     """Values in an array of a class of Java's."""
     made = sc._gateway.new_array(kind, len(values))

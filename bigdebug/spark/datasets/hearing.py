@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
-from bigdebug.spark.gateway import classes
+from bigdebug.spark.gateway import classes, elements
 from bigdebug.spark.handles import Handles
 from bigdebug.spark.streams import Streams
 
@@ -88,10 +88,11 @@ class Hearing:
         first = self._queue.poll(int(seconds * 1000), self._milliseconds)
         if first is None:
             return []
-        events = self._jvm.java.util.ArrayList([first])
+        events = self._jvm.java.util.ArrayList()
+        events.add(first)
         self._queue.drainTo(events, _AT_ONCE)
         names = self._streams.texts(events.stream(), "getClass", "getName")
-        return [Told(name.rsplit(".", 1)[-1].rsplit("$", 1)[-1], event) for name, event in zip(names, events, strict=True)]
+        return [Told(name.rsplit(".", 1)[-1].rsplit("$", 1)[-1], event) for name, event in zip(names, elements(events), strict=True)]
 
     def mark(self, text: str) -> None:
         """Let ``next`` give ``Told("String", text)`` behind all that has come until now, in whichever thread it waits."""
