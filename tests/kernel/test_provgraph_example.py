@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 FINDINGS = [
-    *("flights 331 4", "weather 24 2", "departures 331 3", "wind 1 1", "daily 10 1"),
+    *("flights 331 3", "weather 24 2", "departures 331 2", "wind 1 1", "daily 10 1"),
     *("flights: 331 records by the graph, the same by the trace: True", "weather: 24 records by the graph, the same by the trace: True"),
     *("EWR 2 12 3 1048.36058", "weather[1009]", "report 10 2", "by the trace: True"),
     *("from_mph is derived from wind_speed", "flown is derived from no column", "delay is derived from dep_delay"),
