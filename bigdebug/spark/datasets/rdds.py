@@ -64,6 +64,10 @@ class Ended(NamedTuple):
     size: int | None
 
 
+_COUNTED = 0.5
+"""Seconds in which Spark is to have counted what a job did: its store of that hears of the end by itself, sometimes later than we do."""
+
+
 def job_of(text: str) -> Job:
     """A job, by the event of its start as Spark writes it in JSON."""
     event = json.loads(text)
@@ -105,9 +109,10 @@ def _scope(rdd: Mapping[str, Any]) -> tuple[str, str]:
 
 @dataclass
 class Jobs:
-    """The jobs that run of one application."""
+    """The jobs that run of one application. ``come`` waits so many seconds for all that Spark has to tell."""
 
     sc: Any
+    come: Callable[[float], bool]
 
     def __post_init__(self) -> None:
         self._running: dict[int, Job] = {}
@@ -124,6 +129,7 @@ class Jobs:
         job = self._running.pop(int(event.jobId()), None)
         if job is None:
             return None
+        self.come(_COUNTED)
         stages = [stage for stage in map(self._stage, job.stages) if stage is not None]
         datasets = list(folded([qualified(self.sc, path) for path in job.paths], ""))
         counted = len(datasets) == 1 and bool(stages)

@@ -70,7 +70,7 @@ class Recording:
         self._processes = Processes(name, session, cell_at)
         self._begun: dict[int, _Begun] = {}
         self._streams = Streaming(self._tell)
-        self._jobs = Jobs(self._sc)
+        self._jobs = Jobs(self._sc, self._hearing.come)
         self._rows: dict[int, list[Any]] = {}
         """The DataFrames whose rows the jobs that run read."""
         self._doings = Doings(self._sc, session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
