@@ -80,13 +80,7 @@ class _Reading:
 
     def rows(self, plan: Tree, outer: Mapping[int, Uses]) -> _Rows:
         """What a plan gives; ``outer`` is what columns mean around a subquery."""
-        done: list[_Rows] = []
-        for tree in plan:
-            count = len(tree.below)
-            below = done[len(done) - count :]
-            del done[len(done) - count :]
-            done.append(self._node(tree, below, outer))
-        return done[0]
+        return plan.folded(lambda tree, below: self._node(tree, below, outer))
 
     def _subquery(self, plan: Tree, known: Mapping[int, Uses]) -> tuple[list[Uses], Uses]:
         rows = self.rows(plan, known)

@@ -7,11 +7,13 @@ subqueries) are lists of the same kind.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from bigdebug.errors import DatasetsError
+
+T = TypeVar("T")
 
 _OUTPUTS = ("output", "dataCols", "partitionCols", "outputObjAttr")
 """The fields in which leaves have their columns."""
@@ -35,6 +37,16 @@ class Tree:
             else:
                 rest.append((tree, True))
                 rest.extend((child, False) for child in reversed(tree.below))
+
+    def folded(self, one: Callable[[Tree, list[T]], T]) -> T:
+        """What ``one`` makes of it, of what it made of the trees below, of these before."""
+        done: list[T] = []
+        for tree in self:
+            count = len(tree.below)
+            below = done[len(done) - count :]
+            del done[len(done) - count :]
+            done.append(one(tree, below))
+        return done[0]
 
     def trees(self, field: str) -> tuple[Tree, ...]:
         """The trees of a field: of one expression, or of a list of them, however nested."""

@@ -72,13 +72,7 @@ class Reader:
 
     def __call__(self, expression: Tree, known: Mapping[int, Uses]) -> Uses:
         """What the expression uses. A column that is not known has no source: the number of a group, say."""
-        done: list[Uses] = []
-        for tree in expression:
-            count = len(tree.below)
-            below = done[len(done) - count :]
-            del done[len(done) - count :]
-            done.append(self._one(tree, below, known))
-        return done[0]
+        return expression.folded(lambda tree, below: self._one(tree, below, known))
 
     def every(self, expressions: Iterable[Tree], known: Mapping[int, Uses]) -> Uses:
         """What any of them uses."""
