@@ -123,11 +123,9 @@ class Exporting:
 
     def record(self, process: Process) -> None:
         """Store a process, and tell all collectors of it. Raises nothing; without secrets, whoever recorded it."""
-        self.store.record(process)
-        if self._senders:
-            cleaned = self.store.secrets.cleaned(process)
-            for sender in self._senders:
-                sender.send(cleaned)
+        [stored] = self.store.record(process)
+        for sender in self._senders:
+            sender.send(stored)
 
     def stop_sending(self, seconds: float = 2.0) -> None:
         """Send what collectors take within the seconds, and no more; what is left waits on disk."""
