@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.errors import CorruptBlockError, StoreError, StoreVersionError
+from bigdebug.errors import CorruptBlockError, StoreError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
 from bigdebug.provgraph.mapping import Mapped, mapped
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.store.formats import check_format
 
 FORMAT = 1
 _PIECE = 1 << 24
@@ -157,7 +158,7 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
     home = Path(path)
     try:
         told = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
-        _check_format(told["format"], home)
+        check_format(told["format"], FORMAT, home, "index was built", "built")
         arrays = {name: _checked(home / name, np.dtype(kind), length) for name, (kind, length, _) in told["arrays"].items()}
         tables = arrays.get("tables")
         index = Index(
@@ -196,16 +197,6 @@ def _sum(path: Path) -> int:
         while data := file.read(_PIECE):
             found = zlib.crc32(data, found)
     return found
-
-
-def _check_format(version: Any, home: Path) -> None:
-    if type(version) is not int or version < 1:
-        raise ValueError(f"format {version!r} never was")
-    if version > FORMAT:
-        raise StoreVersionError(
-            f"The index was built in format {version} and this bigdebug reads up to {FORMAT}", value=str(home),
-            remedy="Open it with the bigdebug that built it, or a newer one.",
-        )
 
 
 def _checked(path: Path, kind: np.dtype[Any], length: int) -> Mapped:

@@ -16,10 +16,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from bigdebug.errors import IncompleteLineageError, NotCapturedError, SourceChangedError, StoreError, StoreVersionError
+from bigdebug.errors import IncompleteLineageError, NotCapturedError, SourceChangedError, StoreError
 from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.model import SourceRecord, StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
+from bigdebug.store.formats import check_format
 from bigdebug.trace.counts import whole
 from bigdebug.trace.origins import SourceFacts, Stamp
 from bigdebug.trace.page import Page, page_of
@@ -68,7 +69,7 @@ def open_session(path: str | os.PathLike[str]) -> SavedSession:
     store = LineageStore(home / _BLOCKS)
     try:
         data = json.loads((home / _CATALOG).read_text())
-        _check_format(data["format"], home)
+        check_format(data["format"], FORMAT, home, "session was saved", "wrote")
         runs = tuple(_load(run, store) for run in data["runs"])
         for run in runs:
             run.lineage.derive = partial(_refuse, run)
@@ -96,16 +97,6 @@ def _refuse(run: Run, stage: Stage, partitions: Collection[int]) -> None:
                 remedy='Its tables are derived when a trace first needs them: ask that trace, then save; or capture with '
                 'strategy="inject".',
             )
-
-
-def _check_format(version: Any, home: Path) -> None:
-    if type(version) is not int or version < 1:
-        raise ValueError(f"format {version!r} never was")
-    if version > FORMAT:
-        raise StoreVersionError(
-            f"The session was saved in format {version} and this bigdebug reads up to {FORMAT}", value=str(home),
-            remedy="Open it with the bigdebug that wrote it, or a newer one.",
-        )
 
 
 def _directory(what: str, path: Any) -> Path:
