@@ -7,21 +7,19 @@ never meets Spark need not load it.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import logging
-import sys
 from collections.abc import Callable
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+
+from bigdebug.spark.imported import Imported
 
 log = logging.getLogger("bigdebug")
 
 MODULE = "pyspark.sql.session"
 
 
-class Arrivals(MetaPathFinder):
+class Arrivals:
     """Calls ``greet`` with each SparkSession made between ``start`` and ``stop``. What it raises is logged, not raised."""
 
     def __init__(self, greet: Callable[[Any], object]) -> None:
@@ -29,38 +27,19 @@ class Arrivals(MetaPathFinder):
         self._module: ModuleType | None = None
         self._plain: Any = None
         self._watched: Any = None
+        self._awaited: Imported | None = None
 
     def start(self) -> None:
-        if MODULE in sys.modules:
-            self._watch(sys.modules[MODULE])
-        elif self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
+        if self._awaited is None:
+            self._awaited = Imported(MODULE, self._watch)
 
     def stop(self) -> None:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        if self._awaited is not None:
+            self._awaited.forget()
+            self._awaited = None
         if self._module is not None and self._module.SparkSession.__init__ is self._watched:
             self._module.SparkSession.__init__ = self._plain
         self._module = None  # if somebody has wrapped the wrapper since, it stays, and greets nobody
-
-    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
-        """For the one module: what the other finders find, to be watched as soon as it has run."""
-        if fullname != MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            loader: Any = spec.loader
-            execute = loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                vars(loader).pop("exec_module", None)  # a zip's loader loads other modules too
-                execute(module)
-                if module.__name__ == MODULE:
-                    self._watch(module)
-
-            loader.exec_module = exec_module
-        return spec
 
     def _watch(self, module: ModuleType) -> None:
         self._module, self._plain = module, module.SparkSession.__init__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset
@@ -11,9 +12,9 @@ from bigdebug.datasets.naming import of_path, of_session
 from bigdebug.datasets.uses import Use
 from bigdebug.spark.datasets.counts import ids_of
 from bigdebug.spark.datasets.doing import Doing, Doings, wrapped
-from bigdebug.spark.datasets.imported import Imported
 from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.datasets.reading import Reading
+from bigdebug.spark.imported import Imported
 
 log = logging.getLogger("bigdebug")
 
@@ -54,7 +55,7 @@ class Models:
         while self._undo:
             self._undo.pop()()
 
-    def _watch(self) -> None:
+    def _watch(self, module: ModuleType) -> None:
         from pyspark.ml.base import Estimator, Transformer
         from pyspark.ml.util import JavaMLWriter, MLReader, MLWriter
 

@@ -15,13 +15,13 @@ log = logging.getLogger("bigdebug")
 
 
 class Imported(MetaPathFinder):
-    """Calls ``then`` once when a module has been imported, at once if it is there already. What it raises is logged."""
+    """Calls ``then`` with a module once when that has been imported, at once if it is there already. What it raises is logged."""
 
-    def __init__(self, name: str, then: Callable[[], None]) -> None:
+    def __init__(self, name: str, then: Callable[[ModuleType], object]) -> None:
         self._name = name
         self._then = then
         if name in sys.modules:
-            self._done()
+            self._done(sys.modules[name])
         else:
             sys.meta_path.insert(0, self)
 
@@ -44,13 +44,13 @@ class Imported(MetaPathFinder):
                 vars(loader).pop("exec_module", None)  # a zip's loader loads other modules too
                 execute(module)
                 if module.__name__ == self._name:
-                    self._done()
+                    self._done(module)
 
             loader.exec_module = exec_module
         return spec
 
-    def _done(self) -> None:
+    def _done(self, module: ModuleType) -> None:
         try:
-            self._then()
+            self._then(module)
         except Exception as trouble:  # the user's import comes first
-            log.warning("bigdebug does not record what %s does: %s", self._name, trouble, exc_info=True)
+            log.warning("bigdebug does not follow what %s does: %s", self._name, trouble, exc_info=True)
