@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
 
-from bigdebug.spark.gateway import classes
+from bigdebug.spark.gateway import classes, items
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -65,7 +65,7 @@ def failed_stages(sc: SparkContext, began: int, ended: int | None = None) -> lis
         store = jsc.sc().statusStore()
         wanted = jvm.java.util.Collections.singletonList(jvm.org.apache.spark.status.api.v1.StageStatus.FAILED)
         quantiles, statuses = getattr(store, "stageList$default$4")(), getattr(store, "stageList$default$5")()
-        stages = [stage for stage in _items(store.stageList(wanted, False, False, quantiles, statuses)) if _is_between(stage, began, ended)]
+        stages = [stage for stage in items(store.stageList(wanted, False, False, quantiles, statuses)) if _is_between(stage, began, ended)]
         # One without failed tasks was only cancelled, because another one failed.
         return [_failed(store, stage) for stage in sorted(stages, key=lambda s: -int(s.stageId())) if int(stage.numFailedTasks())]
     except Py4JError:
@@ -82,19 +82,14 @@ def _at(time: Any) -> int:
 
 
 def _failed(store: Any, stage: Any) -> Failed:
-    became = [(task.status(), int(task.partitionId()), task) for task in _items(store.taskList(stage.stageId(), stage.attemptId(), _MOST_TASKS))]
+    became = [(task.status(), int(task.partitionId()), task) for task in items(store.taskList(stage.stageId(), stage.attemptId(), _MOST_TASKS))]
     first, ran = min(((partition, _seconds(task)) for status, partition, task in became if status == "FAILED"), default=(0, math.inf))
     finished = frozenset(partition for status, partition, _ in became if status == "SUCCESS")
     at_source = bool(store.operationGraphForStage(stage.stageId()).incomingEdges().isEmpty())
     reason = str(stage.failureReason().get()) if stage.failureReason().isDefined() else ""
-    return Failed(frozenset(map(int, _items(stage.rddIds()))), first, ran, finished, int(stage.numTasks()), at_source, reason)
+    return Failed(frozenset(map(int, items(stage.rddIds()))), first, ran, finished, int(stage.numTasks()), at_source, reason)
 
 
 def _seconds(task: Any) -> float:
     """How long a task ran, as far as Spark knows."""
     return int(task.duration().get()) / 1_000 if task.duration().isDefined() else math.inf
-
-
-def _items(found: Any) -> list[Any]:
-    """Of a sequence of Scala's."""
-    return [found.apply(i) for i in range(found.size())]

@@ -37,6 +37,11 @@ def classes(jvm: Any) -> Classes:
     return Classes(jvm)
 
 
+def items(sequence: Any) -> list[Any]:
+    """What a sequence of Scala's has in it. A call of the JVM for each."""
+    return [sequence.apply(i) for i in range(sequence.size())]
+
+
 def elements(listed: Any) -> list[Any]:
     """What a list of Java's has in it. Py4J's own iteration ends by an exception, of which PySpark asks in eighty calls what it is."""
     return [listed.get(i) for i in range(listed.size())]

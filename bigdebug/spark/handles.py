@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pyspark import SparkContext
@@ -58,6 +59,18 @@ class Handles:
             handle = self._handles.guardWithTest(is_one, offer, handle)
         return handle
 
+    def replacing(self, queue: Any) -> Any:
+        """Takes an object, and puts it into an ArrayBlockingQueue, in the place of the eldest if that is full."""
+        anything = self.named(_OBJECT)
+
+        def of_queue(name: str, gives: Any, *takes: Any) -> Any:
+            return self.virtual("java.util.concurrent.ArrayBlockingQueue", name, gives, *takes).bindTo(queue)
+
+        room = of_queue("remainingCapacity", self._jvm.java.lang.Integer.TYPE).asType(self.kind(anything))
+        is_full = self.then(room, self.virtual(_OBJECT, "equals", self.truth, anything).bindTo(0))
+        made_room = self._handles.guardWithTest(is_full, of_queue("poll", anything), self._handles.constant(anything, None))
+        return self._handles.foldArguments(of_queue("offer", self.truth, anything), made_room.asType(self.kind(self._jvm.java.lang.Void.TYPE)))
+
     def always(self, value: Any) -> Any:
         """Takes an object, and gives ``value``."""
         return self._handles.dropArguments(self._handles.constant(self.named(_OBJECT), value), 0, self._listed(self.named(_OBJECT)))
@@ -73,8 +86,10 @@ class Handles:
         false = self._handles.dropArguments(self._handles.constant(self.truth, False), 0, self._listed(owner))
         return self._handles.guardWithTest(first.asType(kind), second.asType(kind), false)
 
-    def object_of(self, interface: str, does: Mapping[str, Any]) -> Any:
-        """An object of an interface: those of its methods do so with their first argument, the others nothing. It is equal to itself alone."""
+    def object_of(self, interface: str, does: Mapping[str, Any], with_all: Mapping[str, Any] = MappingProxyType({})) -> Any:
+        """An object of an interface: those of its methods do so with their first argument, or ``with_all`` that they are given, an array; the others do
+        nothing. It is equal to itself alone.
+        """
         given = self.named(_OBJECT).arrayType()
         first = self.given(self._handles.arrayElementGetter(given), 0)
         selves = self._jvm.java.util.Collections.newSetFromMap(self._jvm.java.util.IdentityHashMap())
@@ -83,6 +98,8 @@ class Handles:
         handle = self._as_called(nothing)
         for name, of_first in {"equals": is_self, **does}.items():
             handle = self._where(name, self._as_called(self.then(first, of_first)), handle)
+        for name, of_all in with_all.items():
+            handle = self._where(name, self._as_called(of_all), handle)
         for name, value in {"hashCode": 0, "toString": "bigdebug"}.items():  # these are given no argument at all
             answer = self._handles.dropArguments(self._handles.constant(self.named(_OBJECT), value), 0, self._listed(given))
             handle = self._where(name, self._as_called(answer), handle)

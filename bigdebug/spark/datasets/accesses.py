@@ -13,7 +13,7 @@ from pyspark.sql.types import _parse_datatype_json_value
 from bigdebug.datasets.columns import ColumnLineage
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree
-from bigdebug.spark.datasets.counts import Scan, ids_of
+from bigdebug.spark.datasets.counts import Scan, ids_of, leaves_in
 from bigdebug.spark.datasets.relations import Relations
 
 _RDDS = ("LogicalRDD", "ExternalRDD")
@@ -37,9 +37,8 @@ def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage | None) ->
     Without a lineage all that are in the JVM.
     """
     known: dict[tuple[str, frozenset[int]], Any] = {}
-    for each in (plan, *relations.items(plan.subqueriesAll())):
-        for leaf in relations.items(each.collectLeaves()):
-            known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
+    for leaf in leaves_in(plan):
+        known.setdefault((str(leaf.getClass().getSimpleName()), ids_of(leaf)), leaf)
     if lineage is None:
         return [Leaf(ids, relations.of_leaf(leaf, ids), schema_of(str(leaf.schema().json()))) for (_, ids), leaf in known.items()]
     return [_leaf(relations, tree, known) for tree in lineage.leaves]

@@ -12,6 +12,7 @@ from bigdebug.datasets.naming import of_path, of_source
 from bigdebug.datasets.plans import Tree
 from bigdebug.spark.datasets.accesses import schema_of
 from bigdebug.spark.datasets.relations import Relations
+from bigdebug.spark.gateway import items
 
 Node = Any
 """A command, as a node of a plan in the JVM."""
@@ -118,7 +119,7 @@ def _like(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _view(r: Relations, tree: Tree, node: Node) -> Target:
     kind = str(node.viewType().toString())
-    names = tuple(str(each._1()) for each in r.items(node.userSpecifiedColumns()))
+    names = tuple(str(each._1()) for each in items(node.userSpecifiedColumns()))
     view = r.of_view(node.name(), kind)
     return Target(view, "defined", _source(tree, node, "plan"), names)
 
@@ -128,7 +129,7 @@ def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _cached(r: Relations, tree: Tree, node: Node) -> Target:
-    name = ".".join(str(part) for part in r.items(node.multipartIdentifier()))
+    name = ".".join(str(part) for part in items(node.multipartIdentifier()))
     return Target(r.of_temporary(name, "cache"), "created", _source(tree, node, "table"))
 
 
@@ -164,7 +165,7 @@ def _renamed(r: Relations, tree: Tree, node: Node) -> Target:
 def _renamed_v2(r: Relations, tree: Tree, node: Node) -> Target:
     child = node.child()
     old = r.of_catalog_v2(child.catalog(), child.identifier())
-    name = ".".join(str(part) for part in r.items(node.newName()))
+    name = ".".join(str(part) for part in items(node.newName()))
     return Target(Dataset(old.namespace, name, "table"), "renamed", reads=(old,))
 
 
@@ -183,7 +184,7 @@ def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
 
 def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> Target:
     """DELETE, UPDATE and MERGE: of the rows of which query, the rest does not tell."""
-    leaf = r.items(getattr(node, table)().collectLeaves())[0]
+    leaf = items(getattr(node, table)().collectLeaves())[0]
     found = r.of_leaf(leaf)
     return Target(found[0], "written", _source(tree, node, source) if source else None)
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from bigdebug.spark.gateway import items
+
 Physical = Any
 """A node of the plan that Spark executed."""
 
@@ -59,7 +61,7 @@ def written_by(query: Any) -> tuple[int | None, int | None]:
 
 
 def _scans(plan: Physical) -> Iterator[Scan]:
-    for leaf in _leaves(plan):
+    for leaf in leaves_in(plan):
         kind = str(leaf.getClass().getSimpleName())
         if kind == "AdaptiveSparkPlanExec":
             yield from _scans(leaf.executedPlan())
@@ -70,13 +72,10 @@ def _scans(plan: Physical) -> Iterator[Scan]:
             yield Scan(kind, ids_of(leaf), _metric(metrics, "numOutputRows"), _metric(metrics, "filesSize"), leaf)
 
 
-def _leaves(plan: Physical) -> Iterator[Physical]:
-    for each in (plan, *_items(plan.subqueriesAll())):
-        yield from _items(each.collectLeaves())
-
-
-def _items(sequence: Any) -> list[Any]:
-    return [sequence.apply(i) for i in range(sequence.size())]
+def leaves_in(plan: Any) -> Iterator[Any]:
+    """The leaves of any plan, those of its subqueries included."""
+    for each in (plan, *items(plan.subqueriesAll())):
+        yield from items(each.collectLeaves())
 
 
 def _metric(metrics: Any, name: str) -> int | None:

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.naming import of_jdbc, of_path, of_session, of_source, of_table
 from bigdebug.spark.datasets.places import qualified
-from bigdebug.spark.gateway import classes, elements
+from bigdebug.spark.gateway import classes
 
 _PART = re.compile(r"part-\d{5}|part-r-\d{5}")
 """What Spark calls files that it writes: a dataset is all of a folder."""
@@ -136,10 +136,6 @@ class Names:
     def of_place(self, path: str, form: str = "") -> Dataset:
         """Files at a path as the user writes it."""
         return of_path(qualified(self._sc, path), form)
-
-    def items(self, sequence: Any) -> list[Any]:
-        """A Scala sequence as a list."""
-        return elements(self._jvm.scala.jdk.javaapi.CollectionConverters.asJava(sequence))
 
     def java(self, scala: Any) -> Any:
         """A Scala collection as Java has it."""

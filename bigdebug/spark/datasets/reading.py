@@ -21,6 +21,7 @@ from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, s
 from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, is_idle
 from bigdebug.spark.datasets.counts import ids_of, scans_of, written_by
 from bigdebug.spark.datasets.relations import Relations
+from bigdebug.spark.gateway import items
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +116,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
 
 def _several(relations: Relations, query: Any, plan: Any) -> Reading:
     """Several commands in one, each of which writes. How many rows each wrote, Spark does not tell."""
-    each = [_read(relations, query, command, str(command.getClass().getSimpleName()), "") for command in relations.items(plan.children())]
+    each = [_read(relations, query, command, str(command.getClass().getSimpleName()), "") for command in items(plan.children())]
     counted = accesses_of(relations, leaves_of(relations, plan, None), scans_of(query))
     reads = {access.dataset: access for access in (*(access for one in each for access in one.reads), *counted)}
     return Reading(

@@ -12,6 +12,7 @@ from bigdebug.spark.ancestry import ancestors
 from bigdebug.spark.datasets.names import UNTOLD, Names, folded
 from bigdebug.spark.datasets.places import qualified
 from bigdebug.spark.datasets.seen import Seen
+from bigdebug.spark.gateway import items
 
 Leaf = Any
 """A leaf of a plan of Spark's, in the JVM."""
@@ -132,7 +133,7 @@ class Relations(Names):
                     yield self.unknown(kind)
 
     def _files_of(self, rdd: Any) -> Iterator[Dataset]:
-        paths = {str(file.urlEncodedPath()) for part in self.items(rdd.filePartitions()) for file in part.files()}
+        paths = {str(file.urlEncodedPath()) for part in items(rdd.filePartitions()) for file in part.files()}
         yield from folded(sorted(paths), "")
 
     # ---- what was executed ------------------------------------------------------------------------------------

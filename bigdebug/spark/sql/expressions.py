@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import DataType
 
-from bigdebug.spark.gateway import array_of, classes
+from bigdebug.spark.gateway import array_of, classes, items
 
 Node = Any
 """A logical plan in the JVM."""
@@ -38,7 +38,7 @@ class Expressions:
 
     def items(self, seq: Any) -> list[Any]:
         """The elements of a Scala Seq."""
-        return [seq.apply(i) for i in range(seq.length())]
+        return items(seq)
 
     def array(self, items: Sequence[Any]) -> Any:
         """Objects in an array of Java's."""

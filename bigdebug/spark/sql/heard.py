@@ -1,6 +1,6 @@
 """Heard: the plans of queries that failed, of whatever action or command. Spark hands them to its listeners alone.
 
-The listener is made of what Java has: a proxy, whose method handles put what it is told of a failure into a queue.
+The listener is made of what Java has (``handles``): it puts what it is told of a failure into a queue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bigdebug.spark.gateway import array_of
+from bigdebug.spark.handles import Handles
 from bigdebug.spark.sql.catalyst import Catalyst
 from bigdebug.spark.sql.failures import causes, thrown_by
 
@@ -98,42 +98,5 @@ def _listener(catalyst: Catalyst, queue: Any) -> Any:
     """A QueryExecutionListener that puts what it is told of a failure into a queue, in the place of the eldest if that is full: the name of the action,
     the query and the exception.
     """
-    jvm, loader = catalyst.jvm, catalyst.jsession.getClass().getClassLoader()
-    load = loader.loadClass
-    handles, method, listed = jvm.java.lang.invoke.MethodHandles, jvm.java.lang.invoke.MethodType.methodType, jvm.java.util.Arrays.asList
-    lookup, truth = handles.publicLookup(), jvm.java.lang.Boolean.TYPE
-    anything, called = load("java.lang.Object"), load("java.lang.reflect.Method")
-    given = anything.arrayType()
-
-    def handling(handle: Any) -> Any:
-        """Of what is given alone, as a proxy calls it: with itself and the method before that."""
-        return handles.dropArguments(handle.asType(method(anything, given)), 0, listed(catalyst.array([anything, called])))
-
-    def always(value: Any) -> Any:
-        return handling(handles.dropArguments(handles.constant(anything, value), 0, listed(catalyst.array([given]))))
-
-    def of_queue(name: str, kind: Any) -> Any:
-        return lookup.findVirtual(load("java.util.concurrent.ArrayBlockingQueue"), name, kind).bindTo(queue)
-
-    room = of_queue("remainingCapacity", method(jvm.java.lang.Integer.TYPE)).asType(method(anything))
-    is_full = handles.filterReturnValue(room, lookup.findVirtual(anything, "equals", method(truth, anything)).bindTo(0))
-    made_room = handles.guardWithTest(is_full, of_queue("poll", method(anything)), handles.constant(anything, None))
-    offered = handles.foldArguments(of_queue("offer", method(truth, anything)), made_room.asType(method(jvm.java.lang.Void.TYPE)))
-    selves = jvm.java.util.Collections.newSetFromMap(jvm.java.util.IdentityHashMap())
-    first = handles.insertArguments(handles.arrayElementGetter(given), 1, catalyst.array([0]))
-    does = {
-        "onFailure": handling(offered),
-        "equals": handling(handles.filterReturnValue(first, lookup.findVirtual(load("java.util.Set"), "contains", method(truth, anything)).bindTo(selves))),
-        "hashCode": always(0),
-        "toString": always("bigdebug"),
-    }
-    handle = always(None)
-    for name, does_it in does.items():
-        named = handles.insertArguments(lookup.findVirtual(load("java.lang.String"), "equals", method(truth, anything)), 1, catalyst.array([name]))
-        named = handles.filterReturnValue(lookup.findVirtual(called, "getName", method(load("java.lang.String"))), named)
-        handle = handles.guardWithTest(handles.dropArguments(named, 0, listed(catalyst.array([anything]))), does_it, handle)
-    handler = jvm.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(load("java.lang.reflect.InvocationHandler"), handle)
-    kinds = array_of(catalyst.spark.sparkContext, jvm.java.lang.Class, [load("org.apache.spark.sql.util.QueryExecutionListener")])
-    made = jvm.java.lang.reflect.Proxy.newProxyInstance(loader, kinds, handler)
-    selves.add(made)
-    return made
+    h = Handles(catalyst.spark.sparkContext)
+    return h.object_of("org.apache.spark.sql.util.QueryExecutionListener", {}, {"onFailure": h.replacing(queue)})
