@@ -126,11 +126,13 @@ class DebugSession(Inquiry):
         self._frames = FrameRecorder(spark, self._recorder)
         self._recorder.crossing = self._frames.crossing = Crossing(self._recorder, self._frames)
         # One for all sessions of an application: what Spark tells of it, it tells of all.
-        made = Datasets(DatasetStore(), str(self.context.applicationId), lambda: settle_recording(self.plain_context), _trace_of)
-        self.datasets: Datasets = vars(self.context).setdefault("_bigdebug_datasets", made)
-        """Which data feeds which, over all sessions and notebooks of this user: ``dbg.datasets.upstream("orders")``."""
-        if self.datasets is made:
+        known = vars(self.context)
+        if "_bigdebug_datasets" not in known:
+            made = Datasets(DatasetStore(), str(self.context.applicationId), lambda: settle_recording(self.plain_context), _trace_of)
             atexit.register(made.store.close)  # what is registered later is done before: recording ends
+            known["_bigdebug_datasets"] = made
+        self.datasets: Datasets = known["_bigdebug_datasets"]
+        """Which data feeds which, over all sessions and notebooks of this user: ``dbg.datasets.upstream("orders")``."""
 
     @property
     def running(self) -> bool:
@@ -419,7 +421,7 @@ class DebugSession(Inquiry):
         The triples are read once, when this is called, and are not looked at later. Raises ProvenanceError for columns without ids, and if ``strict`` for triples
         that are not clean; else ``report`` says what was left out. ``close()`` of a graph in Spark lets go of what it holds there.
         """
-        # Pandas comes with these, which takes longer than to attach.
+        # A tenth of a second, for which attaching need not wait.
         from bigdebug.spark.provgraph.provenance import provenance
         from bigdebug.spark.provgraph.runs import exported
 
