@@ -28,7 +28,7 @@ def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
 def test_what_was_no_action_began_at_no_time_and_did_not_succeed(dbg: Any, spark: Any) -> None:
     run = dbg.lineage(spark.range(5).selectExpr("id + 1 AS next")).run
     assert run.began is None
-    assert run.summary() == "lineage: asked about, of no captured action; lineage derived when asked"
+    assert run.summary() == "next: asked about, of no captured action; lineage derived when asked"
 
 
 def test_a_session_that_was_saved_before_this_was_known_says_so(dbg: Any, tmp_path: Path) -> None:

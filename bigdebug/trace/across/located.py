@@ -1,0 +1,72 @@
+"""Located: records of one file, by where they stand in it. Newt calls it a location specifier (3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from bigdebug.trace.positions import Positions, distinct
+
+
+class Unit(str, Enum):
+    """What is counted in a file, from 0.
+
+    LINE: lines as ``\\n`` (or ``\\r``, ``\\r\\n``) ends them, a CSV's header among them. ROW: records as the format's reader gives them, in their order,
+    no header among them. BYTE: bytes. WHOLE: the file is one record.
+    """
+
+    LINE = "line"
+    ROW = "row"
+    BYTE = "byte"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A file that a step read or wrote: by its absolute path (or URI), and what the step counted in it.
+
+    ``form`` is the format: text, csv, json, parquet, orc, avro, pickle, or what the step calls it; empty if it is not known. ``options`` are those
+    that decide where a record begins (``header``, ``sep``, ``quote``, ``multiLine``, ``encoding``), as pairs of texts. ``stamp`` is the file as it was when the step had read or
+    written it.
+    """
+
+    path: str
+    unit: Unit
+    form: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    stamp: FileStamp | None = None
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """What a file held: its size in bytes, when it was last changed (ns), and a digest of its content; "" where nobody took one."""
+
+    size: int
+    modified: int
+    digest: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Records of one file: distinct positions in ascending order, counted in ``unit``; of a WHOLE file it is 0."""
+
+    path: str
+    unit: Unit
+    positions: Positions
+
+    @classmethod
+    def of(cls, path: str, unit: Unit, positions: object) -> Located:
+        """Positions in any order, and any of them twice."""
+        return cls(path, unit, distinct(np.asarray(positions, dtype=np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Located) and (self.path, self.unit) == (other.path, other.unit) and np.array_equal(self.positions, other.positions)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
