@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from bigdebug.trace.across.located import Extent, Located
 
@@ -45,3 +48,34 @@ class Step(Protocol):
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]: ...
 
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]: ...
+
+
+@runtime_checkable
+class Traced(Step, Protocol):
+    """A step of which people hold records themselves: a trace, a LineageFrame, a culprit of its run."""
+
+    def inputs_of(self, records: object) -> Sequence[Located] | None:
+        """The records of ``reads`` that these were made of; None if they are not this step's."""
+
+    def outputs_of(self, records: object) -> Sequence[Located] | None:
+        """The records of ``writes`` that were made of these; None if they are not this step's."""
+
+
+@runtime_checkable
+class Hashed(Step, Protocol):
+    """A step that knows its data by value: what it passed on without a file is found again by equal hashes (Newt 3.2).
+
+    Such data have an extent, too, whose path is no file but a name that begins with ``item:``, with unit ROW.
+    """
+
+    def hashes(self, path: str) -> npt.NDArray[np.uint64] | None:
+        """The hash of each record of one extent, by position; None if they were not hashed."""
+
+
+@runtime_checkable
+class Contained(Step, Protocol):
+    """A step that is a part of others: they began it, and did not end before it (Newt 3.1)."""
+
+    @property
+    def parents(self) -> Sequence[str]:
+        """The ids of the steps, or of the jobs and stages, that contain this one, innermost first."""
