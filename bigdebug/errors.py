@@ -107,6 +107,14 @@ class TooLargeError(BigdebugError):
     """An answer that the driver would not hold: spark.driver.maxResultSize is Spark's word for how much it does."""
 
 
+class PipelineError(BigdebugError):
+    """Steps that cannot be joined as asked, or records of a file that no step of a pipeline read or wrote."""
+
+
+class UnknownStepError(PipelineError):
+    """A step, or a file, that a pipeline does not have; the message names those near."""
+
+
 class PredicateError(BigdebugError):
     """A predicate of ``where`` that Spark cannot read; or one that raised: on which record and line, and what, with PySpark's own
     account as its cause.
