@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.provgraph.mapping import Pages, spread
+from bigdebug.store.mapping import Pages, spread
 
 
 class Edges(NamedTuple):

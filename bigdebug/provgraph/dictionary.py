@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, DenseIds, RangeIds, SortedIds, integer_ids, integers, is_integer
-from bigdebug.provgraph.mapping import Mapped
+from bigdebug.store.mapping import Mapped
 from bigdebug.provgraph.numbering import numbered
 from bigdebug.provgraph.texts import TextIds, texts
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.provgraph.mapping import Pages
+from bigdebug.store.mapping import Pages
 
 ABSENT = -1
 """The code of an id that is not there."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import CorruptBlockError, StoreError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
-from bigdebug.provgraph.mapping import Mapped, mapped
+from bigdebug.store.mapping import Mapped, mapped
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, around
-from bigdebug.provgraph.mapping import Pages
+from bigdebug.store.mapping import Pages
 
 _AROUND = 64
 """Ids on either side of where one would stand that are looked at for near ones."""
