@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from bigdebug.datasets.answers import Answer
-from bigdebug.datasets.home import HOME, default_store
+from bigdebug.datasets.home import default_store
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import BigdebugError, DatasetsError
 from bigdebug.shown import plain
+from bigdebug.store.home import HOME
 
 WRONG, MISUSED, CUT = 1, 2, 141
 """What it ends with: a question that has no answer, a command that is none, a reader that went away (as a shell says it)."""

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from bigdebug.errors import StoreError
-
-HOME = "BIGDEBUG_HOME"
-"""The variable of the environment that names the directory, if it is to be another."""
+from bigdebug.store.home import HOME, home
 
 REMEDY = f"Name a directory that you may write by {HOME}; what stands there is yours alone."
-
-
-def home() -> Path:
-    """The directory of what outlives a session: BIGDEBUG_HOME, or where programs of this user keep their data."""
-    if named := os.environ.get(HOME):
-        return Path(named).expanduser().absolute()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "bigdebug"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "bigdebug"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "bigdebug"
 
 
 def default_store() -> Path:

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.datasets.home import default_store, home
+from bigdebug.datasets.home import default_store
 from bigdebug.datasets.migrations import migrate
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.retention import Retention
@@ -27,6 +27,7 @@ from bigdebug.datasets.schema import STEPS, VERSION
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import CorruptStoreError, StoreError, StoreVersionError
+from bigdebug.store.home import home
 from tests.processes import processes
 
 BEGAN = datetime(2026, 11, 27, 1, 2, 3, 456789, tzinfo=timezone.utc)
