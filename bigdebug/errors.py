@@ -115,6 +115,14 @@ class UnknownStepError(PipelineError):
     """A step, or a file, that a pipeline does not have; the message names those near."""
 
 
+class ActorError(BigdebugError):
+    """A call of the capture API that cannot be: a commit twice, a capture after it, types that do not fit."""
+
+
+class UnknownActorError(ActorError):
+    """An actor that was never registered, or of which nothing is there any more."""
+
+
 class PredicateError(BigdebugError):
     """A predicate of ``where`` that Spark cannot read; or one that raised: on which record and line, and what, with PySpark's own
     account as its cause.
