@@ -13,9 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, DenseIds, RangeIds, SortedIds, integer_ids, integers, is_integer
-from bigdebug.store.mapping import Mapped
 from bigdebug.provgraph.numbering import numbered
 from bigdebug.provgraph.texts import TextIds, texts
+from bigdebug.store.mapping import Mapped
 
 __all__ = ["ABSENT", "Ids", "column_of", "ids_of", "integers", "restored", "texts"]
 

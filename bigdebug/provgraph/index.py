@@ -18,10 +18,10 @@ from bigdebug.errors import UnknownItemError
 from bigdebug.provgraph.adjacency import Adjacency, Edges
 from bigdebug.provgraph.cycles import cycles
 from bigdebug.provgraph.dictionary import ABSENT, Ids, column_of, ids_of
-from bigdebug.store.mapping import Pages
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.store.mapping import Pages
 
 __all__ = ["NO_TABLE", "Adjacency", "Edges", "Index"]
 

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from bigdebug.errors import CorruptBlockError, StoreError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
-from bigdebug.store.mapping import Mapped, mapped
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.store.formats import check_format
+from bigdebug.store.mapping import Mapped, mapped
 
 FORMAT = 1
 _PIECE = 1 << 24

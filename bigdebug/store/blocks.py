@@ -9,25 +9,26 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import tempfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from struct import error as StructError  # noqa: N812 (as classes are)
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.errors import CorruptBlockError, StoreVersionError
+from bigdebug.errors import CorruptBlockError
+from bigdebug.store.envelopes import check_claims, enveloped, payload_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 MAGIC = b"BDLG"
 VERSION = 1
-_ENVELOPE = struct.Struct("<4sHIQ")
+MOST_BYTES = 1 << 32
+"""Bytes that the tables of a block have at most; of more than a gigabyte an agent leaves a stub."""
 
 Array = npt.NDArray[Any]
 
@@ -85,7 +86,7 @@ def encode(block: Block) -> bytes:
     with pa.ipc.new_stream(sink, schema, options=options) as writer:
         writer.write_batch(pa.record_batch(arrays, schema=schema))
     payload: bytes = sink.getvalue().to_pybytes()
-    return _ENVELOPE.pack(MAGIC, VERSION, zlib.crc32(payload), len(payload)) + payload
+    return enveloped(MAGIC, VERSION, payload)
 
 
 def decode(data: bytes, where: str = "a block") -> Block:
@@ -93,23 +94,9 @@ def decode(data: bytes, where: str = "a block") -> Block:
     import pyarrow as pa
 
     mend = "Run the job again under capture, or restore the file."
-    if len(data) < _ENVELOPE.size or data[:4] != MAGIC:
-        raise CorruptBlockError("This is not a lineage block", value=where, remedy=mend)
-    _, version, crc, length = _ENVELOPE.unpack_from(data)
-    if not version:
-        raise CorruptBlockError(f"The lineage block {where} has format 0, which never was", remedy=mend)
-    if version > VERSION:
-        raise StoreVersionError(
-            f"The lineage block {where} has format {version} and this bigdebug reads up to {VERSION}",
-            remedy="Open it with the bigdebug that wrote it, or a newer one.",
-        )
-    payload = memoryview(data)[_ENVELOPE.size :]
-    if len(payload) != length:
-        what = "is truncated" if len(payload) < length else "has something behind it"
-        raise CorruptBlockError(f"The lineage block {where} {what}: {len(payload)} bytes instead of {length}", remedy=mend)
-    if zlib.crc32(payload) != crc:
-        raise CorruptBlockError(f"The lineage block {where} was altered: its checksum does not match", remedy=mend)
+    payload = payload_of(data, MAGIC, VERSION, "lineage block", where, mend)
     try:
+        check_claims(payload, MOST_BYTES)
         with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
             batch = reader.read_next_batch()
             facts = json.loads(reader.schema.metadata[b"bigdebug"])
@@ -122,7 +109,7 @@ def decode(data: bytes, where: str = "a block") -> Block:
             levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
             ended=facts["ended"], finished=facts["finished"],
         )
-    except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, StopIteration) as problem:
+    except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, StopIteration, RecursionError, StructError) as problem:
         raise CorruptBlockError(f"The lineage block {where} holds something else: {problem}", remedy=mend) from problem
 
 

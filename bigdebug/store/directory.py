@@ -18,6 +18,8 @@ from bigdebug.store.blocks import Block, block_name, decode
 
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 CACHE_BYTES = 512 << 20
+GUARDED = 1 << 62
+"""The attempt that blocks of guarded partitions bear: none of Spark's has it, and no task reports it."""
 
 
 def check_place(store: Any) -> None:
@@ -32,7 +34,9 @@ def check_place(store: Any) -> None:
 class LineageStore:
     """The blocks under ``root``: one folder for each run, in it one for each stage that the run computed.
 
-    Thread-safe. Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree.
+    Thread-safe. Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree. Of a run whose tasks
+    are ``counted``, the attempts that Spark did not take count for nothing: a task that is killed sees the end of its input, and
+    writes a block of what it had read.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -41,6 +45,7 @@ class LineageStore:
         self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
         self._cached_bytes = 0
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
+        self._counted: dict[str, set[tuple[str, int, int]]] = {}
         self._alone = threading.RLock()
 
     @classmethod
@@ -76,6 +81,22 @@ class LineageStore:
                     return self._remember(key, self._agreed(run, stage, partition, attempts))
             return None
 
+    def count(self, run: str, attempts: Iterable[tuple[str, int, int]]) -> None:
+        """From here on only these attempts of ``run`` count, each a stage, a partition and a number; and those that were counted before."""
+        with self._alone:
+            self._counted.setdefault(run, set()).update(attempts)
+
+    def counts(self, run: str, stage: str, partition: int, attempt: int) -> bool:
+        """Whether what an attempt wrote is a part of the lineage of its run."""
+        counted = self._counted.get(run)
+        return counted is None or attempt == GUARDED or (stage, partition, attempt) in counted
+
+    def uncounted(self, folder: str, names: Iterable[str]) -> list[str]:
+        """Of the files in the folder of a stage, those whose attempts do not count; for ``shutil.copytree(..., ignore=)``."""
+        run, stage = Path(folder).parts[-2:]
+        found = [(name, _NAME.fullmatch(name)) for name in names]
+        return [name for name, match in found if match and not self.counts(run, stage, int(match[1]), int(match[2]))]
+
     def forget(self, run: str) -> None:
         """Look at the disk again for ``run``: it has written since."""
         with self._alone:
@@ -101,7 +122,8 @@ class LineageStore:
                     remedy="Check the permissions of the directory.",
                 ) from problem
             for name in names:
-                if match := _NAME.fullmatch(name):
+                match = _NAME.fullmatch(name)
+                if match and self.counts(run, stage, int(match[1]), int(match[2])):
                     found.setdefault(int(match[1]), []).append(int(match[2]))
             self._listings[run, stage] = found
         return self._listings[run, stage]
