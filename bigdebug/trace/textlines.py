@@ -77,7 +77,7 @@ def _lines(file: mmap.mmap, split: Split) -> tuple[Positions, Positions]:
     newline = file.find(b"\n", stop)
     reach = newline + 1 or size
     reach = file.find(b"\r", stop, reach) + 1 or reach
-    breaks = _breaks(data[split.start : reach]) + split.start
+    breaks = breaks_of(data[split.start : reach]) + split.start
     if len(breaks) and data[breaks[-1]] == 13 and reach < size and data[breaks[-1] + 1] == 10:
         breaks[-1] += 1
     after = breaks + 1
@@ -95,8 +95,8 @@ def _lines(file: mmap.mmap, split: Split) -> tuple[Positions, Positions]:
     return starts, ends
 
 
-def _breaks(data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Positions:
-    """The last byte of each line terminator."""
+def breaks_of(data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Positions:
+    """The last byte of each line terminator: \\n, \\r\\n, or \\r alone; a \\r at the very end is taken for one."""
     newline = data == 10
     returns = np.flatnonzero(data == 13)
     if not len(returns):
