@@ -86,7 +86,7 @@ def test_a_csv_with_quotes_has_its_rows_where_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, table: Any, size: int, end: str, bom: bool, closed: bool, quoting: Any, sep: str,
 ) -> None:
     """None in the table is an empty line."""
-    data, expected = b"\xef\xbb\xbf" if bom else b"", []
+    data, expected = b"\xef\xbb\xbf" if bom else b"", list[tuple[int, int, bool]]()
     for row in table:
         text = io.StringIO()
         csv.writer(text, lineterminator=end, quoting=quoting, delimiter=sep).writerow(row) if row else text.write(end)
@@ -161,7 +161,7 @@ def extent(path: Path, unit: Unit, form: str = "", options: Any = ()) -> Extent:
 
 def turned(path: Path, one: Any, other: Any, positions: list[int]) -> list[int]:
     first, second = extent(path, *one), extent(path, *other)
-    return Units().translate(Located.of(str(path), first.unit, positions), first, second).positions.tolist()
+    return [int(p) for p in Units().translate(Located.of(str(path), first.unit, positions), first, second).positions]
 
 
 def test_lines_of_a_csv_are_rows_and_bytes(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def _quoted(extent: Extent, found: Iterator[bytes], options: dict[str, str]) -> 
         if not doubled and np.any(data[np.maximum(breaks - 1, 0)] == escape[0]):
             raise _refused(extent, "A line ends behind an escape, where readers differ in what it means")
         terminators.update(np.unique(data[breaks]).tolist())
-        parity, before = (parity + len(quotes)) % 2, int(data[-1])
+        parity, before = (parity + len(quotes)) % 2, int(data[-1]) if len(data) > skip else 10
         here = _content(data, np.concatenate(([skip], breaks + 1)))
         here[0] = max(here[0], content)
         content = here[-1]
