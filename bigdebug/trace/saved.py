@@ -49,7 +49,7 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str])
         catalog = {"format": FORMAT, "runs": [_dump(run) for run in kept]}
         for needed in {run for known in kept for run in (known.id, *known.earlier)}:
             if (store.root / needed).exists():
-                shutil.copytree(store.root / needed, unfinished / _BLOCKS / needed)
+                shutil.copytree(store.root / needed, unfinished / _BLOCKS / needed, ignore=store.uncounted)
         (unfinished / _CATALOG).write_text(json.dumps(catalog, indent=1, default=repr))
         if target.exists():
             target.rmdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
 from bigdebug.store import directory
 from bigdebug.store.blocks import Block, block_name, encode, write_block
-from bigdebug.store.directory import LineageStore
+from bigdebug.store.directory import GUARDED, LineageStore
 
 places = st.tuples(st.sampled_from(["r1", "r2"]), st.sampled_from(["s0", "s0.fine", "s1"]), st.integers(0, 30))
 
@@ -40,7 +41,7 @@ def stored(root: Path, *attempts: Block) -> LineageStore:
 
 
 def attempt(number: int, *, digest: int = 1, levels: tuple[int, ...] = (2,), stub: bool = False) -> Block:
-    return Block("s0", 0, number, levels, digest, {} if stub else {"out.codes": np.array([number], np.uint8)}, stub)
+    return Block("s0", 0, number, levels, digest, {} if stub else {"out.codes": np.array([number], np.uint64)}, stub)
 
 
 def test_of_attempts_that_agree_the_first_with_tables_is_taken(tmp_path: Path) -> None:
@@ -60,6 +61,22 @@ def test_a_stub_is_taken_if_there_is_nothing_else(tmp_path: Path) -> None:
 def test_attempts_that_disagree_are_an_error(tmp_path: Path, other: Block) -> None:
     with pytest.raises(NondeterminismError, match="partition 0 of stage s0"):
         stored(tmp_path, attempt(1), other).block(["r1"], "s0", 0)
+
+
+def test_attempts_that_spark_did_not_take_count_for_nothing(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(1, levels=(3,)), attempt(4, digest=2), attempt(5, digest=2, stub=True))
+    store.count("r1", [("s0", 0, 4)])
+    found = store.block(["r1"], "s0", 0)
+    assert found is not None
+    assert found.attempt == 4
+    assert store.uncounted(str(tmp_path / "r1" / "s0"), [block_name(0, n) for n in (1, 4, 5, GUARDED)]) == [block_name(0, 1), block_name(0, 5)]
+
+
+def test_of_a_run_without_a_task_that_ended_the_guarded_blocks_count_alone(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(1), replace(attempt(GUARDED), partition=1))
+    store.count("r1", [])
+    assert store.partitions(["r1"], "s0") == [1]
+    assert store.block(["r1"], "s0", 0) is None
 
 
 @pytest.mark.parametrize("misplaced", [Block("s1", 0, 0, (1,), 0, {}), Block("s0", 1, 0, (1,), 0, {})])

@@ -19,9 +19,7 @@ from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
 from bigdebug.agents.stage import StageFunction
 from bigdebug.store.blocks import Block, write_block
-
-GUARDED = 1 << 62
-"""The attempt that blocks of guarded partitions bear: none of Spark's has it."""
+from bigdebug.store.directory import GUARDED
 
 
 class Diagnosed(NamedTuple):

@@ -118,6 +118,7 @@ class Rerun:
             if stub is not None:
                 found = replace(found, levels=stub.levels, digest=stub.digest, finished=stub.finished)
             write_block(str(lineage.store.root), self._run.id, found)
+            lineage.store.count(self._run.id, [(found.stage, partition, found.attempt)])
         lineage.store.forget(self._run.id)
 
     def _blocks(self, origin: Stage, stage: Stage, partitions: Collection[int]) -> dict[int, Block]:

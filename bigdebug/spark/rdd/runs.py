@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from bigdebug.spark.rdd.recorded import Recorded as Captured
 
 
+Given = tuple[tuple[Any, ...], Mapping[str, Any]]
+"""What a method was called with: by position, and by name."""
+
+NOTHING_GIVEN: Given = ((), {})
+
+
 @dataclass
 class Action:
     """An action in progress: the RDD it was called on, and what was compiled for its jobs, an RDD each.
@@ -59,6 +65,7 @@ class Action:
     """Those that its tasks tell of records as they pass."""
     ran: bool = True
     """Whether its jobs ran what was compiled; else PySpark's own code ran, and what was compiled is there for questions."""
+    given: Given = NOTHING_GIVEN
 
 
 class LatestTask(NamedTuple):
@@ -136,6 +143,7 @@ class Runs:
             reports: list[Report] = self.reports.value
             mine = [r for r in reports if r.run == run]
             reports[:] = [r for r in reports if r.run != run]
+        self._store.count(run, [(r.stage, r.partition, r.attempt) for r in mine if r.error is None])
         latest: dict[tuple[str, int], Report] = {}
         for report in mine:
             known = latest.get((report.stage, report.partition))
