@@ -1,6 +1,7 @@
 # make demo    run the example notebooks and print what they found
 # make lab     open JupyterLab with its panel on the tour, among the examples
-# make test    lint, types, all tests; what CI runs
+# make test    lint, types, and all tests but the slow ones
+# make test-all  the slow ones, too: PySpark's own doctests, notebooks, every page in the browser; what CI runs
 # make bench   measure, e.g. make bench ARGS="P1 --scale small"
 # make clean   remove everything that these commands made
 # make panel   build the JupyterLab panel and the widgets, so that the next wheel has them
@@ -25,7 +26,7 @@ PANEL := labextension/dist/package.json
 # Its builder is a Python package; one .venv is enough for what is asked.
 BUILDER := $(VENV)/.has-$(if $(filter test%,$(MAKECMDGOALS)),test,examples)
 
-.PHONY: demo lab test test-python test-panel test-browser panel bench clean doctor
+.PHONY: demo lab test test-all test-python test-panel test-browser panel bench clean doctor
 
 demo: $(VENV)/.has-examples
 	$(BIN)/python examples/run_demo.py
@@ -34,8 +35,11 @@ lab: $(VENV)/.has-examples $(if $(NODE),panel)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab opens without bigdebug's panel." >&2)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=examples --LabApp.default_url=/lab/tree/tour.ipynb $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
-test: test-python $(if $(NODE),test-panel test-browser)
+test test-all: test-python $(if $(NODE),test-panel test-browser)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab's panel was not tested." >&2)
+
+# `make test` leaves out what takes long; asked for by itself, each part is whole.
+SOME := $(filter test,$(MAKECMDGOALS))
 
 # What the JVMs of tests share, so that they start in half the time.
 QUICK := SPARK_SUBMIT_OPTS="$$($(BIN)/python -m tests.jvm)"
@@ -43,7 +47,7 @@ QUICK := SPARK_SUBMIT_OPTS="$$($(BIN)/python -m tests.jvm)"
 test-python: $(VENV)/.has-test $(if $(NODE),panel)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(QUICK) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(QUICK) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SOME),-m "not slow")
 
 test-panel: panel
 	cd labextension && npm run --silent check && npm run --silent test
@@ -51,7 +55,7 @@ test-panel: panel
 # The browser is Debian's, or the one that CHROMIUM names.
 test-browser: $(VENV)/.has-test panel tests/browser/node_modules/.package-lock.json
 	@tests/browser/chromium
-	cd tests/browser && npm run --silent check && cd "$(CURDIR)" && $(QUICK) PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent --prefix tests/browser test
+	cd tests/browser && npm run --silent check && cd "$(CURDIR)" && $(QUICK) PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent --prefix tests/browser test $(if $(SOME),-- tour)
 
 panel: $(PANEL)
 	@mkdir -p $(VENV)/share/jupyter/labextensions
