@@ -211,8 +211,11 @@ def _generate(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[
 
 
 def _expand(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
-    output = tree.trees("output")
-    projections = tree.trees("projections")
+    output, projections = tree.trees("output"), tree.trees("projections")
+    if not projections:  # Spark writes none of UNPIVOT's; columns that go through it keep their numbers
+        reading.opaque.append(tree.name)
+        everything = done_to(union(made.uses for made in below[0].columns), TRANSFORMATION)
+        return below[0].made([Made(each.id or 0, each.fields["name"], known.get(each.id or 0, everything)) for each in output])
     given = [reading.used.every(projections[i :: len(output)], known) for i in range(len(output))]
     return below[0].made([Made(each.id or 0, each.fields["name"], uses) for each, uses in zip(output, given)])
 
@@ -261,6 +264,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys((
         "SubqueryAlias", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Repartition", "RepartitionByExpression", "RebalancePartitions",
         "ResolvedHint", "UnresolvedHint", "WithCTE", "EventTimeWatermark", "CollectMetrics", "LimitAll", "ReturnAnswer", "WithWindowDefinition",
+        "PipeOperator",
     ), _as_it_is),
     **dict.fromkeys((
         "MapInPandas", "MapInArrow", "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",

@@ -43,6 +43,20 @@ Uses = frozenset[Use]
 
 NOTHING: Uses = frozenset()
 
+
+class Struct(frozenset[Use]):
+    """What a struct uses that a query makes, which is all that its ``parts`` do: who takes one of its fields uses what that part does, and no more."""
+
+    parts: tuple[Uses, ...]
+
+    @classmethod
+    def of(cls, parts: Iterable[Uses]) -> Struct:
+        """The struct with these fields."""
+        known = tuple(parts)
+        made = cls(done_to(union(known), TRANSFORMATION))
+        made.parts = known
+        return made
+
 _MASKING = frozenset({
     "Count", "CountIf", "ApproxCountDistinct", "HyperLogLogPlusPlus", "Md5", "Sha1", "Sha2", "Murmur3Hash", "XxHash64", "HiveHash", "Crc32", "Mask",
     "IsNull", "IsNotNull",
@@ -95,6 +109,10 @@ class Reader:
             return below[0] | done_to(union(below[1:]), CONDITIONAL)  # FILTER (WHERE ...)
         if tree.name == "WindowExpression":
             return below[0] | done_to(below[1], WINDOW)
+        if tree.name == "CreateNamedStruct":  # it lists each name with its value
+            return Struct.of(below[1::2])
+        if tree.name == "GetStructField" and isinstance(below[0], Struct):
+            return below[0].parts[int(tree.fields["ordinal"])]
         how = AGGREGATION if ".aggregate." in tree.fields["class"] else TRANSFORMATION
         conditions = _conditions(tree.name, len(below))
         values = union(uses for i, uses in enumerate(below) if i not in conditions)

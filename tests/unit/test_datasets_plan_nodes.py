@@ -59,6 +59,25 @@ def test_functions_over_objects() -> None:
     assert told(over("TypedFilter", SOURCE, deserializer=over("NewInstance", column(2, "b"))))[1] == {"b FILTER"}
 
 
+def test_a_field_of_a_struct_that_the_query_makes_is_made_of_what_was_put_there() -> None:
+    made = alias(3, "s", over("CreateNamedStruct", over("Literal", value="x"), column(1, "a"), over("Literal", value="y"), over("Upper", column(2, "b"))))
+    inner = over("Filter", over("Project", SOURCE, projectList=[made]), condition=over("Literal", value="true"))
+
+    def field(number: int, name: str, of: Node) -> Node:
+        return alias(10 + number, name, over("GetStructField", of, ordinal=number))
+
+    both = over("If", column(1, "a"), column(3, "s"), column(3, "s"))
+    taken = over("Project", inner, projectList=[field(0, "x", column(3, "s")), field(1, "y", column(3, "s")), column(3, "s"), field(2, "z", both)])
+    whole = {"a TRANSFORMATION", "b TRANSFORMATION"}
+    assert told(taken)[0] == {"x": {"a IDENTITY"}, "y": {"b TRANSFORMATION"}, "s": whole, "z": whole}
+
+
+def test_an_expansion_that_spark_does_not_write_is_not_known() -> None:
+    unpivoted = over("Expand", SOURCE, projections=None, output=[column(1, "a"), column(3, "name"), column(4, "value")])
+    everything = {"a TRANSFORMATION", "b TRANSFORMATION"}
+    assert told(unpivoted) == ({"a": {"a IDENTITY"}, "name": everything, "value": everything}, set(), ("Expand",))
+
+
 def test_a_join_by_nearness_is_decided_by_what_it_compares() -> None:
     other = over("Relation", output=[column(3, "c")])
     joined = over("AsOfJoin", SOURCE, other, asOfCondition=column(1, "a"), orderExpression=column(3, "c"), joinType={"object": "x.LeftOuter$"})
