@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.numbering import Merged
 from bigdebug.provgraph.report import EXAMPLES, Findings, triple
 from bigdebug.provgraph.stored import Folder
+from bigdebug.provgraph.walking import within
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
+
+_FLAGS = 1 << 24
+"""Pairs of tables up to which there is a flag for each."""
 
 
 class ItemTables:
@@ -85,7 +90,7 @@ class Steps:
         self.operations = operations
         self.findings = findings
         self._grows = self._shrinks = self._follows = True
-        self._allowed = None if workflow is None else _allowed(workflow, operations)
+        self._pairs = _Pairs.of(workflow, operations) if workflow is not None and tables is not None else None
         self._named = _named(workflow, operations) if workflow is not None and tables is None else None
 
     @property
@@ -100,27 +105,22 @@ class Steps:
         if self._named is not None:
             strange = np.flatnonzero(~np.isin(rows.ops, self._named))
             self.findings.add("unknown operations", len(strange), self._examples(rows, strange))
-        if self.workflow is None or self.tables is None or self._allowed is None:
+        if self.workflow is None or self.tables is None or self._pairs is None:
             return
         count = len(self.workflow.tables)
         sources, targets = self.tables[rows.neighbours], self.tables[rows.items]
         known = (sources != NO_TABLE) & (targets != NO_TABLE)
         pairs = np.where(known, sources.astype(np.int64) * count + targets, 0)
-        made = known & self.workflow.made.ravel()[pairs] if count else known
+        made = known & self._pairs.made.has(pairs)
         self._follows = self._follows and bool(made.all())
         odd = np.flatnonzero(known & ~made)
         self.findings.add("unmade", len(odd), self._examples(rows, odd))
-        strange = np.flatnonzero(made & ~self._allowed_at(pairs, rows.ops))
+        strange = np.flatnonzero(made & ~self._pairs.allow(pairs, rows.ops))
         self.findings.add("unknown operations", len(strange), self._examples(rows, strange))
 
     def repeated(self, rows: Rows) -> None:
         """Triples that were there before."""
         self.findings.add("duplicates", len(rows.items), self._examples(rows, np.arange(min(len(rows.items), EXAMPLES))))
-
-    def _allowed_at(self, pairs: NDArray[np.int64], ops: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether the operation of each triple is one that the workflow names for its tables, or names none."""
-        free, known = self._allowed or (np.ones(1, bool), np.zeros(0, np.int64))
-        return free[pairs] | np.isin(pairs * (len(self.operations) + 1) + ops, known)
 
     def _examples(self, rows: Rows, places: NDArray[Any]) -> Iterable[str]:
         for place in places[:EXAMPLES].tolist():
@@ -138,17 +138,43 @@ class Steps:
         return f" ({shown(src) if src else 'no table'} -> {shown(dst) if dst else 'no table'})"
 
 
-def _allowed(workflow: Workflow, operations: Ids) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which pairs of tables have no operations named; and pairs with the code of each operation that is named, as numbers."""
-    count, width = len(workflow.tables), len(operations) + 1
-    free = np.ones(max(count * count, 1), bool)
-    known: list[int] = []
-    for (source, made), some in workflow.operations.items():
-        pair = workflow.place(source) * count + workflow.place(made)
-        free[pair] = False
-        codes = [_code(operations, name) for name in some]
-        known += [pair * width + code for code in codes if code >= 0]
-    return free, np.array(known, np.int64)
+class _Numbers:
+    """Some of the numbers below ``size``: told by a flag for each while there are few, for most are looked up millions of times."""
+
+    def __init__(self, some: Iterable[int], size: int) -> None:
+        self._ordered = np.array(sorted(some), np.int64)
+        self._flags = np.zeros(max(size, 1), bool) if size <= _FLAGS else None
+        if self._flags is not None:
+            self._flags[self._ordered] = True
+
+    def has(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each number is one of them."""
+        return within(numbers, self._ordered) if self._flags is None else self._flags[numbers]
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of tables, as numbers: those of which the second is made from the first, those with operations that are named, and these with the
+    code of each such operation.
+    """
+
+    made: _Numbers
+    bound: _Numbers
+    known: NDArray[np.int64]
+    width: int
+
+    @classmethod
+    def of(cls, workflow: Workflow, operations: Ids) -> _Pairs:
+        size, width = len(workflow.tables) ** 2, len(operations) + 1
+        known = [
+            workflow.pair(*pair) * width + code for pair, some in workflow.operations.items() for name in some if (code := _code(operations, name)) >= 0
+        ]
+        made, bound = ([workflow.pair(*pair) for pair in pairs] for pairs in (workflow.edges, workflow.operations))
+        return cls(_Numbers(made, size), _Numbers(bound, size), np.array(known, np.int64), width)
+
+    def allow(self, pairs: NDArray[np.int64], ops: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether each operation is one that the workflow names for its pair of tables, or it names none there."""
+        return ~self.bound.has(pairs) | np.isin(pairs * self.width + ops, self.known)
 
 
 def _named(workflow: Workflow, operations: Ids) -> NDArray[np.int64] | None:
@@ -159,6 +185,8 @@ def _named(workflow: Workflow, operations: Ids) -> NDArray[np.int64] | None:
 
 
 def _code(operations: Ids, name: Any) -> int:
+    if name is None:  # triples that name no operation have the code behind the last one
+        return len(operations)
     try:
         return int(operations.codes([name])[0])
     except TypeError:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
-from bigdebug.provgraph.columns import Values
+from bigdebug.provgraph.columns import Values, texts_of
 from bigdebug.provgraph.edges import Rows
 from bigdebug.provgraph.integers import MARK, DenseIds, RangeIds, SortedIds, is_dense
 from bigdebug.provgraph.membership import NO_TABLE
@@ -136,7 +136,7 @@ class Coded:
 def places_of(names: pa.Array, place: Place) -> NDArray[np.uint16]:
     """The places of tables by their names, NO_TABLE for null."""
     encoded = names.cast(pa.large_string()).dictionary_encode()
-    known = np.array([*(place(name) for name in encoded.dictionary.to_pylist()), NO_TABLE], np.uint16)
+    known = np.array([*(place(name) for name in texts_of(encoded.dictionary)), NO_TABLE], np.uint16)
     places: NDArray[np.uint16] = known[encoded.indices.fill_null(len(known) - 1).to_numpy()]
     return places
 
@@ -169,7 +169,8 @@ def _densified(folder: Folder, name: str, first: int, last: int, count: int, bud
     for start in range(first, last + 1, slots):
         stop = min(start + slots, last + 1)
         some = folder.read(values, done, min(done + (stop - start), count))
-        some = some[: np.searchsorted(some, stop)]
+        # Not where ``stop`` would stand: no int64 is behind the last one, and numpy would compare floats.
+        some = some[: np.searchsorted(some, stop - 1, side="right")]
         there = np.zeros(-(-(stop - start) // 8) * 8, bool)
         there[some - start] = True
         part = DenseIds.of_bits(start, np.packbits(there, bitorder="little"))

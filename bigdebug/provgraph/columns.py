@@ -47,7 +47,8 @@ def kind_of(type_: pa.DataType, name: str | None) -> Kind | None:
 def typed(column: pa.Array, kind: Kind, name: str, *, parse: bool = False) -> tuple[pa.Array, NDArray[np.bool_]]:
     """The column as int64 or large_string, and where its values are none, which are null then.
 
-    Texts are integers only if ``parse`` says so: of a file that knows nothing else. Raises ProvenanceError for values of another kind.
+    Texts are integers only if ``parse`` says so: of a file that knows nothing else. Texts in other bytes than UTF-8's are none. Raises
+    ProvenanceError for values of another kind.
     """
     good = np.zeros(len(column), bool)
     if pa.types.is_dictionary(column.type):
@@ -63,7 +64,43 @@ def typed(column: pa.Array, kind: Kind, name: str, *, parse: bool = False) -> tu
     if has not in (None, kind):
         first, then = ("texts", "integers") if kind == "text" else ("integers", "texts")
         raise ProvenanceError(f"Column {name!r} has {first} first and then {then}", remedy="Make it all texts or all integers, by a cast.")
-    return column.cast(pa.large_string() if kind == "text" else pa.int64()), good
+    return readable(column.cast(pa.large_string())) if kind == "text" else (column.cast(pa.int64()), good)
+
+
+def readable(texts: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """Texts that are UTF-8, null elsewhere; and where they are not: Spark and Parquet take texts of any bytes, Python does not."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        bad = np.array([value is not None and not _decodes(value) for value in texts.cast(pa.large_binary()).to_pylist()], bool)
+        return pc.if_else(pa.array(bad), None, texts), bad
+    return texts, np.zeros(len(texts), bool)
+
+
+def texts_of(names: pa.Array) -> list[str | None]:
+    """Names as Python has them. Raises ProvenanceError for one that is not UTF-8."""
+    found, bad = readable(names)
+    if bad.any():
+        raise ProvenanceError("The name of a table is not UTF-8", value=spelled(names[int(np.flatnonzero(bad)[0])]), remedy="Mend the names of tables.")
+    told: list[str | None] = found.to_pylist()
+    return told
+
+
+def spelled(value: pa.Scalar) -> Any:
+    """A value of a column; bytes that are not UTF-8 as escapes."""
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        data: bytes = value.cast(pa.large_binary()).as_py()
+        return data.decode("utf-8", "backslashreplace")
+
+
+def _decodes(value: bytes) -> bool:
+    try:
+        value.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def parsed(texts: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:

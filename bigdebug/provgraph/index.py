@@ -21,6 +21,7 @@ from bigdebug.provgraph.dictionary import ABSENT, Ids, column_of, ids_of
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.shown import shown
 from bigdebug.store.mapping import Pages
 
 __all__ = ["NO_TABLE", "Adjacency", "Edges", "Index"]
@@ -77,7 +78,7 @@ class Index:
 
     def codes(self, ids: Iterable[Any]) -> NDArray[np.int64]:
         """The codes of these ids. Raises UnknownItemError, with ids that somebody may have meant, for one that is not there."""
-        wanted = list(ids)
+        wanted = ids if isinstance(ids, np.ndarray) else list(ids)
         try:
             codes = self.ids.codes(wanted)
         except TypeError as problem:
@@ -85,7 +86,8 @@ class Index:
         missing = np.flatnonzero(codes == ABSENT)
         if len(missing):
             lost = wanted[missing[0]]
-            near = ", ".join(repr(other) for other in self.ids.near(lost))
+            lost = lost.item() if isinstance(lost, np.generic) else lost
+            near = ", ".join(map(shown, self.ids.near(lost)))
             others = f" (nor have {len(missing) - 1} of the others)" if len(missing) > 1 else ""
             raise UnknownItemError(
                 f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items."
@@ -120,7 +122,7 @@ class Index:
         return names[np.where(places == NO_TABLE, len(self.table_names), places)]
 
     def _some(self) -> str:
-        return ", ".join(repr(one) for one in self.ids.take(np.arange(min(3, self.items))).tolist()) or "none, for it is empty"
+        return ", ".join(shown(one) for one in self.ids.take(np.arange(min(3, self.items))).tolist()) or "none, for it is empty"
 
 
 def _operations(given: Any) -> tuple[Ids, NDArray[np.int64]]:

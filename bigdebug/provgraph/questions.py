@@ -5,7 +5,7 @@ Each takes time by the triples of its answer, however large the graph. Several i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -123,17 +123,26 @@ def codes_of(index: Index, items: Any) -> Codes:
     """The codes of one id, of several, or of the items of an answer, each once. Raises UnknownItemError for one that is not there,
     ProvenanceError for none.
     """
+    if isinstance(items, (Answer, Common)) and items.index is index and len(items):
+        return items.walked.items if isinstance(items, Answer) else items.codes
+    return distinct_ids(index.codes(ids_of(items)))
+
+
+def ids_of(items: Any) -> Sequence[Any]:
+    """The ids that are asked about: one, several in whatever holds them, or those of an answer. Raises ProvenanceError for none."""
     if isinstance(items, (Answer, Common)):
         items = items.items
     if isinstance(items, (pa.Array, pa.ChunkedArray)):
         items = items.to_pylist()
     if isinstance(items, (pd.DataFrame, pa.Table, Mapping)):
         raise ProvenanceError("Items are told by their ids", value=type(items).__name__, remedy='Give a list of them, or a column: frame["item"].')
-    ids = [items] if isinstance(items, (str, bytes)) or not isinstance(items, Iterable) else items
-    codes = distinct_ids(index.codes(ids))
-    if not len(codes):
+    if isinstance(items, np.ndarray):
+        items = np.atleast_1d(items)
+    one = isinstance(items, (str, bytes)) or not isinstance(items, Iterable)
+    ids: Sequence[Any] = [items] if one else items if isinstance(items, np.ndarray) else list(items)
+    if not len(ids):
         raise ProvenanceError("No item is asked about", remedy="Give an id, or a list of them.")
-    return codes
+    return ids
 
 
 def _answered(index: Index, kind: str, items: Any, depth: Any, limit: Any) -> Answer:

@@ -88,6 +88,8 @@ class ImportReport:
     def of_data(cls, data: Mapping[str, Any]) -> ImportReport:
         """The report that ``data`` told."""
         findings = tuple(Finding(kind, count, tuple(examples)) for kind, count, examples in data["findings"])
+        if unknown := [finding.kind for finding in findings if finding.kind not in KINDS]:
+            raise ValueError(f"no finding is called {unknown[0]!r}")
         return cls(**{**data, "findings": findings})
 
 

@@ -17,7 +17,7 @@ from bigdebug.store.mapping import Pages
 _AROUND = 64
 """Ids on either side of where one would stand that are looked at for near ones."""
 _LONG = 1_000
-"""Characters beyond which a text is not compared letter by letter: near ones are its neighbours, then."""
+"""Bytes beyond which a text is not compared letter by letter: near ones are its neighbours, then."""
 
 
 class TextIds:
@@ -70,11 +70,11 @@ class TextIds:
         if not isinstance(wanted, str):
             return []
         place = self._place(wanted.encode("utf-8", "surrogatepass"))
-        beside: list[Any] = self._taken(around(place, _AROUND, len(self))).to_pylist()
-        if len(wanted) > _LONG:
-            return beside[:count]
-        close = get_close_matches(wanted, [text for text in beside if len(text) <= _LONG], count)
-        return close or beside[:count]
+        beside = around(place, _AROUND, len(self))
+        # A text has no more characters than bytes; long ones are not even read.
+        short = beside[self.offsets[beside + 1] - self.offsets[beside] <= _LONG] if len(wanted) <= _LONG else beside[:0]
+        close: list[Any] = get_close_matches(wanted, self._taken(short).to_pylist(), count)
+        return close or self._taken(beside[:count]).to_pylist()
 
 
 def text_arrays(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bigdebug.errors import ProvenanceError
-from bigdebug.provgraph.columns import Kind, Values, kind_of, mask, parsed, require, typed, values_of
+from bigdebug.provgraph.columns import Kind, Values, kind_of, mask, parsed, require, spelled, typed, values_of
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.report import EXAMPLES, Findings, triple
 from bigdebug.provgraph.sources import CsvSource, Source, source_of
@@ -81,16 +81,19 @@ class Triples:
         parse = isinstance(self.source, CsvSource)
         src, bad = typed(batch.column(self.src), self.kind, self.src, parse=parse)
         dst, worse = typed(batch.column(self.dst), self.kind, self.dst, parse=parse)
-        op = pa.nulls(len(batch), pa.large_string()) if self.op is None else typed(batch.column(self.op), self.op_kind, self.op)[0]
+        none = pa.nulls(len(batch), pa.large_string()), np.zeros(len(batch), bool)
+        op, worst = none if self.op is None else typed(batch.column(self.op), self.op_kind, self.op)
         there = (mask(src.is_valid()) | bad) & (mask(dst.is_valid()) | worse)
         lost = np.flatnonzero(~there)
         findings.add("missing", len(lost), (f"row {first + row}" for row in lost[:EXAMPLES].tolist()))
-        odd = np.flatnonzero((bad | worse) & there)
+        odd = np.flatnonzero((bad | worse | worst) & there)
+        why = "ids are no integers" if self.kind == "int" else "ids are not UTF-8"
         findings.add(
             "malformed", len(odd),
-            (f"row {first + row}, where ids are no integers: {_row(batch, row, (self.src, self.dst))}" for row in odd[:EXAMPLES].tolist()),
+            (f"row {first + row}, where {why if bad[row] or worse[row] else 'the operation is not UTF-8'}: {_row(batch, row, (self.src, self.dst))}"
+             for row in odd[:EXAMPLES].tolist()),
         )
-        kept = there & ~bad & ~worse
+        kept = there & ~bad & ~worse & ~worst
         loops = np.flatnonzero(mask(pc.fill_null(pc.equal(src, dst), False)) & kept)
         findings.add(
             "self-loops", len(loops), (f"row {first + row}: {triple(src[row].as_py(), dst[row].as_py())}" for row in loops[:EXAMPLES].tolist())
@@ -175,5 +178,5 @@ def _whole(some: list[pa.Array]) -> pa.Array:
 
 
 def _row(batch: pa.RecordBatch, row: int, names: Sequence[str]) -> str:
-    values = [batch.column(name)[row].as_py() for name in names]
+    values = [spelled(batch.column(name)[row]) for name in names]
     return triple(*values) if len(values) > 1 else shown(values[0])

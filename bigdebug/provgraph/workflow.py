@@ -9,9 +9,6 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.integers import is_integer
 from bigdebug.provgraph.membership import Membership, membership
@@ -72,21 +69,27 @@ class Workflow:
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.tables)}
 
-    @cached_property
-    def made(self) -> NDArray[np.bool_]:
-        """Whether the second table is made from the first: a matrix by their places."""
-        matrix = np.zeros((len(self.tables), len(self.tables)), bool)
-        for source, made in self.edges:
-            matrix[self._places[source], self._places[made]] = True
-        return matrix
+    def pair(self, source: str, made: str) -> int:
+        """A number for two tables: that of the first, times how many there are, and that of the second."""
+        return self._places[source] * len(self.tables) + self._places[made]
 
     def sources_of(self, table: str) -> tuple[str, ...]:
         """The tables that this one is made from."""
-        return tuple(source for source, made in self.edges if made == table)
+        return tuple(self._beside[1].get(table, ()))
 
     def made_from(self, table: str) -> tuple[str, ...]:
         """The tables that are made from this one."""
-        return tuple(made for source, made in self.edges if source == table)
+        return tuple(self._beside[0].get(table, ()))
+
+    @cached_property
+    def _beside(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """By table, those made from it, and those that it is made from."""
+        ahead: dict[str, list[str]] = {}
+        behind: dict[str, list[str]] = {}
+        for source, made in self.edges:
+            ahead.setdefault(source, []).append(made)
+            behind.setdefault(made, []).append(source)
+        return ahead, behind
 
     def data(self) -> dict[str, Any]:
         """It as JSON, without ``items``, which an index has an array of."""

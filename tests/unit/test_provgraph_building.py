@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tracemalloc
+from itertools import pairwise
 from textwrap import dedent
 
 import numpy as np
@@ -126,6 +128,35 @@ def test_integers_are_found_however_close_they_lie(tmp_path, every, kind):
     assert (index.ids.codes(others) == -1).all()
     assert (index.ids.codes([2**63 - 1, -(2**63)]) == -1).all()
     assert index.ids.near(10**30) == ids[:-4:-1].tolist()
+
+
+@pytest.mark.parametrize("ids", [[2**63 - 1, 2**63 - 4, 2**63 - 6], [2**63 - 1, 2**63 - 2, 2**63 - 3], [-(2**63), 3 - 2**63, 5 - 2**63]])
+def test_the_last_integers_that_there_are_are_found(tmp_path, ids):
+    index, _ = built(tmp_path, pd.DataFrame({"src": ids[:-1], "dst": ids[1:], "op": "R"}))
+    assert index.ids.kind in ("dense", "range")
+    assert index.named(np.arange(3)).tolist() == sorted(ids)
+    assert index.named(index.codes(ids)).tolist() == ids
+
+
+def test_a_workflow_may_say_that_triples_name_no_operation(tmp_path):
+    some = pd.DataFrame({"src": [1, 2, 3], "dst": [11, 12, 13], "op": ["trim", None, "guess"]})
+    items = {"raw": range(1, 10), "clean": range(10, 20)}
+    for workflow in (Workflow.of([("raw", "clean", ["trim", None])], items=items), Workflow.of([("raw", "clean", ["trim", None])])):
+        _, report = built(tmp_path, some, workflow=workflow)
+        assert report["unknown operations"].count == 1
+        assert report["unknown operations"].examples[0].startswith("3 -> 13 by 'guess'")
+
+
+def test_a_workflow_of_thousands_of_tables_takes_no_square_of_them(tmp_path):
+    names = [f"t{n}" for n in range(6_000)]
+    some = pd.DataFrame({"src": [1, 2], "dst": [2, 3], "op": ["f", "g"], "s": ["t0", "t1"], "d": ["t1", "t5"]})
+    workflow = Workflow.of([(*pair, "f") for pair in pairwise(names)], items=("s", "d"))
+    tracemalloc.start()
+    _, report = built(tmp_path, some, workflow=workflow)
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+    assert report["unmade"].examples == ("2 -> 3 by 'g' ('t1' -> 't5')",) or report["two tables"].count
+    assert report["unknown operations"].count == 0
 
 
 def test_a_cycle_is_named_and_strict_refuses_it(tmp_path):

@@ -57,6 +57,9 @@ def test_both_directions_have_every_triple_once(given_triples, data):
         (["Person1/12/Age", "Person1/12/City", "Person2/1/Age"], "Person1/12/age", ["Person1/12/Age"]),
         (["a", "b"], "x" * 10_000_000, ["b", "a"]),
         (["a", "b"], "\ud800", ["b", "a"]),
+        (["a" * 10_000_000, "b" * 3_000, "c"], "cc", ["c"]),
+        (["a" * 10_000_000, "b" * 3_000, "d"], "c", ["b" * 3_000, "d"]),
+        ([2**63 - 1, 2**63 - 3], 2**63 - 2, [2**63 - 3, 2**63 - 1]),
     ],
 )
 def test_an_item_that_is_not_there_is_refused_and_near_ones_are_named(ids, wanted, near):
@@ -64,7 +67,7 @@ def test_an_item_that_is_not_there_is_refused_and_near_ones_are_named(ids, wante
     assert index.ids.near(wanted)[: len(near)] == near
     with pytest.raises(UnknownItemError, match=r"No item has this id|An item is not there") as refused:
         index.codes([ids[0], wanted])
-    assert len(str(refused.value)) < 1_000
+    assert len(str(refused.value)) < 8_000
 
 
 @pytest.mark.parametrize("wanted", ["5", 5.0, True, None, b"5", (5,)])

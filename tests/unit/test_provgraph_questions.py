@@ -151,6 +151,10 @@ def test_an_answer_can_be_asked_about():
     index = index_of(PAPER)
     assert set(descendants(index, ancestors(index, 23, depth=1))) == {23}
     assert set(descendants(index, common(index, [14, 22]), depth=1)) == {14}
+    with pytest.raises(ProvenanceError, match="No item is asked about"):
+        ancestors(index, ancestors(index, 3))
+    # By its codes, where it is of the same index; else by its ids.
+    assert set(descendants(index_of(PAPER[::-1]), ancestors(index, 23, depth=1))) == {23}
 
 
 def test_circles_end():
@@ -209,7 +213,7 @@ def test_a_question_costs_nothing_of_the_size_of_the_graph():
     assert min(seconds() for _ in range(20)) < 0.005
 
 
-@pytest.mark.parametrize("items", [pa.array([3, 4]), pa.chunked_array([[3], [4]]), pd.Series([3, 4]), np.array([3, 4]), (3, 4), {3, 4}])
+@pytest.mark.parametrize("items", [pa.array([3, 4]), pa.chunked_array([[3], [4]]), pd.Series([3, 4]), np.array([3, 4]), np.array(4), (3, 4), {3, 4}])
 def test_items_are_told_in_any_column(items):
     assert sorted(ancestors(CHAIN, items)) == [1, 2, 3]
 

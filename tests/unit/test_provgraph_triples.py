@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import bigdebug
+from bigdebug import Workflow
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.report import Findings
 from bigdebug.provgraph.triples import Triples
@@ -174,6 +176,25 @@ def test_files_that_are_none_are_refused_by_name(tmp_path, name, content, becaus
 @pytest.mark.parametrize("given", [FRAME[:0], FRAME[:0].astype(object), pa.table({name: pa.nulls(0) for name in ("src", "dst", "op")})])
 def test_no_triples_are_none(given):
     assert read(given) == ([], {})
+
+
+def strange(*values):
+    """Texts of any bytes, as Spark's Parquet files may have them."""
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+def test_texts_that_are_not_utf8_are_no_ids(tmp_path):
+    table = pa.table({"src": strange(b"a", b"\xffA", b"c", b"d", None), "dst": ["b", "c", "d", "e", "f"], "op": strange(b"R", b"R", b"\xfe", None, b"R")})
+    pq.write_table(table, tmp_path / "triples.parquet")
+    graph = bigdebug.provenance(tmp_path / "triples.parquet", progress=False)
+    assert graph.report["malformed"].count == 2
+    first, second = graph.report["malformed"].examples
+    assert first.startswith("row 1, where ids are not UTF-8: ")
+    assert second.startswith("row 2, where the operation is not UTF-8: 'c' -> 'd'")
+    assert graph.report["missing"].count == 1
+    assert graph.first() == ["a", "b", "d", "e"]
+    with pytest.raises(ProvenanceError, match="name of a table is not UTF-8"):
+        bigdebug.provenance(table.append_column("s", strange(*[b"\xff"] * 5)), Workflow.of([("x", "y")], items=("s", "dst")), progress=False)
 
 
 def test_a_null_in_a_dictionary_is_one():
