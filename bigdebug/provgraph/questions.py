@@ -128,7 +128,7 @@ def codes_of(index: Index, items: Any) -> Codes:
     return distinct_ids(index.codes(ids_of(items)))
 
 
-def ids_of(items: Any) -> Sequence[Any]:
+def ids_of(items: Any) -> Sequence[Any] | NDArray[Any]:
     """The ids that are asked about: one, several in whatever holds them, or those of an answer. Raises ProvenanceError for none."""
     if isinstance(items, (Answer, Common)):
         items = items.items
@@ -139,7 +139,7 @@ def ids_of(items: Any) -> Sequence[Any]:
     if isinstance(items, np.ndarray):
         items = np.atleast_1d(items)
     one = isinstance(items, (str, bytes)) or not isinstance(items, Iterable)
-    ids: Sequence[Any] = [items] if one else items if isinstance(items, np.ndarray) else list(items)
+    ids: Sequence[Any] | NDArray[Any] = [items] if one else items if isinstance(items, np.ndarray) else list(items)
     if not len(ids):
         raise ProvenanceError("No item is asked about", remedy="Give an id, or a list of them.")
     return ids

@@ -73,7 +73,7 @@ class TextIds:
         beside = around(place, _AROUND, len(self))
         # A text has no more characters than bytes; long ones are not even read.
         short = beside[self.offsets[beside + 1] - self.offsets[beside] <= _LONG] if len(wanted) <= _LONG else beside[:0]
-        close: list[Any] = get_close_matches(wanted, self._taken(short).to_pylist(), count)
+        close: list[Any] = get_close_matches(wanted, self._taken(short).to_pylist(), count) if len(short) else []
         return close or self._taken(beside[:count]).to_pylist()
 
 
