@@ -22,6 +22,7 @@ _HOMES = {
     "provenance": "bigdebug.provgraph.graph",
     "Workflow": "bigdebug.provgraph.workflow",
     "read_letters": "bigdebug.trace.letters",
+    "actors": "bigdebug.actors",
     "checks": "bigdebug.agents.checks",
     "view": "bigdebug.views.viewing",
     "brush": "bigdebug.views.linking",

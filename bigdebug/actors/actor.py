@@ -1,0 +1,237 @@
+"""Actor: an entity that transforms data and says what it made of what (Newt's capture API, Table 1)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, final
+
+from bigdebug.actors.associations import Associations
+from bigdebug.actors.committed import ActorCulprit, Committed, Facts
+from bigdebug.actors.home import ActorHome
+from bigdebug.actors.items import Items
+from bigdebug.actors.kinds import RECORD, ActorType, DataType, check_flow
+from bigdebug.actors.log import ANY, NEXT, Log
+from bigdebug.actors.places import Place, located
+from bigdebug.actors.values import digest_of
+from bigdebug.errors import ActorError
+from bigdebug.shown import shown
+from bigdebug.trace.across.located import Extent, FileStamp, Unit
+from bigdebug.trace.across.stamps import stamp_of
+
+Home = str | os.PathLike[str] | ActorHome | None
+
+ACTOR = ActorType("actor")
+"""The type of an actor that is given none."""
+
+
+@final
+class Actor:
+    """One that was registered. Within ``with`` it commits at the end, or has failed if an exception leaves the block.
+
+    What passes is given to ``add_input`` and ``add_output``, by what it holds, by a place (``actors.line(path, n)``), by both (``at=``), or by nothing: then an item is known by
+    the order in which it came. An output was made of the inputs that came before it, since the last ``reset``; of a tag, of those with that tag.
+    An output before any input was made of nothing. Calls come from any thread, and take a microsecond or so.
+    """
+
+    def __init__(self, facts: Facts, home: ActorHome, registration: Any, takes: DataType, gives: DataType, keeps: _Keeps | None) -> None:
+        self.facts = facts
+        self._home = home
+        self._registration = registration
+        self._log = Log(takes, gives)
+        self._keeps = keeps
+        self._alone = threading.Lock()
+        self._extents: dict[str, Extent] = {}
+        self._culprits: list[ActorCulprit] = []
+        self._done = ""
+
+    @property
+    def id(self) -> str:
+        """Unique, in all processes."""
+        return self.facts.id
+
+    # ---- Newt's standard and paired capture -------------------------------------------------------------------
+
+    def capture(self, taken: Any, given: Any) -> bool:
+        """``given`` was made of ``taken``, and of nothing else that was captured. True: in this replay the output is to be dropped."""
+        if self._keeps is not None and self._keeps.drops(taken):
+            return True
+        with self._alone:
+            self._go_on("captured")
+            self._log.capture(taken, given)
+        return False
+
+    def add_input(self, item: Any = NEXT, tag: Hashable = ANY, *, at: Place | None = None) -> bool:
+        """An input came, of a tag, or of several in a set. True: in this replay it is to be dropped."""
+        if self._keeps is not None and (self._keeps.drops(item) or (at is not None and self._keeps.drops(at))):
+            return True
+        with self._alone:
+            self._go_on("given an input")
+            self._log.add_input(item, tag, at)
+        return False
+
+    def add_output(self, item: Any = NEXT, tag: Hashable = ANY, *, at: Place | None = None) -> None:
+        """An output went, made of all inputs of its tag, or of any of its tags, since their last reset."""
+        with self._alone:
+            self._go_on("given an output")
+            self._log.add_output(item, tag, at)
+
+    def add_inputs(self, count: int, tag: Hashable = ANY) -> None:
+        """So many inputs came, each known by its order; a tenth of a microsecond for each."""
+        with self._alone:
+            self._go_on("given inputs")
+            self._log.add_many(self._log.inputs, _count(count), tag)
+
+    def add_outputs(self, count: int, tag: Hashable = ANY) -> None:
+        """So many outputs went."""
+        with self._alone:
+            self._go_on("given outputs")
+            self._log.add_many(self._log.outputs, _count(count), tag)
+
+    def reset(self, tag: Hashable = ANY) -> None:
+        """What comes next of this tag, or of these, is made of nothing that came before."""
+        with self._alone:
+            self._go_on("reset")
+            self._log.reset(tag)
+
+    # ---- management -------------------------------------------------------------------------------------------
+
+    def file(self, path: str | os.PathLike[str], form: str = "", options: Mapping[str, str] | None = None, stamp: FileStamp | None = None) -> None:
+        """Say more of a file that items stand in: its format, the options that say where its records begin, what it held."""
+        with self._alone:
+            self._go_on("told of a file")
+            name = located(path)
+            self._extents[name] = Extent(name, Unit.LINE, form, tuple(sorted((options or {}).items())), stamp)
+
+    def fail(self, item: Any = NEXT, output: Any = None, error: BaseException | str = "") -> None:
+        """An input made trouble: keep it as a culprit (Newt 4). Without one it is the input that came last. The actor may go on, and commit."""
+        with self._alone:
+            self._go_on("told of a failure")
+            number = self._log.inputs.count - 1 if item is NEXT else self._log.lone(item)
+            text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+            look = "" if item is NEXT else shown(tuple(item)[:3] if isinstance(item, Place) else item)
+            self._culprits.append(ActorCulprit(number if number >= 0 else None, look, "" if output is None else shown(output), text))
+
+    def commit(self) -> None:
+        """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
+        with self._alone:
+            self._go_on("committed")
+            extents = {path: self._stamped(path) for path in (*self._log.inputs.extents, *self._log.outputs.extents)}
+            self._commit(self._log.inputs.closed(extents), self._log.outputs.closed(extents), self._log.associations(), ())
+
+    def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: Iterable[str] = ()) -> None:
+        """Commit what was found out as a whole, instead of what calls would have said one by one."""
+        with self._alone:
+            self._go_on("committed")
+            self._commit(inputs, outputs, associations, tuple(incomplete))
+
+    def abandon(self, error: BaseException | str) -> None:
+        """It will not commit: keep why, and its culprits."""
+        with self._alone:
+            self._go_on("abandoned")
+            self._done = "has failed"
+            text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+            self._home.fail(self.id, self._registration, {"error": text, "culprits": [vars(each) for each in self._culprits], "ended": time.time()})
+
+    def __enter__(self) -> Actor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if self._done:
+            return
+        if error is None:
+            self.commit()
+        else:
+            self.fail(error=error)
+            self.abandon(error)
+
+    def __repr__(self) -> str:
+        return f"<Actor {self.id}: {self._done or 'is capturing'}>"
+
+    # ---- inside -----------------------------------------------------------------------------------------------
+
+    def _commit(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...]) -> None:
+        # Said once that it is over, also if it cannot be written: half of it would be written the second time.
+        self._done = "has committed"
+        dropped = tuple(self._home.drop_parts(self.id))
+        made = Committed(self.facts, time.time(), inputs, outputs, associations, tuple(self._culprits), incomplete, dropped)
+        self._home.commit(self.id, self._registration, made.write)
+
+    def _stamped(self, path: str) -> Extent:
+        told = self._log.inputs.extents.get(path) or self._log.outputs.extents[path]
+        more = self._extents.get(path, told)
+        stamp = more.stamp or (None if path.startswith("item:") else stamp_of(path))
+        return Extent(path, told.unit, more.form, more.options, stamp)
+
+    def _go_on(self, what: str) -> None:
+        if self._done:
+            raise ActorError(f"This actor {self._done}, and cannot be {what} any more", value=self.id, remedy="Register another one.")
+
+
+class _Keeps:
+    """Which inputs a replay keeps (Newt 5.2): those that were traced, or all others."""
+
+    def __init__(self, items: Collection[Any], others: bool, kind: DataType) -> None:
+        self._kind = kind
+        self._others = others
+        self._items = {self._key(item) for item in items}
+
+    def drops(self, item: Any) -> bool:
+        return item is not NEXT and (self._key(item) in self._items) is self._others
+
+    def _key(self, item: Any) -> Any:
+        return item if isinstance(item, Place) else digest_of(item, self._kind.digest)
+
+
+def register(
+    name: str, kind: ActorType = ACTOR, within: Actor | str | Iterable[Actor | str] = (), *, takes: DataType = RECORD, gives: DataType = RECORD,
+    home: Home = None, only: Collection[Any] | None = None, without: Collection[Any] | None = None,
+) -> Actor:
+    """A new actor, before it processes anything (Newt's ``register``): of a type, within actors that contain it.
+
+    ``only`` and ``without`` are items of a replay: ``add_input`` and ``capture`` answer True for what is not, or is, among them. Raises ActorError for types that do not
+    fit, UnknownActorError for parents that are not there, StoreError where the home of actors cannot be written.
+    """
+    if not isinstance(name, str) or not name:
+        raise ActorError("The name of an actor is a text that says something", value=name)
+    if only is not None and without is not None:
+        raise ActorError("A replay is of some items only, or without some", remedy="Give one of only= and without=.")
+    place = home_of(home)
+    parents = tuple(map(_id, [within] if isinstance(within, (Actor, str)) else within))
+    for parent in parents:
+        kind.check_parent(place.facts(parent).kind)
+    keeps = _Keeps(only, False, takes) if only is not None else None if without is None else _Keeps(without, True, takes)
+    began = time.time()
+    facts, registration = place.register(name, lambda given: Facts(given, name, kind.chain, takes.chain, gives.chain, parents, began))
+    return Actor(facts, place, registration, takes, gives, keeps)
+
+
+def flow_link(source: Actor | str, target: Actor | str, *, home: Home = None) -> None:
+    """``target`` takes what ``source`` gives: equal hashes are one item; without hashes, equal places in the order. Newt's ``flow_link``.
+
+    Raises UnknownActorError where one of them is not there, ActorError where types do not fit, or where the flow would come back.
+    """
+    place = home_of(source._home if isinstance(source, Actor) and home is None else home)
+    given, taken = place.facts(_id(source)), place.facts(_id(target))
+    check_flow(given.gives, taken.takes)
+    place.link(given.id, taken.id)
+
+
+def home_of(home: Home) -> ActorHome:
+    """The home of actors that is meant."""
+    return home if isinstance(home, ActorHome) else ActorHome(home)
+
+
+def _id(actor: Actor | str) -> str:
+    return actor.id if isinstance(actor, Actor) else actor
+
+
+def _count(count: Any) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        raise ActorError("That is not how many there are", value=count)
+    return count
+
+

@@ -1,0 +1,125 @@
+"""Associations: which inputs of an actor each of its outputs was made of, by their numbers (Newt 3.1).
+
+An output of paired capture was made of the inputs from one arrival to another, of its tag. So it takes two numbers however many these are: N times M
+associations are never in memory unless somebody asks for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from bigdebug.actors.columns import Column
+from bigdebug.trace.positions import Positions, distinct, members, spread
+
+
+class Associations(Protocol):
+    """Both ways; what is asked and what is given ascends, and nothing is twice in it."""
+
+    def backward(self, outputs: Positions) -> Positions: ...
+
+    def forward(self, inputs: Positions) -> Positions: ...
+
+    def dump(self, home: Path) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Output ``outputs[e]`` was made of ``members[starts[e]]`` up to, without, ``members[stops[e]]``, for each e that is its; outputs never fall.
+
+    Backward takes time by the answer, forward a pass over the entries.
+    """
+
+    outputs: Column
+    starts: Column
+    stops: Column
+    members: Column
+
+    def backward(self, outputs: Positions) -> Positions:
+        first = self.outputs.below(outputs)
+        entries = spread(first, self.outputs.below(outputs + 1) - first)
+        return distinct(self.members.take(union(self.starts.take(entries), self.stops.take(entries))))
+
+    def forward(self, inputs: Positions) -> Positions:
+        places = self.members.holding(inputs)
+        if not len(places):
+            return places
+        touched = np.searchsorted(places, self.starts.array) < np.searchsorted(places, self.stops.array)
+        return distinct(self.outputs.take(np.flatnonzero(touched)))
+
+    def dump(self, home: Path) -> dict[str, Any]:
+        return {"by": "intervals", **{name: column.dump(home, name) for name, column in vars(self).items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """An output was made of all inputs of its group. Both ways take a pass over the numbers of the groups."""
+
+    of_inputs: Column
+    of_outputs: Column
+
+    def backward(self, outputs: Positions) -> Positions:
+        return _same(self.of_outputs, outputs, self.of_inputs)
+
+    def forward(self, inputs: Positions) -> Positions:
+        return _same(self.of_inputs, inputs, self.of_outputs)
+
+    def dump(self, home: Path) -> dict[str, Any]:
+        return {"by": "groups", **{name: column.dump(home, name) for name, column in vars(self).items()}}
+
+
+def one_to_one(count: int) -> Intervals:
+    """The n-th output was made of the n-th input."""
+    return made_of(Column.steps(count))
+
+
+def made_of(inputs: Column) -> Intervals:
+    """The n-th output was made of the input ``inputs[n]``."""
+    count = len(inputs)
+    return Intervals(Column.steps(count), Column.steps(count), Column.steps(count, 1), inputs)
+
+
+def all_of_all(inputs: int, outputs: int) -> Groups:
+    """Each output was made of all inputs."""
+    return Groups(Column.steps(inputs, 0, 0), Column.steps(outputs, 0, 0))
+
+
+def load(data: Mapping[str, Any], find: Callable[[str], Path]) -> Associations:
+    """What ``dump`` wrote. Raises ValueError, LookupError for what nobody wrote."""
+    if data["by"] == "groups":
+        return Groups(*(Column.load(data[each.name], find) for each in fields(Groups)))
+    if data["by"] != "intervals":
+        raise ValueError(f"there are no associations by {data['by']!r}")
+    made = Intervals(*(Column.load(data[each.name], find) for each in fields(Intervals)))
+    if not len(made.outputs) == len(made.starts) == len(made.stops):
+        raise ValueError("intervals of outputs that are not there")
+    return made
+
+
+def union(starts: Positions, stops: Positions) -> Positions:
+    """Everything from each start up to its stop, once and ascending: intervals that overlap take no more than what they cover."""
+    some = stops > starts
+    starts, stops = starts[some], stops[some]
+    if not len(starts):
+        return np.zeros(0, np.int64)
+    if bool((starts[1:] < starts[:-1]).any()):
+        order = np.argsort(starts, kind="stable")
+        starts, stops = starts[order], stops[order]
+    reach = np.maximum.accumulate(stops)
+    begins = np.concatenate(([True], starts[1:] > reach[:-1]))
+    first = np.flatnonzero(begins)
+    firsts, lasts = starts[first], reach[np.append(first[1:] - 1, len(reach) - 1)]
+    return spread(firsts, lasts - firsts)
+
+
+def _same(groups: Column, numbers: Positions, others: Column) -> Positions:
+    wanted = distinct(groups.take(numbers))
+    if not len(wanted) or not len(others):
+        return np.zeros(0, np.int64)
+    values = others.array
+    size = max(int(values.max()), int(wanted[-1])) + 1
+    return np.flatnonzero(members(values, wanted, size)).astype(np.int64)

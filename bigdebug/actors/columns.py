@@ -1,0 +1,102 @@
+"""Columns: integers of an association table, as an array, as a file that is mapped when they are asked for, or as steps that take no room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigdebug.store.arrays import Listed, StoredArray, narrowest, write_array
+from bigdebug.trace.positions import Positions
+
+
+class Steps(NamedTuple):
+    """``length`` integers from ``start`` on, each ``step`` more than the one before; ``step`` is 0 or more."""
+
+    start: int
+    step: int
+    length: int
+
+
+class Column:
+    """Integers that none is below 0. What is counted up, or is always the same, is kept as that."""
+
+    def __init__(self, values: Positions | Steps | StoredArray) -> None:
+        self._values = values
+
+    @classmethod
+    def of(cls, values: Positions) -> Column:
+        """An array, or the steps that it takes. One pass, and for most arrays that take none much less."""
+        if len(values) < 2:
+            return cls(Steps(int(values[0]) if len(values) else 0, 0, len(values)))
+        step = int(values[1]) - int(values[0])
+        if step >= 0 and int(values[-1]) - int(values[0]) == step * (len(values) - 1) and bool((values[1:] - values[:-1] == step).all()):
+            return cls(Steps(int(values[0]), step, len(values)))
+        return cls(values)
+
+    @classmethod
+    def steps(cls, length: int, start: int = 0, step: int = 1) -> Column:
+        """start, start + step, ..., so many."""
+        return cls(Steps(start, step, length))
+
+    def __len__(self) -> int:
+        return self._values.length if isinstance(self._values, Steps) else len(self._values)
+
+    @cached_property
+    def array(self) -> Positions:
+        """All of them. Of a file: read, and checked, once."""
+        if isinstance(self._values, Steps):
+            start, step, length = self._values
+            return start + step * np.arange(length, dtype=np.int64)
+        if isinstance(self._values, StoredArray):
+            return self._values.part(0, len(self._values)).astype(np.int64)
+        return self._values.astype(np.int64, copy=False)
+
+    def take(self, places: Positions) -> Positions:
+        """The integers at these places. Of a file, the pages that have them are read, and no more."""
+        if isinstance(self._values, Steps):
+            return self._values.start + self._values.step * places
+        if isinstance(self._values, StoredArray) and len(places) < len(self._values) // 64:
+            return self._values.take(places).astype(np.int64)
+        return self.array[places]
+
+    def below(self, wanted: Positions) -> Positions:
+        """How many are less than each of ``wanted``, in a column that never falls."""
+        if isinstance(self._values, Steps):
+            start, step, length = self._values
+            if not step:
+                return np.where(wanted > start, length, 0)
+            return np.clip(-((start - wanted) // step), 0, length)
+        return np.searchsorted(self.array, wanted).astype(np.int64)
+
+    def holding(self, wanted: Positions) -> Positions:
+        """The places, ascending, of those that are among ``wanted``, which ascend."""
+        if isinstance(self._values, Steps) and self._values.step == 1:
+            places = wanted - self._values.start
+            return places[(places >= 0) & (places < self._values.length)]
+        values = self.array
+        at = np.searchsorted(wanted, values)
+        at[at == len(wanted)] = 0
+        return np.flatnonzero(wanted[at] == values) if len(wanted) else np.zeros(0, np.int64)
+
+    def dump(self, home: Path, name: str) -> dict[str, Any]:
+        """Write into a file of this name what takes one; what a catalog lists of it."""
+        if isinstance(self._values, Steps):
+            return {"steps": list(self._values)}
+        return {"array": write_array(home, name, narrowest(self.array)).dump()}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], find: Callable[[str], Path]) -> Column:
+        """``find`` gives the path of a file by its name. Raises ValueError for what is no column."""
+        if "array" in data:
+            return cls(StoredArray(Listed.load(data["array"]), find))
+        start, step, length = (int(each) for each in data["steps"])
+        if min(start, step, length) < 0:
+            raise ValueError(f"there are no steps {data['steps']}")
+        return cls(Steps(start, step, length))
+
+
+EMPTY = Column.steps(0)

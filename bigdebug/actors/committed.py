@@ -1,0 +1,131 @@
+"""Committed: all that an actor said, whole. A directory of arrays, which are mapped when somebody asks, and a catalog."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bigdebug.actors.associations import Associations, load
+from bigdebug.actors.items import Items
+from bigdebug.errors import StoreError
+from bigdebug.shown import plain
+from bigdebug.store.contained import contained, read_json
+from bigdebug.store.formats import check_format
+
+FORMAT = 1
+CATALOG = "actor.json"
+
+_REMEDY = "Restore the directory, or remove it: no other actor needs it."
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an actor said when it was registered. ``kind``, ``takes`` and ``gives`` are names of types, innermost first; ``within`` are ids; ``began`` is in seconds since 1970."""
+
+    id: str
+    name: str
+    kind: tuple[str, ...]
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+    within: tuple[str, ...]
+    began: float
+
+    def dump(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> Facts:
+        """Raises ValueError, LookupError, TypeError for what nobody wrote."""
+        chains = {name: tuple(map(str, data[name])) for name in ("kind", "takes", "gives", "within")}
+        if not all(chains[name] for name in ("kind", "takes", "gives")):
+            raise ValueError("an actor without types")
+        return cls(str(data["id"]), str(data["name"]), began=float(data["began"]), **chains)
+
+
+@dataclass(frozen=True)
+class ActorCulprit:
+    """An input that an actor failed on (Newt 4): its number among the inputs, how it looks, what was to be made of it, and what went wrong.
+
+    ``number`` is None if nothing had come yet.
+    """
+
+    number: int | None
+    input: str
+    output: str
+    error: str
+
+    def __str__(self) -> str:
+        which = "no input" if self.number is None else f"input {self.number:,}"
+        return plain(": ".join(filter(None, (which, self.input, self.error))))
+
+
+@dataclass(frozen=True, eq=False)
+class Committed:
+    """What a committed actor knows. ``incomplete`` says why its lineage is not exact, or not there; ``dropped`` are the parts that had not committed."""
+
+    facts: Facts
+    ended: float
+    inputs: Items
+    outputs: Items
+    associations: Associations
+    culprits: tuple[ActorCulprit, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    def write(self, home: Path) -> None:
+        """Write it into a directory that nobody looks into before it has its name."""
+        catalog = {
+            "format": FORMAT, **self.facts.dump(), "ended": self.ended, "inputs": self.inputs.dump(home, "inputs"), "outputs": self.outputs.dump(home, "outputs"),
+            "associations": self.associations.dump(home), "culprits": [vars(each) for each in self.culprits],
+            "incomplete": list(self.incomplete), "dropped": list(self.dropped),
+        }
+        (home / CATALOG).write_text(json.dumps(catalog), encoding="utf-8")
+        for file in home.iterdir():
+            file.chmod(0o600)
+
+
+class Kept:
+    """A committed actor in its directory. Its catalog is read at once, its arrays when they are needed.
+
+    Raises StoreError for a directory that is not whole, StoreVersionError for one of a later format, CorruptBlockError where bytes are not those that were written.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        with self._named():
+            self._catalog = read_json(home, CATALOG)
+            check_format(self._catalog["format"], FORMAT, home, "actor was committed", "committed")
+            self.facts = Facts.load(self._catalog)
+
+    @cached_property
+    def committed(self) -> Committed:
+        told = self._catalog
+        with self._named():
+            return Committed(
+                self.facts, float(told["ended"]), Items.load(told["inputs"], self._find), Items.load(told["outputs"], self._find),
+                load(told["associations"], self._find), tuple(map(_culprit, told["culprits"])),
+                tuple(map(str, told["incomplete"])), tuple(map(str, told["dropped"])),
+            )
+
+    def _find(self, name: str) -> Path:
+        return contained(self._home, name)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """What Python says of a catalog that nobody of ours wrote becomes an error of ours."""
+        try:
+            yield
+        except (ValueError, LookupError, TypeError, AttributeError) as problem:
+            raise StoreError(
+                f"This is no committed actor, or it was altered: {type(problem).__name__}: {problem}", value=str(self._home), remedy=_REMEDY,
+            ) from problem
+
+
+def _culprit(data: Mapping[str, Any]) -> ActorCulprit:
+    number = data["number"]
+    return ActorCulprit(None if number is None else int(number), str(data["input"]), str(data["output"]), str(data["error"]))

@@ -1,0 +1,68 @@
+"""Flows: items that one actor gives and another takes without a file between them, found again by equal hashes (Newt 3.2, 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bigdebug.actors.items import Items
+from bigdebug.errors import UntraceableError
+from bigdebug.trace.positions import Positions
+
+
+def gives_path(actor: str) -> str:
+    """The name of what an actor gives that stands in no file."""
+    return f"item:{actor}/out"
+
+
+def takes_path(actor: str) -> str:
+    """The name of what an actor takes that stands in no file, and that no other is known to give."""
+    return f"item:{actor}/in"
+
+
+class Flows:
+    """The items that an actor takes from others: ``sources`` are what these give. Items without hashes are matched one by one in their order.
+
+    Raises UntraceableError where that cannot be said: several actors give, or not as many as are taken.
+    """
+
+    def __init__(self, inputs: Items, sources: Mapping[str, Items]) -> None:
+        self.sources = sources
+        self._inputs = inputs
+        self._paths = {gives_path(source): items for source, items in sources.items()}
+
+    def gives(self, path: str) -> bool:
+        """Whether what has this name comes from an actor that is linked."""
+        return path in self._paths
+
+    def given(self, numbers: Positions) -> tuple[dict[str, Positions], Positions]:
+        """Of some inputs: the outputs of each source that they are, and those that none of them gave."""
+        found, own = {}, numbers
+        for source, items in self.sources.items():
+            if self._by_value(items):
+                found[source] = items.equal(self._inputs.digests_at(numbers))
+                known = self._inputs.equal(items.digests_at(found[source]))
+                own = np.setdiff1d(own, known, assume_unique=True)
+            else:
+                found[source], own = self._in_order(source, items, numbers), own[:0]
+        return found, own
+
+    def taken(self, path: str, positions: Positions) -> Positions:
+        """The inputs that some outputs of a source are."""
+        items = self._paths[path]
+        numbers = items.check(positions)
+        return self._inputs.equal(items.digests_at(numbers)) if self._by_value(items) else self._in_order(path, items, numbers)
+
+    def _by_value(self, given: Items) -> bool:
+        return bool(len(given.valued) and len(self._inputs.valued))
+
+    def _in_order(self, source: str, given: Items, numbers: Positions) -> Positions:
+        if len(self.sources) > 1 or given.count != self._inputs.count:
+            raise UntraceableError(
+                f"What {source} gave ({given.count:,} items) cannot be found among what was taken ({self._inputs.count:,}): neither says what its items hold",
+                remedy="Give both actors the items: add_output(item) and add_input(item).",
+            )
+        return numbers
+
+

@@ -1,0 +1,233 @@
+"""The home of actors: a directory that is its owner's alone. Processes write there at once and wait for nobody.
+
+``ID.open`` is an actor that was registered; whoever registered it holds it locked as long as he is there. ``ID/`` is one that committed: it gets its name when it is whole.
+``ID.failed`` says why one did not, ``ID.parts/`` names those that it contains, and ``links/A@B`` says that B takes what A gives.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from bigdebug.actors.committed import Facts, Kept
+from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
+from bigdebug.store.home import HOME, home
+
+_ID = re.compile(r"[A-Za-z0-9-]{1,80}")
+_OPEN, _CLOSING, _FAILED, _PARTS, _LINKS = ".open", ".closing", ".failed", ".parts", "links"
+
+
+class Registration:
+    """An actor's own file, locked until it is closed, or its process is gone."""
+
+    def __init__(self, path: Path, told: dict[str, Any]) -> None:
+        self.path = path
+        self._number: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(self._number, fcntl.LOCK_EX)
+        os.write(self._number, json.dumps(told).encode())
+
+    def close(self) -> None:
+        if self._number is not None:
+            os.close(self._number)
+            self._number = None
+
+    __del__ = close
+
+
+class ActorHome:
+    """The actors below ``root``: below the home of this user's bigdebug, if that is None. Raises StoreErrors where it cannot be read or written."""
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        self.root = home() / "actors" if root is None else Path(root).absolute()
+
+    # ---- writing ----------------------------------------------------------------------------------------------
+
+    def register(self, name: str, facts: Callable[[str], Facts]) -> tuple[Facts, Registration]:
+        """A new actor. Takes some 0.1 ms."""
+        slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "actor"
+        told = facts(f"{slug}-{secrets.token_hex(8)}")
+        with self._writing():
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for parent in told.within:
+                self._check(parent)
+                (self.root / f"{parent}{_PARTS}").mkdir(exist_ok=True, mode=0o700)
+                (self.root / f"{parent}{_PARTS}" / told.id).touch(0o600)
+            return told, Registration(self.root / f"{told.id}{_OPEN}", told.dump())
+
+    def commit(self, actor: str, registration: Registration, write: Callable[[Path], None]) -> None:
+        """Give an actor its directory. Raises ActorError if what contains it has committed without it."""
+        part = self.root / f".{actor}.part"
+        with self._writing():
+            part.mkdir(mode=0o700)
+            try:
+                write(part)
+                # Whoever renames the registration decides: this, or a commit that drops it.
+                registration.path.rename(self.root / f"{actor}{_CLOSING}")
+                part.rename(self.root / actor)
+                (self.root / f"{actor}{_CLOSING}").unlink()
+                (self.root / f"{actor}{_FAILED}").unlink(missing_ok=True)
+            except FileNotFoundError as gone:
+                raise ActorError(
+                    "This actor was dropped: what contains it has committed without it", value=actor, remedy="Commit the parts before the whole.",
+                ) from gone
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+                registration.close()
+
+    def fail(self, actor: str, registration: Registration, told: dict[str, Any]) -> None:
+        """An actor will not commit: say why."""
+        with self._writing():
+            part = self.root / f".{actor}.part"
+            part.write_text(json.dumps(told), encoding="utf-8")
+            part.chmod(0o600)
+            part.rename(self.root / f"{actor}{_FAILED}")
+        registration.close()
+
+    def drop_parts(self, actor: str) -> list[str]:
+        """Take away what ``actor`` contains and what has not committed, with all that it contains itself (speculative tasks, Newt 5.3); the ids."""
+        dropped = []
+        for part in self.parts(actor):
+            if self._dropped(part):
+                self.forget(part)
+                dropped.append(part)
+            else:
+                dropped += self.drop_parts(part)
+        return dropped
+
+    def _dropped(self, actor: str) -> bool:
+        """Take away the registration of an actor, if it has not committed: from now on it cannot."""
+        with self._writing():
+            try:
+                (self.root / f"{actor}{_OPEN}").unlink()
+            except FileNotFoundError:
+                return False
+            return True
+
+    def forget(self, actor: str) -> None:
+        """Take away an actor, and all that it contains."""
+        self._check(actor)
+        for part in self.parts(actor):
+            self.forget(part)
+        for suffix in (_OPEN, _FAILED):
+            (self.root / f"{actor}{suffix}").unlink(missing_ok=True)
+        for folder in (actor, f"{actor}{_PARTS}"):
+            shutil.rmtree(self.root / folder, ignore_errors=True)
+        for link in self._links():
+            if actor in link:
+                (self.root / _LINKS / "@".join(link)).unlink(missing_ok=True)
+
+    def link(self, source: str, target: str) -> None:
+        """Say that ``target`` takes what ``source`` gives. Raises ActorError where that would be a cycle."""
+        if source == target or target in self._upstream(source):
+            raise ActorError("A flow does not come back to where it began", value=f"{source} -> {target}", remedy="Link each step of a loop as an actor of its own.")
+        with self._writing():
+            (self.root / _LINKS).mkdir(exist_ok=True, mode=0o700)
+            (self.root / _LINKS / f"{source}@{target}").touch(0o600)
+
+    # ---- reading ----------------------------------------------------------------------------------------------
+
+    def facts(self, actor: str) -> Facts:
+        """What an actor said when it was registered. Raises UnknownActorError."""
+        self._check(actor)
+        if (self.root / actor).is_dir():
+            return Kept(self.root / actor).facts
+        for suffix in (_OPEN, _CLOSING):
+            with suppress(FileNotFoundError):
+                return self._registered(self.root / f"{actor}{suffix}")
+        raise self._unknown(actor)
+
+    def kept(self, actor: str) -> Kept:
+        """A committed actor. Raises UnknownActorError."""
+        self._check(actor)
+        if not (self.root / actor).is_dir():
+            raise self._unknown(actor)
+        return Kept(self.root / actor)
+
+    def ids(self) -> tuple[list[str], list[str]]:
+        """The actors that have committed, and those that have not."""
+        names = self._names(self.root)
+        committed = [name for name in names if _ID.fullmatch(name) and name != _LINKS and (self.root / name).is_dir()]
+        waiting = {name.removesuffix(suffix) for suffix in (_OPEN, _CLOSING) for name in names if name.endswith(suffix)}
+        return committed, sorted(name for name in waiting - set(committed) if _ID.fullmatch(name))
+
+    def why_not(self, actor: str) -> tuple[str, dict[str, Any]]:
+        """Why an actor has not committed, in words; and what it said of its failure."""
+        with suppress(OSError, ValueError):
+            told = json.loads((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"))
+            return f"it failed: {told['error']}", told
+        try:
+            with (self.root / f"{actor}{_OPEN}").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return "it has not committed yet", {}
+        return "it never committed, and its process let go of it", {}
+
+    def parts(self, actor: str) -> list[str]:
+        """The actors that one contains."""
+        return [name for name in self._names(self.root / f"{actor}{_PARTS}") if _ID.fullmatch(name)]
+
+    def sources(self, actor: str) -> list[str]:
+        """The actors whose data one takes, as ``link`` said."""
+        return [source for source, target in self._links() if target == actor]
+
+    def targets(self, actor: str) -> list[str]:
+        """The actors that take the data of one, as ``link`` said."""
+        return [target for source, target in self._links() if source == actor]
+
+    # ---- inside -----------------------------------------------------------------------------------------------
+
+    def _upstream(self, actor: str) -> set[str]:
+        found, todo, links = {actor}, [actor], self._links()
+        while todo:
+            here = todo.pop()
+            new = {source for source, target in links if target == here} - found
+            found |= new
+            todo += new
+        return found
+
+    def _links(self) -> list[tuple[str, str]]:
+        pairs = [name.split("@") for name in self._names(self.root / _LINKS)]
+        return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
+
+    def _names(self, folder: Path) -> list[str]:
+        try:
+            return sorted(os.listdir(folder))
+        except FileNotFoundError:
+            return []
+        except OSError as problem:
+            raise StoreError(f"The home of actors cannot be read: {problem.strerror}", value=str(folder), remedy="Check the permissions of the directory.") from problem
+
+    def _registered(self, path: Path) -> Facts:
+        try:
+            return Facts.load(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, LookupError, TypeError) as problem:
+            raise StoreError(f"This is no registration of an actor: {problem}", value=str(path), remedy="Remove the file: no other actor needs it.") from problem
+
+    def _check(self, actor: Any) -> None:
+        if not isinstance(actor, str) or not _ID.fullmatch(actor):
+            raise self._unknown(actor)
+
+    def _unknown(self, actor: Any) -> BigdebugError:
+        return UnknownActorError(
+            "There is no such actor", value=actor, remedy=f"Give an actor, or the id of one that was registered below {self.root}; {HOME} names another directory.",
+        )
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            full = " The disk is full." if problem.errno == errno.ENOSPC else ""
+            raise StoreError(
+                f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
+                remedy=f"Name a directory that you may write by {HOME}, or by home=.",
+            ) from problem

@@ -1,0 +1,133 @@
+"""The log of an actor: what came and what went, in order, and nothing else (Newt 3.2). What was made of what is found out after the commit."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from bigdebug.actors.associations import Intervals
+from bigdebug.actors.items import Items
+from bigdebug.actors.kinds import DataType
+from bigdebug.actors.places import RUN, Place, Places
+from bigdebug.actors.reconstructed import INPUT, KINDS, LONE, OUTPUT, PAIR, RESET, reconstructed
+from bigdebug.actors.values import digest_of
+from bigdebug.errors import ActorError
+from bigdebug.trace.across.located import Extent
+
+
+class Arrival:
+    """What an item is known by that has neither value nor place: that it came after so many others."""
+
+    def __repr__(self) -> str:
+        return "actors.NEXT"
+
+
+NEXT: Final = Arrival()
+ANY: Final = "*"
+"""The tag of what is given none (Newt, Table 1)."""
+
+
+class Side:
+    """Items of one side as they come. Not thread-safe."""
+
+    def __init__(self, kind: DataType) -> None:
+        self.count = 0
+        self.extents: dict[str, Extent] = {}
+        self._kind = kind
+        self._codes: dict[str, int] = {}
+        self._valued = array("q")
+        self._digests = bytearray()
+        self._runs = array("q")
+
+    def prepared(self, item: Any, at: Place | None) -> tuple[bytes | None, Place | None]:
+        """What there is to note of an item. Raises ActorError, and then there is nothing noted."""
+        if isinstance(item, Place):
+            item, at = NEXT, item
+        if at is not None and self.extents.get(at.path, Extent(at.path, at.unit)).unit is not at.unit:
+            raise ActorError(f"{at.path} is counted in units of {self.extents[at.path].unit.value} already", value=at.unit.value)
+        return None if item is NEXT else digest_of(item, self._kind.digest), at
+
+    def note(self, digest: bytes | None, at: Place | None) -> None:
+        """One more item."""
+        if digest is not None:
+            self._valued.append(self.count)
+            self._digests += digest
+        if at is not None:
+            self.note_run(Extent(at.path, at.unit), at.position, 1, at.length)
+        self.count += 1
+
+    def note_run(self, extent: Extent, position: int, count: int, size: int = 1) -> None:
+        """Where the next items stand."""
+        code = self._codes.setdefault(extent.path, len(self._codes))
+        self.extents.setdefault(extent.path, extent)
+        self._runs.extend((self.count, count, code, position, size))
+
+    def closed(self, extents: dict[str, Extent]) -> Items:
+        """All of them. ``extents`` say more of files than the calls did: their format, their stamps."""
+        files = [extents.get(path, told) for path, told in self.extents.items()]
+        runs = np.array(self._runs, np.int64).reshape(-1, len(RUN))
+        return Items.of(self.count, Places.of(files, runs), np.array(self._valued, np.int64), self._digests)
+
+
+class Log:
+    """All events of an actor. Not thread-safe: whoever writes to it holds its lock."""
+
+    def __init__(self, takes: DataType, gives: DataType) -> None:
+        self.inputs, self.outputs = Side(takes), Side(gives)
+        self._events = array("q")
+        self._tags: dict[Hashable, int] = {ANY: 0}
+        self._tagsets: dict[Sequence[int], int] = {(0,): 0}
+        self._sets: dict[Hashable, int] = {ANY: 0}
+
+    def add_input(self, item: Any, tag: Hashable, at: Place | None) -> None:
+        digest, at = self.inputs.prepared(item, at)
+        self._events.append(INPUT + KINDS * self._set(tag))
+        self.inputs.note(digest, at)
+
+    def add_output(self, item: Any, tag: Hashable, at: Place | None) -> None:
+        digest, at = self.outputs.prepared(item, at)
+        self._events.append(OUTPUT + KINDS * self._set(tag))
+        self.outputs.note(digest, at)
+
+    def reset(self, tag: Hashable) -> None:
+        self._events.append(RESET + KINDS * self._set(tag))
+
+    def capture(self, taken: Any, given: Any) -> None:
+        digest, at = self.inputs.prepared(taken, None)
+        other, there = self.outputs.prepared(given, None)
+        self._events.append(PAIR)
+        self.inputs.note(digest, at)
+        self.outputs.note(other, there)
+
+    def add_many(self, side: Side, count: int, tag: Hashable) -> None:
+        """So many items, known by their arrival."""
+        kind = INPUT if side is self.inputs else OUTPUT
+        self._events.extend(array("q", [kind + KINDS * self._set(tag)]) * count)
+        side.count += count
+
+    def lone(self, item: Any) -> int:
+        """Its number: an input that nothing was made of."""
+        digest, at = self.inputs.prepared(item, None)
+        self._events.append(LONE)
+        self.inputs.note(digest, at)
+        return self.inputs.count - 1
+
+    def associations(self) -> Intervals:
+        return reconstructed(np.array(self._events, np.int64), list(self._tagsets))
+
+    def _set(self, tag: Any) -> int:
+        """The number of a set of tags: of those in a set, or of the one."""
+        known = self._sets.get(tag) if isinstance(tag, (str, frozenset, int, tuple, bytes)) else None
+        if known is not None:
+            return known
+        several = tag if isinstance(tag, (set, frozenset, list)) else (tag,)
+        if not several:
+            raise ActorError("A set of tags has one at least", value=tag, remedy="Leave the tag out.")
+        numbers = tuple(sorted({self._tags.setdefault(each, len(self._tags)) for each in several}))
+        found = self._tagsets.setdefault(numbers, len(self._tagsets))
+        if isinstance(tag, (str, frozenset, int, tuple, bytes)):
+            self._sets[tag] = found
+        return found

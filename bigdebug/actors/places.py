@@ -1,0 +1,165 @@
+"""Places: items by where they stand in files (location specifiers, Newt 3.3). Items that stand behind one another are one run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bigdebug.actors.columns import EMPTY, Column
+from bigdebug.errors import ActorError
+from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
+from bigdebug.trace.positions import Positions, distinct, spread
+
+
+class Place(NamedTuple):
+    """Where an item stands: from ``position`` on, ``length`` of ``unit``, from 0."""
+
+    path: str
+    unit: Unit
+    position: int
+    length: int = 1
+
+
+def line(path: str | os.PathLike[str], number: int) -> Place:
+    """A line of a text file, from 0; the header of a CSV is one."""
+    return _place(path, Unit.LINE, number, 1)
+
+
+def row(path: str | os.PathLike[str], number: int) -> Place:
+    """A row of a file, from 0; a header is none."""
+    return _place(path, Unit.ROW, number, 1)
+
+
+def span(path: str | os.PathLike[str], offset: int, length: int) -> Place:
+    """Bytes of a file: Newt's (file, offset, length)."""
+    return _place(path, Unit.BYTE, offset, length)
+
+
+def whole(path: str | os.PathLike[str]) -> Place:
+    """All of a file."""
+    return _place(path, Unit.WHOLE, 0, 1)
+
+
+def located(path: str | os.PathLike[str]) -> str:
+    """The absolute path, or the URI as it is."""
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ActorError("This is no path of a file", value=path)
+    return text if "://" in text or text.startswith(("file:", "item:")) else os.path.abspath(text)
+
+
+def _place(path: str | os.PathLike[str], unit: Unit, position: int, length: int) -> Place:
+    for number, least in ((position, 0), (length, 1)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
+            raise ActorError(f"A {unit.value} of a file is counted from 0", value=number)
+    return Place(located(path), unit, int(position), int(length))
+
+
+RUN = ("number", "count", "file", "position", "size")
+"""What is told of a run: so many items from a number on stand in a file behind one another from a position on, ``size`` units each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The items that stand in files: runs whose numbers ascend, and the files. Both directions take a pass over the runs."""
+
+    files: tuple[Extent, ...] = ()
+    number: Column = EMPTY
+    count: Column = EMPTY
+    file: Column = EMPTY
+    position: Column = EMPTY
+    size: Column = EMPTY
+
+    @classmethod
+    def of(cls, files: Sequence[Extent], runs: Positions) -> Places:
+        """Runs (``RUN``, a row for each) in the order of their numbers; those that go on from the one before are made one with it."""
+        number, count, file, position, size = runs.T
+        goes_on = np.zeros(len(number), bool)
+        goes_on[1:] = (
+            (file[1:] == file[:-1]) & (size[1:] == size[:-1]) & (number[1:] == number[:-1] + count[:-1])
+            & (position[1:] == position[:-1] + count[:-1] * size[:-1])
+        )
+        first = np.flatnonzero(~goes_on)
+        if len(first) < len(number):
+            count = np.add.reduceat(count, first)
+            number, file, position, size = number[first], file[first], position[first], size[first]
+        return cls(tuple(files), *(Column.of(each) for each in (number, count, file, position, size)))
+
+    def __bool__(self) -> bool:
+        return len(self.number) > 0
+
+    def numbers(self, asked: Located) -> Positions:
+        """The items that stand where something was asked for, wholly or in part."""
+        file = next((i for i, each in enumerate(self.files) if each.path == asked.path), None)
+        if file is None or not len(asked):
+            return np.zeros(0, np.int64)
+        if asked.unit is not self.files[file].unit:
+            raise ActorError(
+                f"{asked.path} was counted in units of {self.files[file].unit.value}, and is asked for in units of {asked.unit.value}",
+                remedy="Ask in the units that the step's reads and writes say.",
+            )
+        here = self.file.array == file
+        number, count, position, size = (each.array[here] for each in (self.number, self.count, self.position, self.size))
+        first = np.searchsorted(asked.positions, position)
+        found = np.searchsorted(asked.positions, position + count * size) - first
+        run = np.repeat(np.arange(len(number)), found)
+        return distinct(number[run] + (asked.positions[spread(first, found)] - position[run]) // size[run])
+
+    def locate(self, numbers: Positions) -> Iterator[Located]:
+        """Where these items stand, file by file. Those that stand nowhere are left out."""
+        run, inside = self._runs(numbers)
+        run, numbers = run[inside], numbers[inside]
+        sizes, files = self.size.take(run), self.file.take(run)
+        starts = self.position.take(run) + (numbers - self.number.take(run)) * sizes
+        for file in distinct(files).tolist():
+            here = files == file
+            extent = self.files[file]
+            yield Located.of(extent.path, extent.unit, spread(starts[here], sizes[here]))
+
+    def without(self, numbers: Positions) -> Positions:
+        """Those of the items that stand nowhere."""
+        left: Positions = numbers[~self._runs(numbers)[1]]
+        return left
+
+    def _runs(self, numbers: Positions) -> tuple[Positions, Any]:
+        """The run of each item, and whether it is in one."""
+        run = self.number.below(numbers + 1) - 1
+        inside = run >= 0
+        inside[inside] = numbers[inside] < (self.number.take(run[inside]) + self.count.take(run[inside]))
+        return run, inside
+
+    def dump(self, home: Path, name: str) -> dict[str, Any]:
+        columns = {each: getattr(self, each).dump(home, f"{name}.{each}") for each in RUN}
+        return {"files": [dumped(file) for file in self.files], **columns}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any], find: Callable[[str], Path]) -> Places:
+        """Raises ValueError, LookupError for what nobody wrote."""
+        return cls(tuple(restored(file) for file in data["files"]), *(Column.load(data[each], find) for each in RUN))
+
+
+NOWHERE = Places()
+"""Of items none of which stands in a file."""
+
+
+def dumped(extent: Extent) -> dict[str, Any]:
+    """An extent as JSON."""
+    stamp = extent.stamp
+    return {
+        "path": extent.path, "unit": extent.unit.value, "form": extent.form, "options": [list(pair) for pair in extent.options],
+        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest],
+    }
+
+
+def restored(data: Mapping[str, Any]) -> Extent:
+    """The extent that was ``dumped``."""
+    stamp = data["stamp"]
+    return Extent(
+        str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]),
+        None if stamp is None else FileStamp(int(stamp[0]), int(stamp[1]), str(stamp[2])),
+    )

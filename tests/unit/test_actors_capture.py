@@ -1,0 +1,529 @@
+"""Actors from their registration to a question: Newt's Table 1, containment, flows, and what goes wrong, by name."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug import actors
+from bigdebug.actors.values import canonical
+from bigdebug.errors import (
+    ActorError,
+    CorruptBlockError,
+    IncompleteLineageError,
+    StoreError,
+    StoreVersionError,
+    UnknownActorError,
+    UntraceableError,
+)
+from bigdebug.trace.across.located import FileStamp, Located, Unit
+
+
+@pytest.fixture
+def home(tmp_path):
+    return actors.ActorHome(tmp_path / "actors")
+
+
+def at(path, unit, *positions):
+    return Located.of(str(path), unit, positions)
+
+
+def told(found):
+    return {each.path: each.positions.tolist() for each in found}
+
+
+def upper_lines(home, source, target, lines):
+    """A plain step that is captured by calls: every line is given once, and once more in upper case."""
+    source.write_text("".join(f"{each}\n" for each in lines))
+    with actors.register("upper", home=home) as actor, target.open("w") as out:
+        written = 0
+        for number, text in enumerate(source.read_text().splitlines()):
+            actor.reset()
+            actor.add_input(text, at=actors.line(source, number))
+            for given_ in (text, text.upper()):
+                out.write(f"{given_}\n")
+                actor.add_output(given_, at=actors.line(target, written))
+                written += 1
+    return actor
+
+
+def test_a_step_tells_of_lines_of_files_both_ways(home, tmp_path):
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    actor = upper_lines(home, source, target, ["a", "b", "<script>alert(1)</script>"])
+    (step,) = actors.steps(home)
+    assert (step.id, step.name, step.kind, step.incomplete) == (actor.id, "upper", "actor", ())
+    assert step.began <= step.ended
+    assert [(each.path, each.unit) for each in step.reads] == [(str(source), Unit.LINE)]
+    assert [each.stamp.size for each in step.writes] == [target.stat().st_size]
+    assert told(step.backward([at(target, Unit.LINE, 3, 4)])) == {str(source): [1, 2]}
+    assert told(step.forward([at(source, Unit.LINE, 1)])) == {str(target): [2, 3]}
+    assert told(step.made_of("B")) == {str(source): [1]}
+    assert told(step.made_from("a")) == {str(target): [0, 1]}
+    assert told(step.backward([at(target, Unit.LINE, 99)])) == {}
+    assert told(step.backward([at(tmp_path / "other", Unit.LINE, 0)])) == {}
+    assert len(list((home.root / actor.id).iterdir())) <= 4
+
+
+def test_what_is_captured_is_its_owners_alone(home, tmp_path):
+    actor = upper_lines(home, tmp_path / "a", tmp_path / "b", ["x", "y", "x"])
+    for path in (home.root, home.root / actor.id):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    for path in (home.root / actor.id).iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    waiting = actors.register("waits", home=home)
+    assert stat.S_IMODE((home.root / f"{waiting.id}.open").stat().st_mode) == 0o600
+
+
+def test_capture_associates_one_with_one_whatever_came_before(home):
+    with actors.register("map", home=home) as actor:
+        assert actor.capture("k", ("k", 1)) is False
+        actor.capture("k", ("k", 2))
+        actor.capture("l", ("l", 1))
+    step = actors.step(actor)
+    assert told(step.made_of(("l", 1))) == {f"item:{actor.id}/in": [2]}
+    assert told(step.made_from("k")) == {f"item:{actor.id}/out": [0, 1]}
+    assert step.hashes(f"item:{actor.id}/in").tolist()[0] == step.hashes(f"item:{actor.id}/in").tolist()[1]
+    assert step.hashes("item:other/in") is None
+
+
+def test_bytes_of_a_file_overlap(home, tmp_path):
+    with actors.register("reader", home=home) as actor:
+        actor.add_input(at=actors.span(tmp_path / "f", 10, 5))
+        actor.add_output(at=actors.span(tmp_path / "g", 0, 3))
+        actor.reset()
+        actor.add_input(at=actors.span(tmp_path / "f", 15, 1))
+        actor.add_output(at=actors.span(tmp_path / "g", 3, 3))
+    step = actors.step(actor)
+    assert told(step.backward([at(tmp_path / "g", Unit.BYTE, 2)])) == {str(tmp_path / "f"): [10, 11, 12, 13, 14]}
+    assert told(step.forward([at(tmp_path / "f", Unit.BYTE, 14)])) == {str(tmp_path / "g"): [0, 1, 2]}
+    assert told(step.forward([at(tmp_path / "f", Unit.BYTE, 9, 16)])) == {}
+    with pytest.raises(ActorError, match="units of byte"):
+        step.backward([at(tmp_path / "g", Unit.LINE, 2)])
+
+
+@given(st.data())
+def test_places_are_found_as_a_loop_finds_them(tmp_path_factory, data):
+    home = actors.ActorHome(tmp_path_factory.mktemp("home"))
+    places = data.draw(st.lists(st.tuples(st.sampled_from("fg"), st.integers(0, 12), st.integers(1, 4)), max_size=12))
+    with actors.register("x", home=home) as actor:
+        for path, position, length in places:
+            actor.add_input(at=actors.span(f"/{path}", position, length))
+            actor.add_output()
+            actor.reset()
+    step = actors.step(actor)
+    asked = data.draw(st.sets(st.integers(0, 16), max_size=4))
+    found = told(step.forward([at("/f", Unit.BYTE, *asked)])).get(f"item:{actor.id}/out", [])
+    assert found == [i for i, (path, start, length) in enumerate(places) if path == "f" and asked & set(range(start, start + length))]
+    outputs = data.draw(st.sets(st.integers(0, 12), max_size=4))
+    wanted = {path: sorted({p for i, (one, start, length) in enumerate(places) for p in range(start, start + length) if one == path and i in outputs}) for path in "fg"}
+    assert told(step.backward([at(f"item:{actor.id}/out", Unit.ROW, *outputs)])) == {f"/{path}": each for path, each in wanted.items() if each}
+
+
+# ---- what goes wrong, by name ---------------------------------------------------------------------------------
+
+
+def test_a_commit_twice_and_calls_after_it_are_refused(home):
+    actor = actors.register("once", home=home)
+    actor.commit()
+    for call in (actor.commit, actor.add_input, actor.add_output, actor.reset, lambda: actor.capture(1, 2), actor.fail, lambda: actor.add_inputs(3)):
+        with pytest.raises(ActorError, match="has committed") as refused:
+            call()
+        assert "Register another one" in refused.value.remedy
+    assert [step.incomplete for step in actors.steps(home)] == [()]
+
+
+def test_an_output_before_any_input_was_made_of_nothing(home):
+    with actors.register("eager", home=home) as actor:
+        actor.add_output("o")
+        actor.add_input("i")
+    assert told(actors.step(actor).made_of("o")) == {}
+
+
+def test_an_actor_that_never_committed_says_so_and_touches_no_other(home, tmp_path):
+    lost = actors.register("lost", home=home)
+    good = upper_lines(home, tmp_path / "a", tmp_path / "b", ["x"])
+    open_, fine = actors.steps(home)
+    assert (open_.id, fine.id) == (lost.id, good.id)
+    assert open_.incomplete == ("The actor lost cannot be asked: it has not committed yet",)
+    assert open_.ended is None
+    for ask in (open_.backward, open_.forward):
+        with pytest.raises(IncompleteLineageError, match="not committed yet"):
+            ask([])
+    with pytest.raises(IncompleteLineageError, match="not committed yet"):
+        actors.step(lost)
+    assert told(fine.backward([at(tmp_path / "b", Unit.LINE, 1)])) == {str(tmp_path / "a"): [0]}
+    name = lost.id
+    del lost
+    assert "let go of it" in actors.steps(home)[0].incomplete[0]
+    actors.forget(name, home)
+    assert [step.id for step in actors.steps(home)] == [good.id]
+
+
+def test_a_process_that_was_killed_leaves_an_actor_that_says_so(home):
+    program = (
+        "import os, sys\nfrom bigdebug import actors\n"
+        "actor = actors.register('killed', home=sys.argv[1])\nactor.add_input('i')\nos.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(home.root)], check=False).returncode == -9
+    (step,) = actors.steps(home)
+    assert "its process let go of it" in step.incomplete[0]
+
+
+def test_an_exception_leaves_a_failed_actor_with_its_culprit(home):
+    with pytest.raises(ZeroDivisionError), actors.register("divides", home=home) as actor:
+        actor.add_input({"amount": 0})
+        1 / 0  # noqa: B018
+    (step,) = actors.steps(home)
+    assert "it failed: ZeroDivisionError" in step.incomplete[0]
+    assert [(each.number, each.error) for each in step.culprits] == [(0, "ZeroDivisionError: division by zero")]
+    assert step.ended is not None
+    with pytest.raises(ActorError, match="has failed"):
+        actor.commit()
+
+
+def test_culprits_of_an_actor_that_goes_on_are_kept_and_are_traced(home, tmp_path):
+    with actors.register("map", home=home) as actor:
+        actor.add_input(at=actors.line(tmp_path / "in", 0))
+        actor.add_output("fine")
+        actor.reset()
+        actor.fail(actors.line(tmp_path / "in", 1), error=ValueError("no number: \x1b[31m"))
+        actor.add_input(at=actors.line(tmp_path / "in", 2))
+        actor.add_output("also")
+    step = actors.step(actor)
+    (culprit,) = step.culprits
+    assert told(step.inputs_of(culprit)) == {str(tmp_path / "in"): [1]}
+    assert told(step.outputs_of(culprit)) == {}
+    assert step.inputs_of("else") is None
+    assert "\x1b" not in str(culprit)
+    assert told(step.made_of("also")) == {str(tmp_path / "in"): [2]}
+
+
+def test_links_of_unknown_actors_and_of_cycles_are_refused(home):
+    one, other, third = (actors.register(name, home=home) for name in ("one", "two", "three"))
+    for source, target in ((one, "nobody"), ("../../etc", one), (one, "a" * 500), (one, 7)):
+        with pytest.raises(UnknownActorError, match="no such actor"):
+            actors.flow_link(source, target, home=home)
+    actors.flow_link(one, other)
+    actors.flow_link(other, third)
+    for source, target in ((one, one), (third, one)):
+        with pytest.raises(ActorError, match="come back"):
+            actors.flow_link(source, target)
+
+
+def test_types_that_do_not_fit_are_refused(home):
+    job = actors.register("job", actors.JOB, home=home)
+    task = actors.register("task", actors.TASK, within=job, home=home)
+    with pytest.raises(ActorError, match="A job is not within a task"):
+        actors.register("inner", actors.JOB, within=task, home=home)
+    with pytest.raises(ActorError, match="A stage is not within a operator"):
+        actors.register("s", actors.STAGE, within=actors.register("o", actors.OPERATOR, within=task, home=home), home=home)
+    with pytest.raises(UnknownActorError):
+        actors.register("orphan", actors.TASK, within="nobody-1", home=home)
+    page, image = actors.DataType("page", actors.FILE), actors.DataType("image")
+    one, other = actors.register("a", gives=page, home=home), actors.register("b", takes=image, home=home)
+    with pytest.raises(ActorError, match="gives a page has no flow to one that takes a image"):
+        actors.flow_link(one, other)
+    actors.flow_link(one, actors.register("c", takes=actors.FILE, home=home))
+    for make in (lambda: actors.ActorType(""), lambda: actors.DataType("x", within=actors.JOB), lambda: actors.ActorType("job", actors.JOB)):
+        with pytest.raises(ActorError):
+            make()
+    for name in ("", None, 7):
+        with pytest.raises(ActorError, match="name of an actor"):
+            actors.register(name, home=home)
+
+
+def test_one_file_has_one_unit_on_a_side(home, tmp_path):
+    with actors.register("mixed", home=home) as actor:
+        actor.add_input(at=actors.line(tmp_path / "f", 0))
+        with pytest.raises(ActorError, match="units of line already"):
+            actor.add_input(at=actors.row(tmp_path / "f", 0))
+        for wrong in (-1, 1.5, True, None):
+            with pytest.raises(ActorError, match="counted from 0"):
+                actors.line(tmp_path / "f", wrong)
+        actor.add_output("o")
+    assert told(actors.step(actor).made_of("o")) == {str(tmp_path / "f"): [0]}
+
+
+@pytest.mark.parametrize("harm", ["catalog gone", "catalog cut", "array gone", "array cut", "array altered", "future", "no json", "link", "types gone"])
+def test_a_damaged_actor_says_so_and_touches_no_other(home, tmp_path, harm):
+    actor = upper_lines(home, tmp_path / "a", tmp_path / "b", ["x", "y", "x", "z"])
+    fine = upper_lines(home, tmp_path / "c", tmp_path / "d", ["x"])
+    folder = home.root / actor.id
+    catalog, array = folder / "actor.json", next(each for each in folder.iterdir() if "digests" in each.name)
+    expected = StoreError
+    if harm == "catalog gone":
+        catalog.unlink()
+    elif harm == "catalog cut":
+        catalog.write_bytes(catalog.read_bytes()[:-30])
+    elif harm == "array gone":
+        for each in folder.glob("*digests"):
+            each.unlink()
+    elif harm in ("array cut", "array altered"):
+        for each in folder.glob("*digests"):
+            data = each.read_bytes()
+            each.write_bytes(data[:-1] if harm == "array cut" else bytes([data[0] ^ 1]) + data[1:])
+        expected = CorruptBlockError
+    elif harm == "link":
+        array.rename(tmp_path / "elsewhere")
+        array.symlink_to(tmp_path / "elsewhere")
+        next(each for each in folder.glob("*digests") if not each.is_symlink()).unlink()
+    else:
+        change = {"future": {"format": 99}, "no json": {"outputs": 7}, "types gone": {"kind": []}}[harm]
+        catalog.write_text(json.dumps({**json.loads(catalog.read_text()), **change}))
+        expected = StoreVersionError if harm == "future" else StoreError
+    steps = {step.id: step for step in actors.steps(home)}
+    assert told(steps[fine.id].backward([at(tmp_path / "d", Unit.LINE, 0)])) == {str(tmp_path / "c"): [0]}
+    with pytest.raises((expected, IncompleteLineageError)):
+        steps[actor.id].made_of("x") if isinstance(steps[actor.id], actors.ActorStep) else steps[actor.id].backward([])
+    with pytest.raises(expected):
+        found = actors.step(actor.id, home)
+        found.made_of("x")
+        found.made_from("x")
+
+
+def test_a_half_written_actor_is_none(home):
+    actor = actors.register("half", home=home)
+    (home.root / f".{actor.id}.part").mkdir()
+    (home.root / f".{actor.id}.part" / "actor.json").write_text("{")
+    (step,) = actors.steps(home)
+    assert "not committed" in step.incomplete[0]
+
+
+def test_a_home_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="home of actors cannot be written") as refused:
+        actors.register("x", home=tmp_path / "file" / "below")
+    assert "BIGDEBUG_HOME" in refused.value.remedy
+    assert actors.steps(tmp_path / "nothing here") == []
+
+
+# ---- containment (3.1, 5.3) -----------------------------------------------------------------------------------
+
+
+def test_what_a_job_contains_and_has_not_committed_is_dropped_with_all_of_its_own(home):
+    job = actors.register("job", actors.JOB, home=home)
+    won, lost = (actors.register("attempt", actors.TASK, within=job, home=home) for _ in range(2))
+    for task in (won, lost):
+        with actors.register("map", actors.OPERATOR, within=task, home=home) as operator:
+            operator.capture("i", "o")
+    with pytest.raises(RuntimeError), lost:
+        raise RuntimeError("speculated in vain")
+    slow = actors.register("attempt", actors.TASK, within=job, home=home)
+    won.commit()
+    job.commit()
+    with pytest.raises(ActorError, match="committed without it"):
+        slow.commit()
+    left = actors.steps(home)
+    assert [(step.name, step.kind) for step in left] == [("job", "job"), ("attempt", "task"), ("map", "operator")]
+    assert all(isinstance(step, actors.ActorStep) for step in left)
+    assert left[2].parents == (left[1].id,)
+    assert set(left[0].dropped) == {lost.id, slow.id}
+    assert not list(home.root.glob(".*"))
+
+
+def test_what_is_forgotten_takes_its_parts_along(home):
+    job = actors.register("job", actors.JOB, home=home)
+    with actors.register("t", actors.TASK, within=job, home=home) as task:
+        pass
+    other = actors.register("other", home=home)
+    actors.flow_link(task, other)
+    job.commit()
+    actors.forget(job)
+    assert [step.name for step in actors.steps(home)] == ["other"]
+    assert home.sources(other.id) == []
+
+
+# ---- flows (3.2, 3.3) -----------------------------------------------------------------------------------------
+
+
+def test_what_is_linked_is_found_again_by_equal_hashes(home, tmp_path):
+    with actors.register("reader", home=home) as reader:
+        for number, word in enumerate(["a", "b", "a", "ש"]):
+            reader.reset()
+            reader.add_input(at=actors.line(tmp_path / "in", number))
+            reader.add_output(word)
+    with actors.register("count", home=home) as counter:
+        for word in ("b", "a", "ש", "a"):
+            counter.add_input(word, word)
+        for word in ("a", "b"):
+            counter.add_output((word, 2), word)
+    actors.flow_link(reader, counter)
+    first, second = actors.steps(home)
+    assert [each.path for each in second.reads] == [f"item:{reader.id}/out"] == [each.path for each in first.writes]
+    back = second.made_of(("a", 2))
+    assert told(back) == {f"item:{reader.id}/out": [0, 2]}
+    assert told(first.backward(back)) == {str(tmp_path / "in"): [0, 2]}
+    ahead = first.forward([at(tmp_path / "in", Unit.LINE, 1, 3)])
+    assert told(second.forward(ahead)) == {f"item:{counter.id}/out": [1]}
+
+
+def test_several_sources_give_and_what_nobody_gave_is_told_so(home):
+    sources = []
+    for words in (["a", "b"], ["b", "c"]):
+        with actors.register("source", home=home) as source:
+            for word in words:
+                source.capture(word, word)
+        sources.append(source)
+    with actors.register("sink", home=home) as sink:
+        for word in ("a", "b", "x"):
+            sink.capture(word, word)
+    for source in sources:
+        actors.flow_link(source, sink)
+    step = actors.step(sink)
+    one, other = (f"item:{source.id}/out" for source in sources)
+    assert told(step.made_of("b")) == {one: [1], other: [0]}
+    assert told(step.made_of("x")) == {f"item:{sink.id}/in": [2]}
+    assert told(step.forward([at(other, Unit.ROW, 0)])) == {f"item:{sink.id}/out": [1]}
+
+
+def test_what_has_no_hashes_is_matched_in_order_or_not_at_all(home):
+    first, second = actors.register("first", home=home), actors.register("second", home=home)
+    actors.flow_link(first, second)
+    first.add_outputs(3)
+    first.commit()
+    for _ in range(3):
+        second.reset()
+        second.add_input()
+        second.add_output()
+    second.commit()
+    step = actors.step(second)
+    assert told(step.backward([at(f"item:{second.id}/out", Unit.ROW, 1)])) == {f"item:{first.id}/out": [1]}
+    assert told(step.forward([at(f"item:{first.id}/out", Unit.ROW, 2)])) == {f"item:{second.id}/out": [2]}
+    third = actors.register("third", home=home)
+    third.add_inputs(2)
+    third.add_output()
+    actors.flow_link(first, third)
+    third.commit()
+    with pytest.raises(UntraceableError, match="neither says what its items hold"):
+        actors.step(third).backward([at(f"item:{third.id}/out", Unit.ROW, 0)])
+
+
+def test_a_replay_keeps_what_was_traced_or_all_but_that(home):
+    for options, kept in (({"only": ["a", "b"]}, ["a", "b"]), ({"without": ["a"]}, ["b", "c"])):
+        with actors.register("again", home=home, **options) as actor:
+            assert [each for each in "abc" if not actor.add_input(each)] == kept
+            actor.add_output("o")
+        assert len(next(iter(actors.step(actor).made_of("o")))) == 2
+    with pytest.raises(ActorError, match="only"):
+        actors.register("x", home=home, only=[], without=[])
+
+
+# ---- values ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Point:
+    x: int
+    y: object
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates() | st.decimals(allow_nan=False)
+VALUES = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=2), inner, max_size=3), max_leaves=6)
+
+
+def same(one, other):
+    """Equal, of one type, all the way down; NaN is NaN, and 0.0 is not -0.0."""
+    return repr(one) == repr(other) if not isinstance(one, dict) else isinstance(other, dict) and sorted(map(repr, one.items())) == sorted(map(repr, other.items()))
+
+
+@given(VALUES, VALUES)
+def test_values_are_one_item_if_and_only_if_they_are_equal(one, other):
+    assert (canonical(one) == canonical(other)) == same(one, other)
+
+
+def test_texts_that_are_joined_otherwise_are_other_values():
+    values = [("ab", "c"), ("a", "bc"), ["ab", "c"], "abc", b"abc", ("ab", ("c",)), 1, 1.0, True, "1", None, 0.0, -0.0, date(2020, 1, 1), Decimal("1.0"), Decimal(1),
+              Point(1, [2]), Point(1, (2,)), {"a": 1}, {"a": 1.0}, frozenset([1]), {1}, np.float32(1), "\ud800"]
+    found = [canonical(each) for each in values]
+    assert len(set(found)) == len(values) - 1  # a set and a frozenset of the same are one
+    assert canonical(float("nan")) == canonical(-float("nan"))
+    with pytest.raises(ActorError, match="another process"):
+        canonical(object())
+
+
+def test_a_data_type_says_what_is_one_item(home):
+    word = actors.DataType("word", actors.RECORD, digest=lambda value: value.lower().encode())
+    with actors.register("x", takes=word, gives=word, home=home) as actor:
+        actor.capture("Ab", "o")
+    assert len(actors.step(actor).hashes(f"item:{actor.id}/in")) == 1
+    bad = actors.DataType("bad", digest=lambda value: value)
+    with actors.register("y", takes=bad, home=home) as actor, pytest.raises(ActorError, match="gives bytes"):
+        actor.add_input("x")
+
+
+def test_a_file_is_told_with_its_form_and_its_stamp(home, tmp_path):
+    (tmp_path / "f.csv").write_text("a\n1\n")
+    with actors.register("x", home=home) as actor:
+        actor.add_input(at=actors.row(tmp_path / "f.csv", 0))
+        actor.file(tmp_path / "f.csv", "csv", {"header": "true"})
+        actor.add_output(at=actors.row("hdfs://host/out", 0))
+        actor.file("hdfs://host/out", "parquet", stamp=FileStamp(3, 4))
+    step = actors.step(actor)
+    (read,), (written,) = step.reads, step.writes
+    assert (read.unit, read.form, read.options, read.stamp.size) == (Unit.ROW, "csv", (("header", "true"),), 4)
+    assert (written.path, written.form, written.stamp) == ("hdfs://host/out", "parquet", FileStamp(3, 4))
+
+
+# ---- at once --------------------------------------------------------------------------------------------------
+
+
+def test_calls_of_many_threads_are_all_noted(home):
+    actor = actors.register("threads", home=home)
+
+    def work(mine):
+        for number in range(500):
+            actor.add_input((mine, number), tag=mine)
+            actor.add_output((mine, number, "out"), tag=mine)
+            actor.reset(mine)
+
+    threads = [threading.Thread(target=work, args=(each,)) for each in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    actor.commit()
+    step = actors.step(actor)
+    assert len(step.hashes(f"item:{actor.id}/in")) == 2_000
+    for mine, number in ((0, 0), (3, 499), (1, 250)):
+        assert told(step.made_of((mine, number, "out"))) == told([*step.made_of((mine, number, "out"))])
+        assert told(step.made_from((mine, number))) == {f"item:{actor.id}/out": step._committed.outputs.equal(_digests((mine, number, "out"))).tolist()}
+
+
+def _digests(value):
+    from bigdebug.actors.values import digest_of
+
+    return np.array([digest_of(value)])
+
+
+def test_several_processes_write_into_one_home(home):
+    program = (
+        "import sys\nfrom bigdebug import actors\n"
+        "for n in range(20):\n"
+        "    with actors.register('process', home=sys.argv[1]) as actor:\n"
+        "        actor.capture(('i', n), ('o', n))\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program, str(home.root)], cwd=Path(__file__).parents[2], env=os.environ) for _ in range(3)]
+    assert [each.wait() for each in running] == [0, 0, 0]
+    steps = actors.steps(home)
+    assert len({step.id for step in steps}) == 60
+    assert all(len(step.made_of(("o", 7))) <= 1 and not step.incomplete for step in steps)
+    assert sum(len(step.made_of(("o", 7))) for step in steps) == 3
+
+
+def test_the_default_home_is_this_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "mine"))
+    with actors.register("x"):
+        pass
+    assert [step.name for step in actors.steps()] == ["x"]
+    assert (tmp_path / "mine" / "actors").is_dir()
