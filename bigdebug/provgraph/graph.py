@@ -5,9 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shutil
-import tempfile
-import weakref
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property
@@ -24,6 +21,7 @@ from bigdebug.provgraph.answer import Answer
 from bigdebug.provgraph.building import build
 from bigdebug.provgraph.components import Components, components
 from bigdebug.provgraph.index import Index
+from bigdebug.provgraph.locked import Home
 from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.paths import Paths, paths
 from bigdebug.provgraph.questions import Common
@@ -47,10 +45,12 @@ class ProvenanceGraph:
     Its index is mapped, not read: it opens in milliseconds, and a question reads what its answer has.
     """
 
-    def __init__(self, index: Index, report: ImportReport, path: Path) -> None:
+    def __init__(self, index: Index, report: ImportReport, path: Path, home: Home | None = None) -> None:
+        """``home`` is the temporary directory of its own, if it has one."""
         self.index = index
         self.report = report
         self.path = path
+        self.home = home
 
     @property
     def workflow(self) -> Workflow | None:
@@ -166,22 +166,25 @@ def provenance(
     Workflow.check(workflow)
     given = Triples.of(triples, columns, ids)
     allowed = size_of(memory)
-    home = Path(at).absolute() if at is not None else Path(tempfile.mkdtemp(prefix="bigdebug-provenance-")) / "index"
+    home = Home() if at is None else None
+    path = directory(at) if home is None else home.path / "index"
     try:
         with closing(_Progress(progress)) as step:
-            build(given, home, workflow=workflow, memory=allowed, strict=strict, replace=replace, step=step)
-        graph = opened(home)
+            build(given, path, workflow=workflow, memory=allowed, strict=strict, replace=replace, step=step)
+        graph = opened(path, home)
     except BaseException:
-        if at is None:
-            shutil.rmtree(home.parent, ignore_errors=True)
+        if home is not None:
+            home.close()
         raise
-    if at is None:
-        weakref.finalize(graph, shutil.rmtree, home.parent, ignore_errors=True)
-    if not graph.report.rows:
-        _log.warning("Provenance was imported from no rows at all: a file was empty, or a stream was gone through before")
-    if not graph.report.clean:
-        _log.warning("Provenance was imported, and is not clean: %s", graph.report)
+    graph.report.warn(_log)
     return graph
+
+
+def directory(at: Any) -> Path:
+    """The path of a directory. Raises ProvenanceError for what is none."""
+    if not isinstance(at, (str, os.PathLike)) or not os.fspath(at):
+        raise ProvenanceError("An index is built in a directory, told by its path", value=at, remedy='Give at="flights.provenance", or leave it out.')
+    return Path(at).absolute()
 
 
 class _Progress:
@@ -206,10 +209,10 @@ class _Progress:
             self._bar.close()
 
 
-def opened(path: str | os.PathLike[str]) -> ProvenanceGraph:
+def opened(path: str | os.PathLike[str], home: Home | None = None) -> ProvenanceGraph:
     """The provenance graph in a directory, as ``bigdebug.open`` gives it. Raises StoreError for a directory that has none, or half of one."""
     index, report = open_index(path)
-    return ProvenanceGraph(index, report, Path(path).absolute())
+    return ProvenanceGraph(index, report, Path(path).absolute(), home)
 
 
 def size_of(memory: str | int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +74,13 @@ class ImportReport:
         if kind not in KINDS:
             raise KeyError(f"{kind!r} is none of {', '.join(KINDS)}")
         return next((finding for finding in self.findings if finding.kind == kind), Finding(kind, 0, ()))
+
+    def warn(self, log: logging.Logger) -> None:
+        """Tells the log of what is not clean."""
+        if not self.rows:
+            log.warning("Provenance was imported from no rows at all: a file was empty, or a stream was gone through before")
+        if not self.clean:
+            log.warning("Provenance was imported, and is not clean: %s", self)
 
     def __str__(self) -> str:
         between = f"{counted(self.edges, 'triple')} between {counted(self.items, 'item')}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import glob
 import json
 import os
 import shutil
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import CorruptBlockError, StoreError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
+from bigdebug.provgraph.locked import LOCK, locked, remove_forsaken
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
@@ -29,8 +28,6 @@ from bigdebug.store.mapping import Mapped, mapped
 FORMAT = 1
 _PIECE = 1 << 24
 """Bytes that are read at once."""
-_LOCK = "building"
-"""The file that whoever builds in a folder holds locked."""
 
 
 class Folder:
@@ -106,37 +103,36 @@ def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
     target = target.resolve()
     _refuse_others(target, replace)
     target.parent.mkdir(parents=True, exist_ok=True)
-    for left in target.parent.glob(f".{glob.escape(target.name)}-*"):
-        _remove_forsaken(left)
-    path = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        with (path / _LOCK).open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    remove_forsaken(target.parent, f".{target.name}-")
+    path, lock = locked(target.parent, f".{target.name}-")
+    with lock:
+        try:
             yield Folder(path)
             # Somebody may have been quicker.
             _refuse_others(target, replace)
-            (path / _LOCK).unlink()
-            if target.exists():
-                aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-                target.rename(aside)
-                path.rename(target)
-                shutil.rmtree(aside, ignore_errors=True)
-            else:
-                path.rename(target)
-            _sync(target.parent)
-    except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
-        raise
+            _take_place(path, target)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
 
 
-def _remove_forsaken(folder: Path) -> None:
-    """Takes away a folder that an index was being built in, if nobody builds there any more: a lock goes with its process."""
-    try:
-        with (folder / _LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError:
-        return
+def _take_place(path: Path, target: Path) -> None:
+    """Puts a folder where another may be, which goes; whatever ends the process meanwhile, the next that builds here takes away what is left."""
+    if target.exists():
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        (target / LOCK).touch()
+        target.rename(aside)
+        try:
+            path.rename(target)
+        except BaseException:
+            aside.rename(target)
+            (target / LOCK).unlink()
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        path.rename(target)
+    (target / LOCK).unlink()
+    _sync(target.parent)
 
 
 def _refuse_others(target: Path, replace: bool) -> None:

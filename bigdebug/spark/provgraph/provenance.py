@@ -38,7 +38,7 @@ class IndexedGraph(ProvenanceGraph):
     plan = "index"
 
     def __init__(self, graph: ProvenanceGraph, spark: Any, why: str) -> None:
-        super().__init__(graph.index, graph.report, graph.path)
+        super().__init__(graph.index, graph.report, graph.path, graph.home)
         self._spark = spark
         self._why = why
 

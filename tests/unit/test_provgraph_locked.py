@@ -1,0 +1,122 @@
+"""What a killed process left is taken away by the next; what another one uses, or somebody else has, is not."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bigdebug
+from bigdebug.errors import ProvenanceError
+from bigdebug.provgraph.locked import LOCK, locked, remove_forsaken
+
+FRAME = pd.DataFrame({"src": [1, 2], "dst": [2, 3], "op": "R"})
+PROGRAM = """
+    import sys
+    import pandas as pd
+    import bigdebug
+    frame = pd.DataFrame({"src": [1, 2], "dst": [2, 3], "op": "R"})
+"""
+
+
+def begun(program, folder, *arguments):
+    """A process that runs a program, with ``folder`` for what is temporary."""
+    code = textwrap.dedent(PROGRAM) + textwrap.dedent(program)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], env={**os.environ, "TMPDIR": str(folder)}, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+
+
+HOLDING = """
+    graph = bigdebug.provenance(frame, progress=False)
+    print(graph.path.parent.name, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_temporary_index_goes_with_its_process_or_with_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "bigdebug-provenance-mine").mkdir()
+    (tmp_path / "bigdebug-provenance-mine" / "thesis.txt").write_text("mine")
+    with begun(HOLDING, tmp_path) as one, begun(HOLDING, tmp_path) as other, begun(HOLDING, tmp_path) as third:
+        names = [process.stdout.readline().strip() for process in (one, other, third)]
+        assert all((tmp_path / name / "index").is_dir() for name in names)
+        one.send_signal(signal.SIGKILL)
+        one.wait()
+        third.stdin.close()
+        third.wait()
+        assert [(tmp_path / name).is_dir() for name in names] == [True, True, False]
+        (tmp_path / "bigdebug-provenance-link").symlink_to(tmp_path / names[0])
+        graph = bigdebug.provenance(FRAME, progress=False)
+        assert [(tmp_path / name).exists() for name in names] == [False, True, False]
+        assert sorted(one.name for one in tmp_path.iterdir()) == sorted([names[1], graph.path.parent.name, "bigdebug-provenance-link", "bigdebug-provenance-mine"])
+        assert list(graph.ancestors(3)) == [2, 1]
+        other.stdin.close()
+
+
+def test_a_fork_takes_nothing_of_its_parent_away():
+    graph = bigdebug.provenance(FRAME, progress=False)
+    child = os.fork()
+    if not child:
+        graph.home.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert graph.path.is_dir()
+
+
+def test_who_sees_a_lock_sees_it_locked(tmp_path):
+    path, lock = locked(tmp_path, "x-")
+    remove_forsaken(tmp_path, "x-")
+    assert path.is_dir()
+    lock.close()
+    remove_forsaken(tmp_path, "y-")
+    assert path.is_dir()
+    remove_forsaken(tmp_path, "x-")
+    assert not path.exists()
+
+
+def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    bigdebug.provenance(FRAME, at=tmp_path / "index", progress=False)
+    rename, targets = Path.rename, []
+
+    def interrupted(self, target):
+        targets.append(target)
+        if len(targets) == 3:  # the lock; the old one, aside; the new one, in its place
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bigdebug.provenance(FRAME[:1], at=tmp_path / "index", replace=True, progress=False)
+    monkeypatch.undo()
+    assert list(bigdebug.open(tmp_path / "index").ancestors(3)) == [2, 1]
+    assert [one.name for one in tmp_path.iterdir()] == ["index"]
+    assert not (tmp_path / "index" / LOCK).exists()
+
+
+def test_processes_that_build_at_one_place_leave_one_whole_index(tmp_path):
+    building = """
+        from bigdebug.errors import StoreError
+        for n in range(15):
+            try:
+                bigdebug.provenance(frame, at=sys.argv[1], replace=True, progress=False)
+            except StoreError as error:
+                print(error)
+    """
+    processes = [begun(building, tmp_path, tmp_path / "index") for _ in range(2)]
+    told = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], told
+    graph = bigdebug.open(tmp_path / "index")
+    graph.verify()
+    assert list(graph.ancestors(3)) == [2, 1]
+    assert [one.name for one in tmp_path.iterdir()] == ["index"]
+
+
+@pytest.mark.parametrize("at", [5, "", b"index", True])
+def test_what_is_no_directory_is_refused(at):
+    with pytest.raises(ProvenanceError, match="told by its path"):
+        bigdebug.provenance(FRAME, at=at, progress=False)
