@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import pairwise
 from typing import Any, Protocol
@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from bigdebug.provgraph.spilling import Extent, Spill
 from bigdebug.provgraph.texts import text_arrays
 
-_BEGINNING = 1 << 10
-"""Bytes of a text that decide in which range it is merged."""
+_BEGINNING, _LONGER = 1 << 10, 1 << 16
+"""Bytes of a text that decide in which range it is merged: so many, or more where all texts of a range begin alike."""
+_SAMPLE = 64
+"""Bytes that a sample takes, beside its text."""
 
 
 class Run(Protocol):
@@ -41,6 +43,24 @@ class Run(Protocol):
 
     def samples(self, step: int) -> list[Any]:
         """One of each ``step`` bytes."""
+        ...
+
+    @property
+    def bytes(self) -> int:
+        """What all of them take."""
+        ...
+
+    @property
+    def sample(self) -> int:
+        """Bytes that one sample takes."""
+        ...
+
+    def part(self, start: int, stop: int) -> Run:
+        """Some of them, as a run."""
+        ...
+
+    def finer(self) -> Run | None:
+        """The same, of which more decides where they are cut; None if no more does."""
         ...
 
 
@@ -64,14 +84,29 @@ class NumberRun:
         every = max(1, step // self.extent.dtype.itemsize)
         return [self.read(place, place + 1)[0] for place in range(every - 1, len(self), every)]
 
+    @property
+    def bytes(self) -> int:
+        return self.extent.bytes
+
+    @property
+    def sample(self) -> int:
+        return _SAMPLE
+
+    def part(self, start: int, stop: int) -> NumberRun:
+        return NumberRun(self.spill, self.extent.part(start, stop))
+
+    def finer(self) -> None:
+        return None
+
 
 @dataclass(frozen=True)
 class TextRun:
-    """Texts, in the order of their UTF-8 bytes. Of long ones only the beginning is looked at: those that begin alike stay together."""
+    """Texts, in the order of their UTF-8 bytes. Of long ones only the ``beginning`` is looked at: those that begin alike stay together."""
 
     spill: Spill
     offsets: Extent
     data: Extent
+    beginning: int = _BEGINNING
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -83,33 +118,67 @@ class TextRun:
 
     def _at(self, place: int) -> bytes:
         start, stop = self.spill.read(self.offsets, place, place + 2).tolist()
-        return self.spill.read(self.data, start, min(stop, start + _BEGINNING)).tobytes()
+        return self.spill.read(self.data, start, min(stop, start + self.beginning)).tobytes()
 
     def after(self, value: bytes) -> int:
         return bisect_right(range(len(self)), value, key=self._at)
 
     def samples(self, step: int) -> list[bytes]:
         offsets = self.spill.read(self.offsets)
-        weights = offsets[1:] + 8 * np.arange(1, len(offsets))
+        weights = offsets[1:] - offsets[:1] + 8 * np.arange(1, len(offsets))
         marks = np.arange(step, int(weights[-1]) + 1, step) if len(weights) else np.zeros(0, np.int64)
         # A text that is longer than a step is there as often as it has steps.
         return [text for place, times in Counter(np.searchsorted(weights, marks).tolist()).items() for text in [self._at(place)] * times]
 
+    @property
+    def bytes(self) -> int:
+        first, last = (int(self.spill.read(self.offsets, place, place + 1)[0]) for place in (0, len(self)))
+        return self.offsets.bytes + last - first
+
+    @property
+    def sample(self) -> int:
+        return _SAMPLE + min(self.beginning, self.bytes // max(len(self), 1))
+
+    def part(self, start: int, stop: int) -> TextRun:
+        return replace(self, offsets=self.offsets.part(start, stop + 1))
+
+    def finer(self) -> TextRun | None:
+        return replace(self, beginning=_LONGER) if self.beginning < _LONGER else None
+
 
 def ranges(runs: Sequence[Run], budget: int) -> Iterator[list[tuple[int, int]]]:
-    """Cuts runs into ranges of values that take about ``budget`` bytes together; equal values are never in two of them.
+    """Cuts runs into ranges of values that take up to ``budget`` bytes together, as far as these can be told apart; equal values are never in two.
 
-    Yields for each range, ascending, the part of each run that is in it.
+    Yields for each range, ascending, the part of each run that is in it. Samples of the values take a quarter of ``budget``, or eight for each run.
     """
-    if not runs:
+    cuts = list(_cuts(runs, budget))
+    for starts, stops in cuts:
+        parts = [run.part(start, stop) for run, start, stop in zip(runs, starts, stops)]
+        within: list[Run | None] = []
+        if sum(part.bytes for part in parts) > budget:
+            # Where there were too few samples; or, if it is all that there was to cut, where values begin alike.
+            within = [*parts] if len(cuts) > 1 else [part.finer() for part in parts]
+        finer = [part for part in within if part is not None]
+        if not finer or len(finer) < len(parts):
+            yield list(zip(starts, stops))
+            continue
+        for inner in ranges(finer, budget):
+            yield [(start + first, start + last) for start, (first, last) in zip(starts, inner)]
+
+
+def _cuts(runs: Sequence[Run], budget: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Where the ranges begin in each run, and where they end."""
+    some = [run for run in runs if len(run)]
+    if not some:
         return
-    step = max(1, budget // (4 * len(runs)))
-    samples = list(merge(*(run.samples(step) for run in runs)))
-    splitters = samples[2 * len(runs) :: 2 * len(runs)]
+    most = max(8 * len(some), budget // (4 * max(run.sample for run in some)))
+    step = max(1, budget // (4 * len(some)), sum(run.bytes for run in some) // most)
+    samples = list(merge(*(run.samples(step) for run in some)))
+    splitters = samples[2 * len(some) :: 2 * len(some)]
     places = [[0] * len(runs), *([run.after(splitter) for run in runs] for splitter in splitters), [len(run) for run in runs]]
     for starts, stops in pairwise(places):
         if starts != stops:
-            yield list(zip(starts, stops))
+            yield starts, stops
 
 
 def together(some: Sequence[Any]) -> Any:

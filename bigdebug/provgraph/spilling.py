@@ -27,6 +27,10 @@ class Extent:
     def bytes(self) -> int:
         return self.length * self.dtype.itemsize
 
+    def part(self, start: int, stop: int) -> Extent:
+        """Where its values from ``start`` up to ``stop`` are."""
+        return Extent(self.start + start * self.dtype.itemsize, self.dtype, stop - start)
+
 
 class Spill:
     """A file in ``folder`` that arrays are written behind one another into. Nothing of it is mapped, so what is read counts as memory
