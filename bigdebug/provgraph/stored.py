@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import zlib
@@ -155,7 +156,7 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
     try:
         told = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
         check_format(told["format"], FORMAT, home, "index was built", "built")
-        arrays = {name: _checked(home / name, np.dtype(kind), length) for name, (kind, length, _) in told["arrays"].items()}
+        arrays = {name: _checked(home / name, _type(kind), length) for name, (kind, length, _) in told["arrays"].items()}
         tables = arrays.get("tables")
         index = Index(
             _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
@@ -204,6 +205,13 @@ def _checked(path: Path, kind: np.dtype[Any], length: int) -> Mapped:
         )
     # Triples are also gone through from end to end; in ids and tables single ones are looked up.
     return mapped(path, kind, length, scattered=path.name.startswith(("ids.", "operations.", "tables")))
+
+
+def _type(name: str) -> np.dtype[Any]:
+    """The type of an array, as the manifest names it: integers of this machine's order of bytes or of one byte, and no other."""
+    if not isinstance(name, str) or re.fullmatch(r"\|[iu]1|<[iu][248]", name) is None:
+        raise ValueError(f"no array is of {name!r}")
+    return np.dtype(name)
 
 
 def _restored(name: str, kind: str, arrays: Mapping[str, Mapped]) -> Ids:
