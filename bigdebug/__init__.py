@@ -19,6 +19,7 @@ _HOMES = {
     "Trace": "bigdebug.trace.trace",
     "BigdebugError": "bigdebug.errors",
     "open": "bigdebug.provgraph.opening",
+    "pipeline": "bigdebug.trace.across.pipelines",
     "provenance": "bigdebug.provgraph.graph",
     "Workflow": "bigdebug.provgraph.workflow",
     "read_letters": "bigdebug.trace.letters",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,6 @@ class Step(Protocol):
     def forward(self, inputs: Sequence[Located]) -> Sequence[Located]: ...
 
 
-@runtime_checkable
 class Traced(Step, Protocol):
     """A step of which people hold records themselves: a trace, a LineageFrame, a culprit of its run."""
 
@@ -61,7 +60,6 @@ class Traced(Step, Protocol):
         """The records of ``writes`` that were made of these; None if they are not this step's."""
 
 
-@runtime_checkable
 class Hashed(Step, Protocol):
     """A step that knows its data by value: what it passed on without a file is found again by equal hashes (Newt 3.2).
 
@@ -72,10 +70,27 @@ class Hashed(Step, Protocol):
         """The hash of each record of one extent, by position; None if they were not hashed."""
 
 
-@runtime_checkable
 class Contained(Step, Protocol):
     """A step that is a part of others: they began it, and did not end before it (Newt 3.1)."""
 
     @property
     def parents(self) -> Sequence[str]:
         """The ids of the steps, or of the jobs and stages, that contain this one, innermost first."""
+
+
+# By one method: to ask whether a step has all of them would compute what it read and wrote.
+
+
+def traced(step: Step) -> Traced | None:
+    """The step, if people hold records of it."""
+    return cast(Traced, step) if hasattr(type(step), "inputs_of") else None
+
+
+def hashed(step: Step) -> Hashed | None:
+    """The step, if it knows its data by value."""
+    return cast(Hashed, step) if hasattr(type(step), "hashes") else None
+
+
+def contained(step: Step) -> Contained | None:
+    """The step, if it says what it is a part of."""
+    return cast(Contained, step) if hasattr(type(step), "parents") else None

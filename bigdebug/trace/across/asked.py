@@ -1,0 +1,214 @@
+"""Asked: what a user asks a pipeline about, as records that steps read or wrote: lines, rows, whole files and directories, traces, culprits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError, UntraceableError
+from bigdebug.shown import shown
+from bigdebug.trace.across.dataflow import Dataflow, key_of, named, short
+from bigdebug.trace.across.flow import ends_with
+from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.stamps import same_content, stamp_of
+from bigdebug.trace.across.step import Step, traced
+from bigdebug.trace.across.units import FIRST, Units
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Where a flow starts: at records that steps read, and at such that they wrote. ``notes`` say what is not certain of it."""
+
+    inputs: list[tuple[Step, Located]] = field(default_factory=list)
+    outputs: list[tuple[Step, Located]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Records of a file as a user names them: lines from 1, rows from 0, all of it if neither."""
+
+    lines: tuple[int, ...] | None = None
+    rows: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, lines: object, rows: object) -> Chosen:
+        """Raises TypeError for what are no numbers, UnknownRecordError for line 0."""
+        if lines is not None and rows is not None:
+            raise TypeError("lines or rows: a file is counted in one way at a time")
+        return cls(_numbers("lines", lines, 1), _numbers("rows", rows, 0))
+
+    def of_file(self, path: str) -> Located:
+        if self.lines is not None:
+            return Located.of(path, Unit.LINE, np.array(self.lines) - 1)
+        return Located(path, Unit.WHOLE, FIRST) if self.rows is None else Located.of(path, Unit.ROW, self.rows)
+
+
+def _numbers(what: str, given: object, least: int) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    every: list[Any] = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else [given]
+    if any(isinstance(n, bool) or not hasattr(n, "__index__") for n in every):
+        raise TypeError(f"{what} takes whole numbers, not {shown(given)}")
+    numbers = tuple(index(n) for n in every)
+    if any(n < least for n in numbers):
+        raise UnknownRecordError(f"{what} count from {least}", value=min(numbers), remedy="As editors show them." if least else "The header of a CSV is no row.")
+    return numbers
+
+
+def asked(flow: Dataflow, units: Units, what: object, chosen: Chosen, step: Step | None, ahead: bool) -> Asked:
+    """Where a flow from ``what`` starts. ``step`` says whose version of a file is meant, else it is the file as it is now.
+
+    Raises UnknownStepError for a file or records that no step has, SourceChangedError if a file is not what a step read or wrote.
+    """
+    if isinstance(what, str | os.PathLike):
+        return _file(flow, units, os.fspath(what), chosen, step, ahead)
+    if isinstance(what, Located):
+        return _located(flow, units, [what], step, ahead)
+    if isinstance(what, list | tuple) and what and all(isinstance(one, Located) for one in what):
+        return _located(flow, units, list(what), step, ahead)
+    if chosen != Chosen():
+        raise TypeError("lines and rows are of a file, which is named by its path")
+    whole = next((known for known in flow.steps if known is what), None)
+    return _held(flow, what, ahead) if whole is None else _step(whole)
+
+
+def _step(step: Step) -> Asked:
+    """From all that a step wrote; what it read, if it wrote nothing."""
+    every = [(step, Located(extent.path, Unit.WHOLE, FIRST)) for extent in step.writes or step.reads]
+    return Asked(outputs=every) if step.writes else Asked(inputs=every)
+
+
+def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
+    """From records that a step alone can name: a trace, rows, a culprit."""
+    for step in reversed(flow.steps):
+        holds = traced(step)
+        if holds is not None:
+            found = holds.outputs_of(what) if ahead else holds.inputs_of(what)
+            if found is not None:
+                records = [(step, one) for one in found if len(one)]
+                return Asked(outputs=records) if ahead else Asked(inputs=records)
+    raise UnknownStepError(
+        "No step of the pipeline knows these records", value=what,
+        remedy="Give the path of a file with lines=[...] or rows=[...], a trace over a captured run, or a culprit of one.",
+    )
+
+
+def _located(flow: Dataflow, units: Units, found: Sequence[Located], step: Step | None, ahead: bool) -> Asked:
+    together = Asked()
+    for one in found:
+        part = _versions(flow, units, key_of(one.path), one, step, ahead)
+        for every, more in ((together.inputs, part.inputs), (together.outputs, part.outputs)):
+            every.extend(more)
+        together.notes.extend(part.notes)
+    return together
+
+
+def _file(flow: Dataflow, units: Units, name: str, chosen: Chosen, step: Step | None, ahead: bool) -> Asked:
+    """From a file, or from all that a directory has."""
+    paths = known_paths(flow, name)
+    if len(paths) > 1 and chosen != Chosen():
+        raise PipelineError(f"{short(name)} has {len(paths)} files, and lines and rows are of one", value=name, remedy=f"Name one: {', '.join(map(short, paths[:3]))}.")
+    return _located(flow, units, [chosen.of_file(path) for path in paths], step, ahead)
+
+
+def known_paths(flow: Dataflow, name: str) -> list[str]:
+    """The files that are meant by a name: the path of one, the end of its path if it is the only one, or a directory. Raises UnknownStepError."""
+    paths = flow.paths()
+    wanted = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
+    exactly = sorted(paths & wanted)
+    if exactly:
+        return exactly
+    within = sorted(path for path in paths if any(path.startswith(f"{one.rstrip('/')}/") for one in wanted))
+    if within:
+        return within
+    ending = sorted(path for path in paths if ends_with(path, name))
+    if len(ending) == 1:
+        return ending
+    if ending:
+        raise UnknownStepError(f"{len(ending)} files have this name", value=name, remedy=f"Name one by more of its path: {', '.join(ending[:3])}.")
+    folders = sorted({path[: at + len(name) + 1] for path in paths if (at := path.find(f"/{name.strip('/')}/")) >= 0})
+    if len(folders) == 1:
+        return sorted(path for path in paths if path.startswith(f"{folders[0]}/"))
+    near = get_close_matches(short(name), sorted(map(short, paths)), n=3)
+    hint = f"Near it are {', '.join(near)}." if near else "pipeline.table() lists steps and their files; a job has to run under capture to be one."
+    raise UnknownStepError("No step of the pipeline read or wrote this file", value=name, remedy=hint)
+
+
+def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Step | None, ahead: bool) -> Asked:
+    """Records of a file as it is now, or as ``step`` had it."""
+    writers, readers = flow.writers(path), flow.readers(path)
+    if step is not None:
+        writers = [use for use in writers if use[0].id == step.id]
+        readers = [use for use in readers if use[0].id == step.id]
+        # Of a file that it changed in place: what it wrote was made of records, what it read others are made of.
+        writers, readers = ([] if readers and ahead else writers), ([] if writers and not ahead else readers)
+        if not (writers or readers):
+            raise UnknownStepError(f"{named(step)} neither read nor wrote this file", value=path)
+    if writers and (step is not None or not ahead):
+        return _written(units, writers[-1], found, now=step is None)
+    uses = readers if step is not None or not ahead else _of_now(path, readers)
+    if not uses and not readers:
+        return _written(units, writers[-1], found, now=step is None)
+    together = Asked()
+    for reader, extent in uses:
+        together.inputs.append((reader, _counted(units, found, extent)))
+    for reader, extent in readers:
+        if (reader, extent) not in uses:
+            together.notes.append(f"{named(reader)} read {short(path)} when it was not what it is now.")
+    return together
+
+
+def _written(units: Units, use: tuple[Step, Extent], found: Located, now: bool) -> Asked:
+    """What a step wrote, if that is still there."""
+    step, extent = use
+    notes = []
+    here = stamp_of(extent.path, digest=False) if now else None
+    if here is not None and extent.stamp is not None:
+        there = stamp_of(extent.path) if extent.stamp.digest else here
+        if there is None or not same_content(there, extent.stamp):
+            raise SourceChangedError(
+                f"{short(extent.path)} was changed since {named(step)} wrote it", value=extent.path,
+                remedy=f"To ask about what was written then: step={step.id!r}.",
+            )
+    if now and here is None and not extent.path.startswith("item:"):
+        notes.append(f"{short(extent.path)} is not here to look at; what is told is of what {named(step)} wrote.")
+    return Asked(outputs=[(step, _counted(units, found, extent))], notes=notes)
+
+
+def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Step, Extent]]:
+    """Those who read the file as it is now; if it is not there, those who read what the last one did."""
+    now = stamp_of(path)
+    latest = next((extent.stamp for _, extent in reversed(readers) if extent.stamp is not None), None)
+    wanted = latest if now is None else now
+    return [use for use in readers if use[1].stamp is None or wanted is None or same_content(use[1].stamp, wanted)]
+
+
+def _counted(units: Units, found: Located, extent: Extent) -> Located:
+    """As the step counts them. Of all of a file, what is in it is counted later, and only if need be. Raises UnknownRecordError for what is no record of it."""
+    if found.unit is Unit.WHOLE:
+        return found
+    if found.unit is Unit.ROW and extent.unit is not Unit.ROW and not extent.form:
+        raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
+    there = units.translate(found, replace(extent, unit=found.unit), extent)
+    if len(found) and not len(there):
+        raise UnknownRecordError("These lines are no records: a header, or blank", value=extent.path)
+    if len(there) and extent.unit is not Unit.WHOLE and stamp_of(extent.path, digest=False) is not None:
+        _check_count(units, there, extent)
+    return there
+
+
+def _check_count(units: Units, found: Located, extent: Extent) -> None:
+    """Raises UnknownRecordError for what is beyond the end of the file, if its end can be seen."""
+    try:
+        count = units.count(extent)
+    except (UntraceableError, SourceChangedError):
+        return
+    if found.positions[-1] >= count:
+        raise UnknownRecordError(f"{short(extent.path)} has {count:,} {extent.unit.value}s", value=int(found.positions[-1]) + (extent.unit is Unit.LINE))

@@ -1,0 +1,239 @@
+"""Flowing: the records that others were made of, or that were made of them, through step after step (Newt's Trace, 3.3). Each step is asked once."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bigdebug.errors import BigdebugError
+from bigdebug.trace.across.dataflow import Dataflow, Link, key_of, named, short
+from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.stamps import stamp_of
+from bigdebug.trace.across.step import Step, hashed
+from bigdebug.trace.across.units import FIRST, Units, same_count
+from bigdebug.trace.positions import distinct
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """Records of one file that a flow came through, as ``extent`` counts them. ``writer`` wrote them and ``readers`` read them, as far as the flow went."""
+
+    located: Located
+    extent: Extent
+    writer: Step | None = None
+    readers: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Note:
+    """A sentence about a flow. ``harmless`` if it is exact all the same."""
+
+    text: str
+    harmless: bool = False
+
+
+@dataclass(eq=False)
+class Flowing:
+    """A question on its way. ``backward`` and ``forward`` take where it starts, and fill what is found."""
+
+    dataflow: Dataflow
+    units: Units
+    inputs: dict[str, dict[str, Located]] = field(default_factory=dict)
+    """By step and file: the records that a step read, as it counts them (Newt's tracing tables)."""
+    outputs: dict[str, dict[str, Located]] = field(default_factory=dict)
+    """By step and file: the records that it wrote."""
+    reached: dict[tuple[str, str, object], Reached] = field(default_factory=dict)
+    """By file, who wrote it, and, if no known step did, what it held."""
+    passed: list[Step] = field(default_factory=list)
+    notes: dict[str, Note] = field(default_factory=dict)
+    _queue: list[tuple[int, str]] = field(default_factory=list)
+
+    # ---- both ways --------------------------------------------------------------------------------------------
+
+    def backward(self, outputs: Sequence[tuple[Step, Located]], inputs: Sequence[tuple[Step, Located]] = ()) -> None:
+        """From records that steps wrote, or read, to all that they were made of, as far as steps are known."""
+        for step, found in outputs:
+            self._came(step, found, self.outputs, -1)
+            self._note_reached(found, _extent(step.writes, found), step, None)
+        for step, found in inputs:
+            self._came(step, found, self.inputs, -1)
+        for step in self._in_turn(-1):
+            asked = self.outputs.get(step.id)
+            if asked:
+                for found in self._made_of(step, list(asked.values()), step.backward, step.writes, step.reads, "read"):
+                    _add(self.inputs.setdefault(step.id, {}), found)
+            for found in list(self.inputs.get(step.id, {}).values()):
+                self._up(step, found)
+
+    def forward(self, inputs: Sequence[tuple[Step, Located]], outputs: Sequence[tuple[Step, Located]] = ()) -> None:
+        """From records that steps read, or wrote, to all that were made of them."""
+        for step, found in inputs:
+            self._came(step, found, self.inputs, 1)
+            self._note_reached(found, _extent(step.reads, found), None, step)
+        for step, found in outputs:
+            self._came(step, found, self.outputs, 1)
+        for step in self._in_turn(1):
+            asked = self.inputs.get(step.id)
+            if asked:
+                for found in self._made_of(step, list(asked.values()), step.forward, step.reads, step.writes, "wrote"):
+                    _add(self.outputs.setdefault(step.id, {}), found)
+            for found in list(self.outputs.get(step.id, {}).values()):
+                self._down(step, found)
+
+    # ---- from file to file ------------------------------------------------------------------------------------
+
+    def _up(self, step: Step, found: Located) -> None:
+        """To who wrote what the step read."""
+        read = _extent(step.reads, found)
+        joined = self.dataflow.into(step, read)
+        for text, harmless in ((joined.broken, False), (joined.note, bool(joined.links) and "taken for a copy" in joined.note)):
+            self._note(text, harmless)
+        for link in joined.links:
+            there = self._over(link, found, read, ahead=False)
+            if len(there):
+                self._came(link.writer, there, self.outputs, -1)
+                self._note_reached(there, link.wrote, link.writer, step)
+        if not joined.links:
+            self._note_reached(found, read, None, step)
+
+    def _down(self, step: Step, found: Located) -> None:
+        """To all who read what the step wrote."""
+        wrote = _extent(step.writes, found)
+        self._note_reached(found, wrote, step, None)
+        for reader, read, joined in self.dataflow.out_of(step, wrote):
+            self._note(joined.broken)
+            self._note(joined.note, bool(joined.links) and "taken for a copy" in joined.note)
+            for link in joined.links:
+                there = self._over(link, found, replace(wrote, unit=found.unit), ahead=True)
+                if len(there):
+                    self._came(reader, there, self.inputs, 1)
+                    self._note_reached(found, wrote, step, reader)
+                    if key_of(read.path) != key_of(wrote.path):
+                        self._note_reached(there, read, step, reader)
+
+    def _over(self, link: Link, found: Located, counted: Extent, ahead: bool) -> Located:
+        """The records of a link as the step at its other end counts them; the whole file where that cannot be told exactly."""
+        target = link.read if ahead else link.wrote
+        try:
+            if link.hashed:
+                there = _by_hash(link, found, ahead)
+            else:  # two names of one content: one of them is here, as it was
+                one = replace(counted, path=target.path, stamp=target.stamp) if _gone(counted) else counted
+                there = self.units.translate(found, one, replace(target, path=one.path, stamp=one.stamp))
+                there = Located(target.path, there.unit, there.positions)
+        except BigdebugError as problem:
+            self._note(f"All of {short(target.path)} is taken, for which of its records they are cannot be told: {problem}")
+            return Located(target.path, Unit.WHOLE, FIRST)
+        if len(found) and not len(there) and not link.hashed:
+            to = link.reader if ahead else link.writer
+            self._note(f"What is traced of {short(found.path)} are no records for {named(to)}: a header, or blank lines.", True)
+        return there
+
+    # ---- one step ---------------------------------------------------------------------------------------------
+
+    def _made_of(
+        self, step: Step, given: list[Located], ask: Callable[[Sequence[Located]], Sequence[Located]], own: Sequence[Extent], others: Sequence[Extent], did: str,
+    ) -> list[Located]:
+        """What a step answers; if it cannot, all that it read or wrote."""
+        for reason in step.incomplete:
+            self._note(f"{named(step)} is incomplete: {reason}")
+        try:
+            asked = [self._counted(found, _extent(own, found)) for found in given]
+            found = [one for one in ask(asked) if len(one)]
+        except BigdebugError as problem:
+            self._note(f"All that {named(step)} {did} is taken, for it cannot tell which records of it: {problem}")
+            return [Located(extent.path, Unit.WHOLE, FIRST) for extent in others]
+        return found
+
+    def _counted(self, found: Located, extent: Extent) -> Located:
+        """In the unit that the step counts in. Raises if what is all of a file cannot be counted."""
+        if found.unit is extent.unit:
+            return found
+        return self.units.translate(found, replace(extent, unit=found.unit), extent)
+
+    # ---- what was found ---------------------------------------------------------------------------------------
+
+    def _came(self, step: Step, found: Located, table: dict[str, dict[str, Located]], way: int) -> None:
+        if not len(found):
+            return
+        _add(table.setdefault(step.id, {}), found)
+        heapq.heappush(self._queue, (way * self.dataflow.rank[step.id], step.id))
+
+    def _in_turn(self, way: int) -> Iterable[Step]:
+        """Steps in order, each once: all that leads to one comes before it."""
+        done = set()
+        while self._queue:
+            rank, name = heapq.heappop(self._queue)
+            if name not in done:
+                done.add(name)
+                step = self.dataflow.steps[way * rank]
+                self.passed.append(step)
+                yield step
+
+    def _note(self, text: str, harmless: bool = False) -> None:
+        if text:
+            self.notes.setdefault(text, Note(text, harmless))
+
+    def _note_reached(self, found: Located, extent: Extent, writer: Step | None, reader: Step | None) -> None:
+        """Records of a file are one, however often they are reached; counted as whoever came first counted them, or by lines."""
+        if not len(found):
+            return
+        version = writer.id if writer is not None else None if extent.stamp is None else (extent.stamp.size, extent.stamp.digest or extent.stamp.modified)
+        name = (key_of(extent.path), "" if writer is None else writer.id, version)
+        known = self.reached.get(name)
+        if known is None:
+            self.reached[name] = Reached(found, replace(extent, unit=found.unit), writer, () if reader is None else (reader,))
+            return
+        readers = known.readers if reader is None or reader in known.readers else (*known.readers, reader)
+        located, counted = self._together(known, found, replace(extent, unit=found.unit))
+        self.reached[name] = replace(known, located=located, extent=counted, readers=readers)
+
+    def _together(self, known: Reached, found: Located, extent: Extent) -> tuple[Located, Extent]:
+        """The records of both; by lines, where two readers count in different ways."""
+        if same_count(known.extent, extent):
+            return _union(known.located, found), known.extent
+        counted = replace(known.extent, unit=Unit.LINE, options=tuple(o for o in known.extent.options if o[0].lower() in ("encoding", "charset")))
+        try:
+            one, other = (self.units.translate(records, way, counted) for records, way in ((known.located, known.extent), (found, extent)))
+            return _union(one, other), counted
+        except BigdebugError as problem:
+            self._note(f"All of {short(extent.path)} is shown, for what its readers read cannot be counted alike: {problem}")
+            return Located(found.path, Unit.WHOLE, FIRST), replace(counted, unit=Unit.WHOLE)
+
+
+def _extent(extents: Sequence[Extent], found: Located) -> Extent:
+    """How a step counts a file; of several ways, that which it answered in."""
+    key = key_of(found.path)
+    mine = [extent for extent in extents if key_of(extent.path) == key]
+    return next((extent for extent in mine if extent.unit is found.unit), mine[0] if mine else Extent(found.path, found.unit))
+
+
+def _gone(extent: Extent) -> bool:
+    return stamp_of(extent.path, digest=False) is None
+
+
+def _add(table: dict[str, Located], found: Located) -> None:
+    key = key_of(found.path)
+    table[key] = _union(table[key], found) if key in table else found
+
+
+def _union(one: Located, other: Located) -> Located:
+    """The records of both; of which one is all of the file, if either is."""
+    if Unit.WHOLE in (one.unit, other.unit):
+        return Located(one.path, Unit.WHOLE, FIRST)
+    return Located(one.path, one.unit, distinct(np.concatenate((one.positions, other.positions))))
+
+
+def _by_hash(link: Link, found: Located, ahead: bool) -> Located:
+    """The records of the same value (Newt 3.2)."""
+    here, there = (link.writer, link.reader) if ahead else (link.reader, link.writer)
+    own, other = (link.wrote, link.read) if ahead else (link.read, link.wrote)
+    by_value, other_by_value = hashed(here), hashed(there)
+    mine = None if by_value is None else by_value.hashes(own.path)
+    others = None if other_by_value is None else other_by_value.hashes(other.path)
+    if mine is None or others is None:
+        raise BigdebugError(f"{named(here if mine is None else there)} has kept no hashes of what it passed on")
+    return Located(other.path, other.unit, np.flatnonzero(np.isin(others, mine[found.positions])))
