@@ -32,7 +32,7 @@ from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.records import Found
 from bigdebug.trace.culprits import Culprits
-from bigdebug.trace.places import rids_of
+from bigdebug.trace.places import Places, rids_of
 from bigdebug.trace.run import Run
 
 _REMEMBERED = 500
@@ -135,7 +135,7 @@ class Crossing:
         for source, known in self._sources(trace, self._made_of):
             if any(made is rdd for made in definitions(known)):
                 rows = trace.back_to(source)
-                records = self._whole(known).at(rows.rids())
+                records = self.whole(known).at(rows.rids())
                 if rows.count() <= _COMPARED:
                     _compare(rows.collect(), records.collect())
                 found.append((known, records if known is rdd else records.back_to(rdd)))
@@ -143,7 +143,7 @@ class Crossing:
             raise _no_way("back", trace, rdd)
         # All in one run, in which the ids of other runs are the same.
         ids = {int(rid) for _, records in found for rid in records.rids()}
-        return found[0][1] if len(found) == 1 else self._whole(rdd).at(sorted(ids))
+        return found[0][1] if len(found) == 1 else self.whole(rdd).at(sorted(ids))
 
     def rdd_ahead(self, trace: LineageFrame, rdd: Any) -> Any:
         """The records of ``rdd`` that rows had a part in, through ``df.rdd`` of their result."""
@@ -153,7 +153,7 @@ class Crossing:
         ]
         if not sources:
             raise _no_way("ahead", trace, rdd)
-        rows, whole = trace.goNextAll().collect(), self._whole(rdd)
+        rows, whole = trace.goNextAll().collect(), self.whole(rdd)
         ids: set[int] = set()
         for known in sources:
             found = _equal_records(whole.back_to(known), rows)
@@ -231,6 +231,25 @@ class Crossing:
 
     # ---- the RDDs at the ends ---------------------------------------------------------------------------------
 
+    def rows_in(self, run: Run) -> dict[int, DataFrame]:
+        """The operators of a run of RDDs that are the rows of DataFrames, with these."""
+        return {operator.id: rdd._rows_of for operator in run.graph if (rdd := self._rows.get(operator.id)) is not None}
+
+    def records_in(self, trace: LineageFrame) -> dict[int, Any]:
+        """The sources of a query that were made of RDDs, with these."""
+        return dict(self._sources(trace, self._made_of))
+
+    def originals_in(self, trace: LineageFrame) -> dict[int, DataFrame]:
+        """The sources of a query that are checkpoints, with the DataFrames that they were taken of, as far as somebody holds them."""
+        return dict(self._sources(trace, self._checkpoints))
+
+    def rows_ahead(self, rows: LineageFrame, frame: DataFrame, operator: int) -> Places:
+        """Rows of the result of ``frame`` as records of the RDD, by its operator, that are its rows. They are found by their values."""
+        rdd = self._rows[operator]
+        if not same_query(rows.run.frame, frame):
+            raise _no_way("ahead", rows, rdd)
+        return _equal_records(self.whole(rdd), rows.collect()).places  # type: ignore[no-any-return]
+
     def _sources(self, trace: LineageFrame, made_of: Mapping[int, Any]) -> list[tuple[int, Any]]:
         """The sources of a query, reachable from where a trace stands, that were made of something, with that."""
         graph, leaves = trace.run.graph, trace.run.questions.leaves
@@ -238,7 +257,7 @@ class Crossing:
         nodes = {source: leaf.node for source, leaf in leaves.items() if source in reachable and leaf.node.nodeName() == "LogicalRDD"}
         return [(source, made_of[node.rdd().id()]) for source, node in nodes.items() if node.rdd().id() in made_of]
 
-    def _whole(self, rdd: Any) -> LineageRDD:
+    def whole(self, rdd: Any) -> LineageRDD:
         """All records of an RDD, in a run of ours that reads it to its end."""
         run = rdd.__dict__.get("_crossed")
         if run is None or run not in self._recorder.runs:
@@ -253,7 +272,7 @@ class Crossing:
     def _reached(self, trace: LineageRDD, rdd: Any) -> list[int]:
         """The records of ``rdd`` that traced ones had a part in; what names a record in one run names it in another."""
         reached: set[int] = set()
-        whole = self._whole(rdd)
+        whole = self.whole(rdd)
         for operator, places in trace.standing.items():
             here = trace_of(self._recorder, whole.run, operator).at(rids_of(places))
             reached.update(map(int, here.forward_to(rdd).rids()))

@@ -17,11 +17,12 @@ from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
-from bigdebug.spark.rdd.runs import Action, Runs
+from bigdebug.spark.rdd.runs import NOTHING_GIVEN, Action, Given, Runs
 from bigdebug.spark.rdd.sent import POLICY_PROPERTY, RUN_PROPERTY, STRATEGY_PROPERTY, WATCH_PROPERTY
 from bigdebug.spark.rdd.watching import Watching
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -67,6 +68,8 @@ class Acting:
         """Those of runs that went on from crashes."""
         self.following: Callable[[str], AbstractContextManager[None]] = lambda run: nullcontext()
         """Told of the jobs of a run, by its id."""
+        self.ended: Callable[[Run, Action], None] = lambda run, action: None
+        """Told of each run when its action has ended, and what that was called with."""
         self._run_ids = itertools.count(1)
         self._state = ThreadState()
 
@@ -103,9 +106,9 @@ class Acting:
         return self._state.action
 
     @contextmanager
-    def acting(self, name: str, subject: Captured, again: Callable[[], Any]) -> Iterator[None]:
+    def acting(self, name: str, subject: Captured, again: Callable[[], Any], given: Given = NOTHING_GIVEN) -> Iterator[None]:
         """The user called action ``name``: if capture is on, or the action fails, all jobs within belong to one run."""
-        action = self.begin(name, subject, again)
+        action = self.begin(name, subject, again, given)
         if action is None:
             with self._uncaptured(name, subject, again):
                 yield
@@ -169,7 +172,7 @@ class Acting:
         with self.plain():  # it may ask for those of others
             return rdd._plain_jrdd()
 
-    def begin(self, name: str, subject: Captured, again: Callable[[], Any] | None = None) -> Action | None:
+    def begin(self, name: str, subject: Captured, again: Callable[[], Any] | None = None, given: Given = NOTHING_GIVEN) -> Action | None:
         """From here on this thread's jobs belong to a new run; None if they do not, or belong to one already."""
         if self.defining or self._state.action is not None or self.sc._jsc is None:
             return None
@@ -184,7 +187,7 @@ class Acting:
         except RuntimeError as trouble:  # this process is ending, and begins nothing any more
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             return None
-        action = Action(self.next_run_id(), name, subject, capture, facts, again=again, policy=capture.policy)
+        action = Action(self.next_run_id(), name, subject, capture, facts, again=again, policy=capture.policy, given=given)
         self._state.action = action
         self.sc.setLocalProperty(RUN_PROPERTY, action.run)
         self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
@@ -208,7 +211,9 @@ class Acting:
         recorder: Any = self
         try:
             with self.plain():
-                settle(recorder, self.runs.add(action, status), action)
+                run = self.runs.add(action, status)
+                self.ended(run, action)
+                settle(recorder, run, action)
         except Exception as trouble:
             _log(f"bigdebug could not record the run of {action.name}", trouble)
 

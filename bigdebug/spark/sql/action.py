@@ -30,6 +30,10 @@ class Action:
     """Calls it, as the user did, on another DataFrame."""
     instead: Resumed | None = None
     """What it gives though it failed, where that is what the user wants."""
+    call: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
+    """What the user called: the object that has the method, and what it was given by position and by name."""
+    command: Any = None
+    """The command, in the JVM, if it is one of SQL."""
     tag: str = ""
     """The name that its jobs are known by until there is a run of it."""
     noting: Callable[[], None] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from pyspark.sql import DataFrameWriter, DataFrameWriterV2
+from pyspark.sql import DataFrameWriter, DataFrameWriterV2, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.spark.callers import called_by_user
@@ -36,6 +36,9 @@ def install() -> None:
             if (kind, name) not in _plain and name in vars(kind):
                 _plain[kind, name] = vars(kind)[name]
                 setattr(kind, name, _told(name, vars(kind)[name], kind is DataFrame))
+    if (SparkSession, "sql") not in _plain:
+        _plain[SparkSession, "sql"] = vars(SparkSession)["sql"]
+        SparkSession.sql = _commanded(SparkSession.sql)  # type: ignore[method-assign]
     for name in _CHECKPOINTS:
         if (DataFrame, name) not in _plain:
             _plain[DataFrame, name] = vars(DataFrame)[name]
@@ -66,6 +69,20 @@ def _remembered(method: Any) -> Any:
     return remembered
 
 
+def _commanded(method: Any) -> Any:
+    @functools.wraps(method)
+    def sql(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = vars(self).get(RECORDER)
+        if recorder is None:
+            return method(self, *args, **kwargs)
+        with recorder.commanding() as gave:
+            frame = method(self, *args, **kwargs)
+            gave(frame)
+        return frame
+
+    return sql
+
+
 def _told(name: str, method: Any, of_frame: bool) -> Any:
     @functools.wraps(method)
     def told(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -78,6 +95,7 @@ def _told(name: str, method: Any, of_frame: bool) -> Any:
             return told(other, *args, **kwargs)
 
         action = recorder.action(name if of_frame else f"write.{name}", frame, again if of_frame else None)
+        action.call = None if of_frame else (self, args, kwargs)
         try:
             with called_by_user(recorder.spark.sparkContext, name), recorder.acting(action, of_frame):
                 action.result = method(action.frame_to_run if of_frame else self, *args, **kwargs)

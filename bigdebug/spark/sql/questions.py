@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -35,6 +35,7 @@ from bigdebug.spark.sql.steps import Steps
 from bigdebug.spark.sql.tablefunctions import check_rowwise
 from bigdebug.spark.sql.walks import traced, walk
 from bigdebug.trace.names import NOTHING, Names
+from bigdebug.trace.origins import Stamp
 
 _T = TypeVar("_T")
 
@@ -78,6 +79,11 @@ class Questions:
         self._built_for: Declared | None = None
         self.built: list[Built] = []
 
+    @property
+    def stamps(self) -> Mapping[str, Stamp]:
+        """The files that the query read, as they were then, by their paths as Hadoop writes them."""
+        return self._conditions.result().stamps
+
     @cached_property
     def catalyst(self) -> Catalyst:
         """Plans in the session of then."""
@@ -98,6 +104,13 @@ class Questions:
         """Raise SourceChangedError if a file is not what it was when the query read it, IncompleteLineageError without Spark."""
         answering(self._spark.sparkContext)
         self._conditions.result().check(self.catalyst, self._listings)
+
+    def indexed(self) -> Steps | None:
+        """The steps whose levels are all indexed by now, both ways; None if some are not. Costs nothing."""
+        steps = self._steps.get(frozenset())
+        if steps is None or self.declared is not None or not steps.levels - steps.sources <= steps.indexes.keys():
+            return None
+        return steps if all(index.answers(None, ahead=True) and index.whole for index in steps.indexes.values()) else None
 
     @cached_property
     def _listings(self) -> list[Any]:
@@ -192,6 +205,11 @@ class Questions:
     def _varying(self) -> Collection[int]:
         """The ids of the columns by whose values rows are not found again: the unsettled ones, and those of which the last digits are."""
         return self.unsettled.columns | inexact(self.catalyst, self.root)
+
+    @property
+    def loose(self) -> Collection[int]:
+        """The ids of all columns that another execution may give otherwise, also those of which only the order of elements, or the letters of equal texts."""
+        return frozenset(self._varying) | self.unsettled.orders | self.unsettled.alike
 
     @cached_property
     def settled_by_plan(self) -> bool:

@@ -23,6 +23,7 @@ from bigdebug.spark.crashes import crashed, tell
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.sql.action import Action
 from bigdebug.spark.sql.catalyst import Catalyst, same_query
+from bigdebug.spark.sql.commands import writing
 from bigdebug.spark.sql.conditions import Conditions, stamps_of
 from bigdebug.spark.sql.declared import Declared
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
@@ -82,6 +83,7 @@ class FrameRecorder:
         self.ran: Callable[[str, str], None] = lambda tag, run: None
         self.stands: Callable[[str, Any], None] = lambda tag, frame: None
         self.crossing: Any = None
+        self.ended: Callable[[FrameRun, Action], None] = lambda run, action: None
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._apart: WeakSet[Any] = WeakSet()
         self._state = _ThreadState()
@@ -160,6 +162,30 @@ class FrameRecorder:
             raise
         finally:
             self._state.acting = False
+
+    @contextmanager
+    def commanding(self) -> Iterator[Callable[[Any], None]]:
+        """SQL is called within, and what it gives is told: a command that wrote the rows of a query is a run of that, if it is captured."""
+        capture = None if self._state.acting else self.captures.current()
+        if capture is None:
+            yield lambda frame: None
+            return
+        action, given, began = Action("sql", None), list[Any](), time.perf_counter()
+        self._state.acting = True
+        try:
+            with self.named() as action.tag:
+                yield given.append
+        finally:
+            self._state.acting = False
+        try:
+            action.command = None if not given else writing(given[0])
+            if action.command is not None:
+                action.frame, action.status, action.seconds = self.users.frame(action.command.query()), "succeeded", time.perf_counter() - began
+                conditions: Future[Conditions] = Future()
+                conditions.set_result(self._conditions(action.frame, planned=action.began // 1_000_000))
+                self._note(action, conditions, capture)
+        except Exception as trouble:  # the user's command comes first
+            log.warning("bigdebug could not record the run of a command of SQL: %s", trouble)
 
     def _note_crash(self, action: Action) -> None:
         """Make a run of an action that nobody captured, if it crashed."""
@@ -264,6 +290,7 @@ class FrameRecorder:
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows, began=action.began / 1e9,
         )
         self._add(run)
+        self.ended(run, action)
         self.ran(action.tag, run.id)
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
@@ -289,9 +316,9 @@ class FrameRecorder:
         questions.declared = None if workload is None else Declared(workload, self.users)
         return questions
 
-    def _conditions(self, frame: Any, began: float | None = None) -> Conditions:
-        """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it."""
-        planned = None if began is None else planned_at(frame, began)
+    def _conditions(self, frame: Any, began: float | None = None, planned: int | None = None) -> Conditions:
+        """Those of now; of the plan that the frame keeps, if it was planned before an action ``began`` that executes it, or was ``planned`` then, in milliseconds."""
+        planned = planned if began is None else planned_at(frame, began)
         stamps = stamps_of(self.users, Catalyst.plan(frame), planned)
         return Conditions(self._sessions.of_now(sum(stamp.size for stamp in stamps.values()), frame in self._apart), stamps)
 

@@ -1,0 +1,193 @@
+"""Frames: a run of a DataFrame as a step. What it wrote stands in its files in whatever order, so rows are found by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bigdebug.errors import NondeterminismError, SourceChangedError
+from bigdebug.shown import counted
+from bigdebug.spark.across.content import Keyed, Keys, of_result, of_written
+from bigdebug.spark.across.endings import Ending
+from bigdebug.spark.across.folders import File
+from bigdebug.spark.across.leaffiles import LeafFiles, Places
+from bigdebug.spark.across.sources import Sources
+from bigdebug.spark.across.targets import Target
+from bigdebug.spark.across.written import check_form, cut_by, frame_of, place_of
+from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.recorder import FrameRecorder
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.names import distinct
+from bigdebug.trace.sourced import Sourced
+
+
+class FrameStep:
+    """A captured action on a DataFrame, or a command of SQL. A question about what it wrote is a job over these files, and one like the query itself."""
+
+    kind = "Spark job"
+
+    def __init__(self, session: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRecorder) -> None:
+        self.id = f"{session}/{run.id}"
+        self.run = run
+        self._ending = ending
+        self._sources = sources
+        self._frames = frames
+        self._notes: dict[str, None] = {}
+        self._read: dict[tuple[str, ...], FrameRun] = {}
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def began(self) -> float | None:
+        return self.run.began
+
+    @property
+    def ended(self) -> float | None:
+        return self._ending.ended
+
+    @cached_property
+    def reads(self) -> Sequence[Extent]:
+        return self._sources.extents(self.run)
+
+    @cached_property
+    def writes(self) -> Sequence[Extent]:
+        if self._ending.target is None:
+            return ()
+        target = self._ending.target
+        return tuple(Extent(file.path, target.unit, target.form, cut_by(target), file.stamp) for file in self._ending.files)
+
+    @property
+    def incomplete(self) -> Sequence[str]:
+        """Also what questions found out until now."""
+        trouble = [self._ending.trouble] if self._ending.trouble else []
+        return (*self.run.incomplete, *trouble, *self._sources.incomplete(self.run), *self._notes)
+
+    def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        if not self.reads or not self._files:
+            return ()
+        wanted = {one.path: one.positions for one in outputs if len(one)}
+        here = [file for file in self._files if file.path in wanted]
+        if not here:
+            return ()
+        _, keys = self._read_of(here, [Located(file.path, self._target.unit, wanted[file.path]) for file in here])
+        if not len(keys):
+            return ()
+        names, found = self._result(None).read(keys)
+        mine, theirs = keys.codes(found)
+        if len(lost := np.setdiff1d(mine, theirs)):
+            raise NondeterminismError(
+                f"{counted(len(lost))} of what was written the query does not give now", value=self.name,
+                remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
+            )
+        self._compare(theirs, "a row that was written")
+        return self._sources.back(lineage_of(self.run).standing_at({self.run.subject: distinct(names)}))
+
+    def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
+        found = self._sources.ahead(self.run, inputs)
+        return () if found is None else self._located(found)
+
+    # ---- records that people hold -----------------------------------------------------------------------------
+
+    def inputs_of(self, records: object) -> Sequence[Located] | None:
+        trace = self._mine(records)
+        return None if trace is None else self._sources.back(trace)
+
+    def outputs_of(self, records: object) -> Sequence[Located] | None:
+        trace = self._mine(records)
+        if trace is None:
+            return None
+        return self._located(trace if trace.operators == (self.run.subject,) else trace.goNextAll())
+
+    def _mine(self, records: object) -> LineageFrame | None:
+        trace = records.trace if isinstance(records, Sourced) else records
+        return trace if isinstance(trace, LineageFrame) and trace.run is self.run else None
+
+    # ---- between files and rows ---------------------------------------------------------------------------------
+
+    @property
+    def _files(self) -> Sequence[File]:
+        return self._ending.files
+
+    @property
+    def _target(self) -> Target:
+        assert self._ending.target is not None
+        return self._ending.target
+
+    def _located(self, rows: LineageFrame) -> list[Located]:
+        """Where rows of the result stand in the files."""
+        if not self._files:
+            return []
+        names = rows.standing.get(self.run.subject)
+        if names is not None and not len(names):
+            return []
+        _, keys = self._result(names).read()
+        if not len(keys):
+            return []
+        at, found = self._read_of(self._files, None, keys)
+        mine, theirs = keys.codes(found)
+        if len(lost := np.setdiff1d(mine, theirs)):
+            raise NondeterminismError(
+                f"{counted(len(lost))} that the query gives now were not written", value=self.name,
+                remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
+            )
+        chosen = np.isin(theirs, mine)
+        self._compare(theirs[chosen], "a row of the result")
+        return at.of(chosen).located(self._target.unit)
+
+    def _result(self, names: Any) -> Keyed:
+        """Rows of the result as they were written; all, if None."""
+        check_form(self._target)
+        _ = lineage_of(self.run).standing  # raises where a limit is not settled
+        steps, questions = self.run.questions.steps(), self.run.questions
+        plan, name = steps.rows(self.run.subject, names)
+        return of_result(questions.catalyst, self._target, plan, name, self._columns, self._loose)
+
+    @property
+    def _columns(self) -> list[Any]:
+        return self.run.questions.catalyst.items(self.run.questions.root.node.output())
+
+    @cached_property
+    def _loose(self) -> frozenset[int]:
+        """The positions of columns that another execution may give otherwise."""
+        loose = self.run.questions.loose
+        return frozenset(i for i, column in enumerate(self._columns) if column.exprId().id() in loose)
+
+    def _compare(self, codes: np.ndarray[Any, Any], what: str) -> None:
+        """Note that rows are not told apart, if they are not."""
+        if len(codes) > len(np.unique(codes)):
+            alike = "" if not self._loose else ", but for values of which the last digits, or the order, vary"
+            self._notes[f"{what} of {self.name!r} is equal to others{alike}: the answer is for all of these"] = None
+
+    def _read_of(self, files: Sequence[File], places: Sequence[Located] | None, limit: Keys | None = None) -> tuple[Places, Keys]:
+        """Rows of files, those at ``places`` or those with keys of ``limit``: where they stand, one after the other, and what they are known by."""
+        check_form(self._target)
+        for file in files:
+            if not self._sources.still(file.path, file.stamp):
+                raise SourceChangedError(f"{file.path} has been changed since {self.name!r} wrote it", remedy="Run the job again under capture.")
+        questions = self._reading(files).questions
+        [(operator, leaf)] = questions.leaves.items()
+        known = LeafFiles(questions.catalyst, leaf)
+        rids = None if places is None else pa.array(known.rids(places), pa.int64())
+        plan, name = questions.steps().rows(operator, rids)
+        keyed = of_written(questions.catalyst, self._target, plan, name, leaf.columns(questions.catalyst), self._loose)
+        found, keys = keyed.read(limit)
+        stand = known.places(found.to_numpy(zero_copy_only=False))
+        by_path = {file.path: place_of(self._target, file) for file in files}
+        return stand, replace(keys, places=pa.array([by_path[stand.paths[number]] for number in stand.numbers.tolist()], pa.string()))
+
+    def _reading(self, files: Sequence[File]) -> FrameRun:
+        """What reads some of the files: a run of ours, of no action."""
+        paths = tuple(file.path for file in files)
+        if paths not in self._read:
+            self._read.clear()
+            self._read[paths] = self._frames.aside(frame_of(self._frames.spark, self._target, self.run.frame.schema, paths))
+        return self._read[paths]
+

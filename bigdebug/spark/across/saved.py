@@ -1,0 +1,140 @@
+"""Saved: a run of an RDD as a step. What was saved of it, it saved partition by partition, in order: a place in a file is a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from bigdebug.spark.across.endings import Ending
+from bigdebug.spark.across.folders import File
+from bigdebug.spark.across.lines import Lines
+from bigdebug.spark.across.sources import Sources
+from bigdebug.spark.across.targets import partition_of
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.counts import records
+from bigdebug.trace.places import Places
+from bigdebug.trace.positions import distinct, first
+from bigdebug.trace.run import Run
+from bigdebug.trace.sourced import Sourced
+
+_AS_TEXT = "saveAsTextFile"
+
+
+class RDDStep:
+    """A captured action on an RDD. Questions cost what traces of the run cost; what was written is looked at when it is asked."""
+
+    kind = "Spark job"
+
+    def __init__(self, session: str, run: Run, ending: Ending, sources: Sources) -> None:
+        self.id = f"{session}/{run.id}"
+        self.run = run
+        self._ending = ending
+        self._sources = sources
+        self._lines: dict[str, Lines] = {}
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def began(self) -> float | None:
+        return self.run.began
+
+    @property
+    def ended(self) -> float | None:
+        return self._ending.ended
+
+    @cached_property
+    def reads(self) -> Sequence[Extent]:
+        return self._sources.extents(self.run)
+
+    @cached_property
+    def writes(self) -> Sequence[Extent]:
+        if self._ending.target is None:
+            return ()
+        target = self._ending.target
+        return tuple(Extent(file.path, target.unit, target.form, stamp=file.stamp) for file in self._ending.files)
+
+    @property
+    def incomplete(self) -> Sequence[str]:
+        trouble = [self._ending.trouble] if self._ending.trouble else []
+        opaque = sorted({str(operator) for operator in self.run.graph if operator.form.opaque})
+        through = [f"through {', '.join(opaque)}: what it had read before each output"] if opaque else []
+        return (*self.run.incomplete, *trouble, *through, *self._sources.incomplete(self.run))
+
+    def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        return self._sources.back(self._trace(self._records(outputs)))
+
+    def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
+        found = self._sources.ahead(self.run, inputs)
+        return () if found is None else self._located(found.places)
+
+    # ---- records that people hold -----------------------------------------------------------------------------
+
+    def inputs_of(self, records: object) -> Sequence[Located] | None:
+        trace = self._mine(records)
+        return None if trace is None else self._sources.back(trace)
+
+    def outputs_of(self, records: object) -> Sequence[Located] | None:
+        trace = self._mine(records)
+        return None if trace is None else self._located(trace.goNextAll().places)
+
+    def _mine(self, records: object) -> LineageRDD | None:
+        trace = records.trace if isinstance(records, Sourced) else records
+        return trace if isinstance(trace, LineageRDD) and trace.run is self.run else None
+
+    # ---- between files and records ------------------------------------------------------------------------------
+
+    def _trace(self, places: Places) -> LineageRDD:
+        return self._sources.trace(self.run, {self.run.subject: places})
+
+    def _records(self, outputs: Sequence[Located]) -> Places:
+        """The records of the action's RDD that stand there."""
+        wanted = {one.path: one.positions for one in outputs}
+        found = {}
+        for file in self._files:
+            if file.path not in wanted:
+                continue
+            partition, positions = partition_of(file), wanted[file.path]
+            lines = self._lines_of(file)
+            found[partition] = first(positions, self._sizes.get(partition, 0)) if lines is None else lines.records(positions)
+        return found
+
+    def _located(self, places: Places) -> list[Located]:
+        """Where records of the action's RDD stand in the files."""
+        found = []
+        for file in self._files:
+            positions = places.get(partition_of(file), np.empty(0, dtype=np.int64))
+            if len(positions):
+                lines = self._lines_of(file)
+                found.append(Located(file.path, self._unit, distinct(positions if lines is None else lines.lines(positions))))
+        return found
+
+    @property
+    def _files(self) -> Sequence[File]:
+        return self._ending.files
+
+    @property
+    def _unit(self) -> Unit:
+        assert self._ending.target is not None
+        return self._ending.target.unit
+
+    @cached_property
+    def _sizes(self) -> dict[int, int]:
+        return records(self.run.lineage, self.run.subject)
+
+    def _lines_of(self, file: File) -> Lines | None:
+        """The lines of a file of text; None for others, which have a row for each record."""
+        if self._unit is not Unit.LINE:
+            return None
+        if file.path not in self._lines:
+            partition = partition_of(file)
+            size = self._sizes.get(partition, 0)
+            every = {partition: np.arange(size, dtype=np.int64)}
+            as_text = self.run.action == _AS_TEXT
+            there = self._sources.still(file.path, file.stamp)
+            self._lines[file.path] = Lines(file.path, there, size, self._trace(every).collect if as_text else None)
+        return self._lines[file.path]

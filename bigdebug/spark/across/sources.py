@@ -1,0 +1,183 @@
+"""Sources: traces followed to the files that were read, and files to what a run made of them; also where a DataFrame was made of an RDD, or an RDD of a DataFrame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bigdebug.errors import BigdebugError, UntraceableError
+from bigdebug.spark.across.leaffiles import LeafFiles
+from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.rdd.recorder import Recorder
+from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
+from bigdebug.spark.sql.recorder import FrameRecorder
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.trace.across import facts as of_facts
+from bigdebug.trace.across.located import Extent, FileStamp, Located
+from bigdebug.trace.across.stamps import stamp_of
+from bigdebug.trace.counts import records, sizes
+from bigdebug.trace.places import Places
+from bigdebug.trace.run import Run
+
+_FORMS = {"textFile": "text", "pickleFile": "pickle", "sequenceFile": "sequence"}
+
+
+class Sources:
+    """What the runs of one session read. Thread-safe as its traces are."""
+
+    def __init__(self, recorder: Recorder, frames: FrameRecorder, crossing: Crossing) -> None:
+        self._recorder = recorder
+        self._frames = frames
+        self._crossing = crossing
+
+    def extents(self, run: Run) -> tuple[Extent, ...]:
+        """The files that a run read, as they were then, each once. Reads the plan of a query; no job."""
+        found: dict[str, Extent] = {}
+        for extent in self._extents(run):
+            found.setdefault(extent.path, extent)
+        return tuple(found.values())
+
+    def incomplete(self, run: Run) -> tuple[str, ...]:
+        """What is not known of where a run's records came from."""
+        if isinstance(run, FrameRun):
+            try:
+                _ = run.questions.leaves
+            except BigdebugError as refused:
+                return (str(refused),)
+            return ()
+        known = self._crossing.rows_in(run)
+        return tuple(
+            f"{facts.dataset}: its records were made outside of bigdebug, and nothing is known behind them"
+            for source, facts in run.sources.items() if facts.type == "rdd" and facts.stamps and source not in known
+        )
+
+    @staticmethod
+    def still(path: str, stamp: FileStamp) -> bool:
+        """Whether a local file has the size and the time of a stamp."""
+        now = stamp_of(path, digest=False) if os.path.isabs(path) else None
+        return now is not None and (now.size, now.modified) == (stamp.size, stamp.modified)
+
+    def trace(self, run: Run, standing: Mapping[int, Places]) -> LineageRDD:
+        """The trace over records of operators of a run of RDDs."""
+        self._recorder.questions(run)
+        return LineageRDD(run, list(standing), lambda: standing, self._recorder)
+
+    # ---- backward -------------------------------------------------------------------------------------------------
+
+    def back(self, trace: LineageRDD | LineageFrame) -> list[Located]:
+        """The records of files that traced ones were made of, one answer for each file."""
+        return together(self._back_of_frame(trace) if isinstance(trace, LineageFrame) else self._back_of_rdd(trace))
+
+    def _back_of_rdd(self, trace: LineageRDD) -> Iterable[Located]:
+        run = trace.run
+        frames = self._crossing.rows_in(run)
+        for source, places in trace.goBackAll().standing.items():
+            if not any(map(len, places.values())):
+                continue
+            if source in frames:
+                yield from self.back(self._crossing.frame_behind(self.trace(run, {source: places}), frames[source]))
+            elif source in run.sources:
+                yield from of_facts.located(run.sources[source], places, lambda ps, of=source: sizes(run.lineage, of, ps))  # type: ignore[misc]
+
+    def _back_of_frame(self, trace: LineageFrame) -> Iterable[Located]:
+        questions = trace.run.questions
+        if not questions.leaves:
+            return
+        made, originals = self._crossing.records_in(trace), self._crossing.originals_in(trace)
+        found = trace.goBackAll()
+        for operator in found.operators:
+            leaf, part = questions.leaves[operator], found[trace.run.graph[operator]]
+            if operator in made:
+                if part.count():
+                    yield from self.back(self._crossing.rdd_behind(part, made[operator]))
+            elif operator in originals:
+                behind = self._crossing.original(part, originals[operator])
+                yield from () if behind is None else self.back(behind)
+            elif leaf.files:
+                yield from LeafFiles(questions.catalyst, leaf).located(part.rids())
+
+    # ---- forward --------------------------------------------------------------------------------------------------
+
+    def ahead(self, run: Run, given: Sequence[Located]) -> Any:
+        """The trace over the records of a run's result that records of files had a part in; None if the run read none of them."""
+        return self._ahead_of_frame(run, given) if isinstance(run, FrameRun) else self._ahead_of_rdd(run, given)
+
+    def _ahead_of_rdd(self, run: Run, given: Sequence[Located]) -> LineageRDD | None:
+        found: dict[int, Places] = {}
+        frames = self._crossing.rows_in(run)
+        for source, facts in run.sources.items():
+            if source in frames:
+                rows = self.ahead(self._frames.asked(frames[source]), given)
+                found[source] = {} if rows is None else self._crossing.rows_ahead(rows, frames[source], source)
+            elif set(map(_path, given)).intersection(extent.path for extent in of_facts.extents(facts, "")):
+                known = records(run.lineage, source)
+                found[source] = of_facts.standing(facts, given, known, lambda ps, of=source: sizes(run.lineage, of, ps))  # type: ignore[misc]
+        found = {source: places for source, places in found.items() if any(map(len, places.values()))}
+        return self.trace(run, found).goNextAll() if found else None
+
+    def _ahead_of_frame(self, run: FrameRun, given: Sequence[Located]) -> LineageFrame | None:
+        questions, whole = run.questions, lineage_of(run)
+        starts: dict[int, Any] = {}
+        made, originals = self._crossing.records_in(whole), self._crossing.originals_in(whole)
+        for operator, leaf in questions.leaves.items():
+            if operator in made:
+                read = self._crossing.whole(made[operator])
+                behind = self.ahead(read.run, given)
+                rids = np.empty(0, np.int64) if behind is None else behind.rids()
+            elif operator in originals:
+                if set(map(_path, given)) & {extent.path for extent in self.extents(self._frames.asked(originals[operator]))}:
+                    raise UntraceableError("Forward, no trace passes a checkpoint", value=leaf.name, remedy="Ask backward, from the rows that were made behind it.")
+                continue
+            else:
+                rids = LeafFiles(questions.catalyst, leaf).rids(given) if leaf.files else np.empty(0, np.int64)
+            if len(rids):
+                starts[operator] = pa.array(rids, pa.int64())
+        return whole.standing_at(starts).goNextAll() if starts else None
+
+    # ---- files ----------------------------------------------------------------------------------------------------
+
+    def _extents(self, run: Run) -> Iterable[Extent]:
+        if isinstance(run, FrameRun):
+            yield from self._extents_of_frame(run)
+            return
+        frames = self._crossing.rows_in(run)
+        for source, facts in run.sources.items():
+            if source in frames:
+                yield from self._extents(self._frames.asked(frames[source]))
+            else:
+                name = run.graph[source].name.rsplit(".", 1)[-1]  # whoever called it is before
+                yield from of_facts.extents(facts, _FORMS.get(name, "hadoop" if facts.type == "file" else ""))
+
+    def _extents_of_frame(self, run: FrameRun) -> Iterable[Extent]:
+        try:
+            leaves = run.questions.leaves
+        except BigdebugError:
+            return  # incomplete() says so
+        whole, stamps = lineage_of(run), {of_facts.path_of(path): of_facts.stamp_from(stamp) for path, stamp in run.questions.stamps.items()}
+        made, originals = self._crossing.records_in(whole), self._crossing.originals_in(whole)
+        for operator, leaf in leaves.items():
+            if operator in made:
+                yield from self._extents(self._crossing.whole(made[operator]).run)
+            elif operator in originals:
+                yield from self._extents(self._frames.asked(originals[operator]))
+            elif leaf.files:
+                yield from LeafFiles(run.questions.catalyst, leaf).extents(stamps)
+
+
+def together(every: Iterable[Located]) -> list[Located]:
+    """One answer for each file."""
+    found: dict[str, list[Located]] = {}
+    for one in every:
+        found.setdefault(one.path, []).append(one)
+    return [parts[0] if len(parts) == 1 else Located.of(path, parts[0].unit, np.concatenate([part.positions for part in parts])) for path, parts in found.items()]
+
+
+def _path(located: Located) -> str:
+    return located.path
+
+
