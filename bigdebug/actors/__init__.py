@@ -3,9 +3,9 @@
     with actors.register("clean") as actor:            # commits at the end
         for number, record in enumerate(records):
             actor.reset()                              # what comes next is made of this record alone
-            actor.add_input(at=actors.line("in.txt", number))
+            actor.add_input(at=actors.Place.line("in.txt", number))
             for given in clean(record):
-                actor.add_output(at=actors.line("out.txt", written(given)))
+                actor.add_output(at=actors.Place.line("out.txt", written(given)))
 
 ``rows``, ``groups``, ``merge``, ``lines``, ``generator`` and ``program`` do this for functions over frames, for generators, and for programs. ``steps`` are all that were
 captured, for a pipeline.
@@ -15,14 +15,17 @@ from __future__ import annotations
 
 from bigdebug.actors.actor import Actor, flow_link, register
 from bigdebug.actors.committed import ActorCulprit
+from bigdebug.actors.files import read_csv, read_json, read_parquet, to_csv, to_json, to_parquet
+from bigdebug.actors.functions import groups, merge, rows, whole
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.kinds import DATASET, FILE, JOB, OPERATOR, RECORD, STAGE, TASK, ActorType, DataType
 from bigdebug.actors.log import ANY, NEXT
-from bigdebug.actors.places import Place, line, row, span, whole
+from bigdebug.actors.places import Place
 from bigdebug.actors.step import ActorStep, UncommittedStep, forget, step, steps
 
 __all__ = [
     "register", "Actor", "flow_link", "steps", "step", "forget", "ActorStep", "UncommittedStep", "ActorCulprit", "ActorHome",
-    "line", "row", "span", "whole", "Place", "NEXT", "ANY",
+    "rows", "groups", "whole", "merge", "read_csv", "read_json", "read_parquet", "to_csv", "to_json", "to_parquet",
+    "Place", "NEXT", "ANY",
     "ActorType", "DataType", "JOB", "STAGE", "TASK", "OPERATOR", "DATASET", "FILE", "RECORD",
 ]

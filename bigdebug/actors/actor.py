@@ -32,7 +32,7 @@ ACTOR = ActorType("actor")
 class Actor:
     """One that was registered. Within ``with`` it commits at the end, or has failed if an exception leaves the block.
 
-    What passes is given to ``add_input`` and ``add_output``, by what it holds, by a place (``actors.line(path, n)``), by both (``at=``), or by nothing: then an item is known by
+    What passes is given to ``add_input`` and ``add_output``, by what it holds, by a place (``actors.Place.line(path, n)``), by both (``at=``), or by nothing: then an item is known by
     the order in which it came. An output was made of the inputs that came before it, since the last ``reset``; of a tag, of those with that tag.
     An output before any input was made of nothing. Calls come from any thread, and take a microsecond or so.
     """

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bigdebug.actors.columns import Column
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.trace.positions import Positions, distinct, members, spread
 
 
@@ -72,6 +73,22 @@ class Groups:
         return {"by": "groups", **{name: column.dump(home, name) for name, column in vars(self).items()}}
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """What was made of what is not known; ``why`` is a sentence. It raises IncompleteLineageError, whatever is asked."""
+
+    why: str
+
+    def backward(self, outputs: Positions) -> Positions:
+        raise IncompleteLineageError(self.why, remedy="Mend the step, and run it again.")
+
+    def forward(self, inputs: Positions) -> Positions:
+        raise IncompleteLineageError(self.why, remedy="Mend the step, and run it again.")
+
+    def dump(self, home: Path) -> dict[str, Any]:
+        return {"by": "nothing", "why": self.why}
+
+
 def one_to_one(count: int) -> Intervals:
     """The n-th output was made of the n-th input."""
     return made_of(Column.steps(count))
@@ -92,6 +109,8 @@ def load(data: Mapping[str, Any], find: Callable[[str], Path]) -> Associations:
     """What ``dump`` wrote. Raises ValueError, LookupError for what nobody wrote."""
     if data["by"] == "groups":
         return Groups(*(Column.load(data[each.name], find) for each in fields(Groups)))
+    if data["by"] == "nothing":
+        return Unknown(str(data["why"]))
     if data["by"] != "intervals":
         raise ValueError(f"there are no associations by {data['by']!r}")
     made = Intervals(*(Column.load(data[each.name], find) for each in fields(Intervals)))

@@ -24,25 +24,25 @@ class Place(NamedTuple):
     position: int
     length: int = 1
 
+    @classmethod
+    def line(cls, path: str | os.PathLike[str], number: int) -> Place:
+        """A line of a text file, from 0; the header of a CSV is one."""
+        return _place(path, Unit.LINE, number, 1)
 
-def line(path: str | os.PathLike[str], number: int) -> Place:
-    """A line of a text file, from 0; the header of a CSV is one."""
-    return _place(path, Unit.LINE, number, 1)
+    @classmethod
+    def row(cls, path: str | os.PathLike[str], number: int) -> Place:
+        """A row of a file, from 0; a header is none."""
+        return _place(path, Unit.ROW, number, 1)
 
+    @classmethod
+    def span(cls, path: str | os.PathLike[str], offset: int, length: int) -> Place:
+        """Bytes of a file: Newt's (file, offset, length)."""
+        return _place(path, Unit.BYTE, offset, length)
 
-def row(path: str | os.PathLike[str], number: int) -> Place:
-    """A row of a file, from 0; a header is none."""
-    return _place(path, Unit.ROW, number, 1)
-
-
-def span(path: str | os.PathLike[str], offset: int, length: int) -> Place:
-    """Bytes of a file: Newt's (file, offset, length)."""
-    return _place(path, Unit.BYTE, offset, length)
-
-
-def whole(path: str | os.PathLike[str]) -> Place:
-    """All of a file."""
-    return _place(path, Unit.WHOLE, 0, 1)
+    @classmethod
+    def whole(cls, path: str | os.PathLike[str]) -> Place:
+        """All of a file."""
+        return _place(path, Unit.WHOLE, 0, 1)
 
 
 def located(path: str | os.PathLike[str]) -> str:

@@ -83,7 +83,7 @@ def _other(value: Any) -> bytes:
             return canonical(base(value))  # type: ignore[arg-type]
     raise ActorError(
         f"A {kind.__name__} is no value that another process would know again",
-        remedy="Give its type a digest: register(..., takes=DataType(name, digest=function that gives bytes)), or tell where it stands: actors.line(path, n).",
+        remedy="Give its type a digest: register(..., takes=DataType(name, digest=function that gives bytes)), or tell where it stands: actors.Place.line(path, n).",
     )
 
 

@@ -1,0 +1,162 @@
+"""Functions over frames as steps: a frame in, a frame out, and which input rows each row was made of."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bigdebug.actors.actor import Home
+from bigdebug.actors.associations import Associations, Groups, Intervals, Unknown, all_of_all, made_of
+from bigdebug.actors.columns import Column
+from bigdebug.actors.flows import gives_path
+from bigdebug.actors.frames import FRAMES, all_inputs
+from bigdebug.actors.items import Items
+from bigdebug.actors.owners import GroupOwners, RowOwners
+from bigdebug.actors.promises import Broken, Owners, Probe, kept, probed
+from bigdebug.actors.steady import PANDAS, Steady, steady
+from bigdebug.errors import ActorError, UntraceableError
+from bigdebug.trace.across.located import Extent, Unit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Function = Callable[..., Any]
+
+NOTHING_CAME = "None of the rows that were tried came out, so what was promised was not seen to hold"
+
+
+def rows(function: Function | None = None, *, check: bool = True, name: str = "", home: Home = None) -> Any:
+    """A function over a frame that makes each row of one input row alone, and keeps its label in the index.
+
+    Filters, new columns, ``explode``, ``sort_values``, ``map`` do so. What looks at neighbours (``shift``, ``cumsum``), at all (``mean``), or at duplicates does not, nor does
+    ``reset_index``. The function gets the very frame, and what it gives is given. Before, it is called on copies of a few rows, to see that the promise
+    holds; if it does not, the step has no lineage and says why. ``check=False`` believes it: for functions that do something else than give a frame.
+    """
+    return _decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
+
+
+def groups(function: Function | None = None, *, by: str | Sequence[str], check: bool = True, name: str = "", home: Home = None) -> Any:
+    """A function over a frame that makes each row of the input rows with the same values in ``by``, which the result has as columns or in its index.
+
+    Else as ``rows``.
+    """
+    names = [by] if isinstance(by, str) else list(by)
+    if not names or not all(isinstance(each, str) for each in names):
+        raise ActorError("Rows are grouped by one column or more", value=by, remedy='Name them: @actors.groups(by="city").')
+    return _decorated(function, lambda fn: FrameFunction(fn, lambda frame: GroupOwners(frame, names), check, name, home))
+
+
+def whole(function: Function | None = None, *, name: str = "", home: Home = None) -> Any:
+    """A function over a frame whose rows are each made of all input rows: true of every function, and narrow of those that sum up."""
+    return _decorated(function, lambda fn: FrameFunction(fn, None, False, name, home))
+
+
+def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home: Home = None, **options: Any) -> pd.DataFrame:
+    """``left.merge(right, ...)`` as a step: a row was made of the one or two that it joins."""
+    frames = [frame.to_frame() if frame.ndim == 1 else frame for frame in (left, right)]
+    for frame in frames:
+        if frame.columns.nlevels > 1 or any(mark in frame.columns for mark in _MARKS):
+            raise UntraceableError("Frames with several levels of columns cannot be followed through a merge", remedy="Use pandas' own merge.")
+    inputs, why = all_inputs([left, right])
+    with steady(name, PANDAS, home) as actor:
+        marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
+        joined = marked[0].merge(marked[1], **options)
+        places = [joined.pop(mark).to_numpy() for mark in _MARKS]
+        _given(actor, joined, inputs, _joining(places, len(left)), why)
+    return joined
+
+
+_MARKS = ("bigdebug: row of the left frame", "bigdebug: row of the right frame")
+
+
+def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
+    """The frame with the numbers of its rows beside; its columns are not copied."""
+    marked = frame.copy(deep=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas warns of many columns that were put in one by one
+        marked[mark] = np.arange(len(frame))
+    return marked
+
+
+class FrameFunction:
+    """A function over a frame that is a step each time it is called. ``see`` looks at the frame before the function has it; None: all rows are made of all."""
+
+    def __init__(self, function: Function, see: Callable[[Any], Owners] | None, check: bool, name: str, home: Home) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._see = see
+        self._check = check
+        self._name = name or getattr(function, "__name__", type(function).__name__)
+        self._home = home
+
+    def __call__(self, frame: pd.DataFrame, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(frame, "iloc"):
+            raise ActorError(f"{self._name} is a step over a frame", value=frame, remedy="Call it with a frame of pandas as its first argument.")
+        inputs, why = all_inputs([frame])
+        with steady(self._name, PANDAS, self._home) as actor:
+            seen, probes, broken = self._before(frame, lambda few: self._function(few, *args, **kwargs))
+            result = self._function(frame, *args, **kwargs)
+            associations, more = self._after(seen, probes, broken, inputs.count, result)
+            _given(actor, result, inputs, associations, (*why, *more))
+        return result
+
+    def _before(self, frame: Any, call: Callable[[Any], Any]) -> tuple[Owners | None, list[Probe], str]:
+        if self._see is None:
+            return None, [], ""
+        try:
+            seen = self._see(frame)
+            return seen, probed(frame, seen, call) if self._check else [], ""
+        except Broken as promise:
+            return None, [], str(promise)
+
+    def _after(self, seen: Owners | None, probes: list[Probe], broken: str, count: int, result: Any) -> tuple[Associations, tuple[str, ...]]:
+        """The associations of a result, or why there are none."""
+        if self._see is None:
+            return all_of_all(count, _size(result)), (f"Every row of {self._name} is said to be made of all its input",)
+        if seen is None:
+            return self._unknown(broken)
+        try:
+            owners = seen.of(result)
+            came = kept(probes, result, seen, owners) or count < 2 or not len(owners)
+        except Broken as promise:
+            return self._unknown(str(promise))
+        found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)
+        return found, () if came or not self._check else (NOTHING_CAME,)
+
+    def _unknown(self, broken: str) -> tuple[Associations, tuple[str, ...]]:
+        why = f"{self._name} has no lineage: {broken}"
+        return Unknown(why), (why,)
+
+
+def _decorated(function: Function | None, make: Callable[[Function], FrameFunction]) -> Any:
+    if function is None:
+        return make
+    if not callable(function):
+        raise ActorError("A step is made of a function", value=function)
+    return make(function)
+
+
+def _given(actor: Steady, result: Any, inputs: Items, associations: Associations, why: tuple[str, ...]) -> None:
+    """Commit, and know the rows of the result from then on."""
+    count = _size(result)
+    actor.commit_as(inputs, Items(count), associations, why)
+    if actor.id and hasattr(result, "iloc"):
+        FRAMES.tell(result, [Extent(gives_path(actor.id), Unit.ROW, "item")], [count])
+
+
+def _joining(places: list[Any], first: int) -> Intervals:
+    """Each row is made of a left row, a right row, or both: the numbers of a missing one are null."""
+    there = [~np.isnan(each.astype(float)) for each in places]
+    numbers = np.stack([np.where(there[0], places[0], 0), np.where(there[1], places[1], 0) + first], axis=1).astype(np.int64)
+    has = np.stack(there, axis=1)
+    ends = np.cumsum(has.sum(axis=1))
+    starts = np.concatenate(([0], ends[:-1])).astype(np.int64) if len(ends) else ends
+    return Intervals(Column.steps(len(ends)), Column.of(starts), Column.of(ends.astype(np.int64)), Column.of(numbers[has]))
+
+
+def _size(result: Any) -> int:
+    return len(result) if hasattr(result, "iloc") else 1

@@ -1,0 +1,152 @@
+"""Owners: by which input row, or which group of them, each row of a result was made. Read off the index, or off the columns that rows are grouped by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bigdebug.actors.columns import Column
+from bigdebug.actors.promises import Broken
+from bigdebug.trace.positions import Positions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FEW = (16, 256, 4_096)
+"""Rows that a function is tried on: more, if nothing came of few."""
+
+
+class RowOwners:
+    """Each row has the label of the one that it was made of: filters, explode, sort, new columns and merges by ``map`` keep it, and ``reset_index`` does not."""
+
+    def __init__(self, frame: pd.DataFrame | pd.Series) -> None:
+        """Raises Broken where labels name several rows."""
+        self._index = frame.index
+        if not self._index.is_unique:
+            raise Broken("some of its rows have the same label in the index; reset_index before the step")
+        self._counts_up = _counts_up(self._index)
+
+    def of(self, result: Any) -> Column:
+        labels = _index_of(result)
+        if labels is self._index or (self._counts_up and _counts_up(labels) and len(labels) == len(self._index)):
+            return Column.steps(len(labels))
+        if self._counts_up and labels.dtype.kind in "iu" and labels.nlevels == 1:
+            places = np.asarray(labels, dtype=np.int64)
+            outside = bool(len(places)) and (int(places.min()) < 0 or int(places.max()) >= len(self._index))
+        else:
+            places = np.asarray(self._index.get_indexer(labels), dtype=np.int64)
+            outside = bool((places < 0).any())
+        if outside:
+            raise Broken("it gave rows with labels in the index that no input row has")
+        return Column.of(places)
+
+    def probes(self) -> Iterator[Positions]:
+        """Rows at the end, of which a function that numbers its rows anew makes others; and some of all places."""
+        count = len(self._index)
+        if count < 2:
+            return
+        yield np.arange(max(1, count - _FEW[0]), count)
+        for few in _FEW:
+            yield np.unique(np.random.default_rng(few).integers(1, count, min(few, count)))
+
+    def rows(self, owners: Positions) -> Positions:
+        return owners
+
+
+class GroupOwners:
+    """Each row was made of the rows that have the same values in the columns ``by``; a result has these as columns or as levels of its index."""
+
+    def __init__(self, frame: pd.DataFrame, by: Sequence[str]) -> None:
+        """Raises Broken where the frame has no such columns."""
+        missing = [name for name in by if name not in frame.columns and name not in frame.index.names]
+        if missing:
+            raise Broken(f"its input has no column {missing[0]!r}")
+        self._by = list(by)
+        self._keys = _Keys()
+        self.codes = self._keys.learnt(_columns(frame, self._by))
+
+    def of(self, result: Any) -> Column:
+        names = [*getattr(result, "columns", ()), *_index_of(result).names]
+        missing = [name for name in self._by if name not in names]
+        if missing:
+            raise Broken(f"its result has no {missing[0]!r} among its columns or the levels of its index")
+        found = self._keys.known(_columns(result, self._by))
+        if bool((found < 0).any()):
+            raise Broken(f"it gave rows with other values of {', '.join(map(str, self._by))} than any input row has")
+        return Column.of(found)
+
+    def probes(self) -> Iterator[Positions]:
+        """The smallest groups, but no more rows than a few thousand."""
+        sizes = np.bincount(self.codes)
+        smallest = np.argsort(sizes, kind="stable")
+        smallest = smallest[sizes[smallest] > 0]
+        for few in (3, 16, 64):
+            chosen = smallest[: min(few, len(smallest) - 1)]
+            chosen = chosen[np.cumsum(sizes[chosen]) <= _FEW[-1]]
+            if len(chosen):
+                yield np.sort(chosen).astype(np.int64)
+
+    def rows(self, owners: Positions) -> Positions:
+        return np.flatnonzero(np.isin(self.codes, owners))
+
+
+def _index_of(result: Any) -> Any:
+    if not hasattr(result, "iloc") or not hasattr(result, "index"):
+        raise Broken(f"it gave a {type(result).__name__}, and no frame")
+    return result.index
+
+
+def _counts_up(index: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+
+
+def _columns(frame: Any, by: Sequence[str]) -> list[Any]:
+    """The values that rows are grouped by, column by column."""
+    import pandas as pd
+
+    columns = getattr(frame, "columns", ())
+    found = [pd.Index(frame[name]) if name in columns else frame.index.get_level_values(name) for name in by]
+    return [each.astype(object) if isinstance(each.dtype, pd.CategoricalDtype) else each for each in found]
+
+
+class _Keys:
+    """Numbers of keys. Nulls of all sorts are one value, as they are to ``groupby``."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self._pairs: list[Any] = []
+
+    def learnt(self, columns: Sequence[Any]) -> Positions:
+        """The number of the key of each row; from now on these keys are known."""
+        import pandas as pd
+
+        total = np.zeros(0, np.int64)
+        for place, column in enumerate(columns):
+            codes, values = pd.factorize(column)
+            self._values.append(pd.Index(values))
+            codes = np.asarray(codes, dtype=np.int64) + 1
+            if not place:
+                total = codes
+                continue
+            total, pairs = pd.factorize(total * (len(values) + 1) + codes)
+            total = np.asarray(total, dtype=np.int64)
+            self._pairs.append(pd.Index(pairs))
+        return total
+
+    def known(self, columns: Sequence[Any]) -> Positions:
+        """The number of the key of each row, -1 if it is none that was learnt."""
+        total = np.zeros(0, np.int64)
+        for place, column in enumerate(columns):
+            values = self._values[place]
+            codes = np.where(column.isna(), 0, np.asarray(values.get_indexer(column), dtype=np.int64) + 1)
+            codes = np.where((codes == 0) & ~column.isna(), -1, codes)
+            if not place:
+                total = codes
+                continue
+            mixed = np.where((total < 0) | (codes < 0), -1, total * (len(values) + 1) + codes)
+            total = np.asarray(self._pairs[place - 1].get_indexer(mixed), dtype=np.int64)
+        return total

@@ -1,0 +1,171 @@
+"""Promises: what a user says of a function over frames, and whether it holds on a few rows (the re-execution oracle, law 3).
+
+A function that promises to make each row of one input row alone gives of a few rows what it gave of them among all others. One that looks at neighbours, sums up, or numbers its rows
+anew does not; that is seen, and its lineage is refused instead of told wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import isclose
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from bigdebug.actors.columns import Column
+from bigdebug.shown import shown
+from bigdebug.trace.positions import Positions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLOSE = 1e-9
+"""How much floats may differ, relatively: sums of few and of many numbers round differently."""
+
+
+_UNORDERED = 2_000
+"""Rows that are looked for among others, each by each."""
+
+
+class Broken(Exception):
+    """A promise does not hold, or it cannot be seen whether it does; says why, as the end of a sentence."""
+
+
+class Owners(Protocol):
+    """Who owns a row: the input row, or the group, that it is made of alone. Seen of the input before the function has it, and may change it."""
+
+    def of(self, result: Any) -> Column:
+        """The owner of each row of a result; raises Broken where one has none."""
+
+    def probes(self) -> Iterator[Positions]:
+        """A few owners, ascending, to try the function on; larger ones each time."""
+
+    def rows(self, owners: Positions) -> Positions:
+        """The input rows that these own, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """What the function gave of the input rows of a few owners alone."""
+
+    owners: Positions
+    result: Any
+
+
+def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> list[Probe]:
+    """Try the function before it is called: what it writes, it writes over afterwards. Raises Broken if it raises.
+
+    It has rows of its own, prints nowhere, and leaves random numbers as they were.
+    """
+    found: list[Probe] = []
+    with _aside():
+        for chosen in owners.probes():
+            rows = frame.iloc[owners.rows(chosen)]
+            try:
+                found.append(Probe(chosen, call(_own(rows))))
+            except Exception as error:  # the user's
+                raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
+            if sum(map(_length, (probe.result for probe in found))) >= 8:
+                break
+    return found
+
+
+def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) -> bool:
+    """Whether the result has of the owners that were tried what was given of them alone. Raises Broken if not; False if nothing came of them."""
+    seen = False
+    for probe in probes:
+        tried = owners.of(probe.result).array
+        if not np.isin(tried, probe.owners).all():
+            raise Broken("of a few rows alone it gave rows that are of others")
+        there = np.flatnonzero(np.isin(of_result.array, probe.owners))
+        there = there[np.argsort(of_result.array[there], kind="stable")]
+        order = np.argsort(tried, kind="stable")
+        mine, others = probe.result.iloc[order], result.iloc[there]
+        if not np.array_equal(tried[order], of_result.array[there]) or not (same(mine, others) or _same_unordered(mine, others, tried[order])):
+            raise Broken("it gave something else of a few rows alone than of the same rows among all others")
+        seen = seen or bool(len(order))
+    return seen
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two frames hold the same, row by row: types may differ as they do when other rows have nulls, and index and order of rows were looked at."""
+    import pandas as pd
+
+    if isinstance(one, pd.Series) or isinstance(other, pd.Series):
+        return type(one) is type(other) and _same_values(one, other)
+    if list(map(repr, one.columns)) != list(map(repr, other.columns)):
+        return False
+    return all(_same_values(one.iloc[:, i], other.iloc[:, i]) for i in range(one.shape[1]))
+
+
+def _same_unordered(one: Any, other: Any, owners: Positions) -> bool:
+    """Whether two frames hold the same rows of each owner, in any order: rows that a sort finds equal come in another one among others."""
+    if len(owners) > _UNORDERED or not hasattr(one, "columns") or list(map(repr, one.columns)) != list(map(repr, other.columns)):
+        return False
+    left = [list(zip(owners.tolist(), *(each.iloc[:, i].astype(object) for i in range(each.shape[1])))) for each in (one, other)]
+    for row in left[0]:
+        found = next((n for n, each in enumerate(left[1]) if all(map(_same_cell, row, each))), None)
+        if found is None:
+            return False
+        del left[1][found]
+    return not left[1]
+
+
+def _same_values(one: Any, other: Any) -> bool:
+    import pandas as pd
+
+    if all(pd.api.types.is_float_dtype(each.dtype) or pd.api.types.is_integer_dtype(each.dtype) for each in (one, other)) and one.dtype != other.dtype:
+        one, other = (each.astype("Float64") for each in (one, other))
+    if pd.api.types.is_float_dtype(one.dtype) and pd.api.types.is_float_dtype(other.dtype):
+        first, second = (each.to_numpy(dtype=float, na_value=np.nan) for each in (one, other))
+        return bool(np.allclose(first, second, rtol=CLOSE, atol=0.0, equal_nan=True))
+    return all(map(_same_cell, one.astype(object).tolist(), other.astype(object).tolist()))
+
+
+def _same_cell(one: Any, other: Any) -> bool:
+    import pandas as pd
+
+    if one is other:
+        return True
+    if pd.api.types.is_scalar(one) and pd.api.types.is_scalar(other):
+        if pd.isna(one) or pd.isna(other):
+            return bool(pd.isna(one) and pd.isna(other))
+        return bool(one == other) or (isinstance(one, float) and isinstance(other, float) and isclose(one, other, rel_tol=CLOSE))
+    try:
+        return bool(np.array_equal(np.asarray(one, dtype=object), np.asarray(other, dtype=object)) or repr(one) == repr(other))
+    except ValueError:  # arrays within arrays, of several lengths
+        return repr(one) == repr(other)
+
+
+def _own(rows: Any) -> Any:
+    """The rows, and in them objects, that nobody else holds."""
+    mine = rows.copy()
+    for i, kind in enumerate(mine.dtypes):
+        if kind == np.dtype(object):
+            cells = copy.deepcopy(rows.iloc[:, i].tolist())
+            column = np.empty(len(cells), dtype=object)
+            column[:] = cells
+            mine.isetitem(i, column)
+    return mine
+
+
+def _length(result: Any) -> int:
+    return len(result) if hasattr(result, "index") else 0
+
+
+@contextlib.contextmanager
+def _aside() -> Iterator[None]:
+    states = random.getstate(), np.random.get_state()
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])

@@ -1,0 +1,63 @@
+"""Steady: an actor around the user's own step, whose result and exceptions are what they are without."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bigdebug.actors.actor import Actor, Home, register
+from bigdebug.actors.associations import Associations
+from bigdebug.actors.items import Items
+from bigdebug.actors.kinds import ActorType
+from bigdebug.errors import StoreError
+
+log = logging.getLogger("bigdebug")
+
+PANDAS, GENERATOR, PROGRAM = ActorType("pandas"), ActorType("generator"), ActorType("program")
+"""The types of what is captured ready-made, as a pipeline shows them."""
+
+
+class Steady:
+    """An actor, or none where the home of actors cannot be written: then a warning was logged, and nothing is captured."""
+
+    def __init__(self, actor: Actor | None) -> None:
+        self.actor = actor
+
+    @property
+    def id(self) -> str:
+        """Empty if there is none."""
+        return "" if self.actor is None else self.actor.id
+
+    def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: tuple[str, ...] = ()) -> None:
+        """Commit; a StoreError is logged."""
+        if self.actor is None:
+            return
+        try:
+            self.actor.commit_as(inputs, outputs, associations, incomplete)
+        except StoreError as problem:
+            self.actor = None
+            _warn(problem)
+
+
+@contextmanager
+def steady(name: str, kind: ActorType, home: Home) -> Iterator[Steady]:
+    """Within: the user's step. What it raises is raised, and the actor has failed; that the home cannot be written is a warning alone."""
+    try:
+        made = Steady(register(name, kind, home=home))
+    except StoreError as problem:
+        _warn(problem)
+        made = Steady(None)
+    try:
+        yield made
+    except BaseException as error:
+        if made.actor is not None:
+            try:
+                made.actor.abandon(error)
+            except StoreError as problem:
+                _warn(problem)
+        raise
+
+
+def _warn(problem: StoreError) -> None:
+    log.warning("bigdebug: a step is not captured: %s", problem)

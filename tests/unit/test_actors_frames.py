@@ -1,0 +1,419 @@
+"""Functions over frames as steps: the function gets, and its user gets, what they get without; and each row is traced to its rows, or is refused by name."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from bigdebug import actors
+from bigdebug.errors import ActorError, IncompleteLineageError, UntraceableError
+from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.across.units import Units
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+def last(home):
+    return actors.steps(home)[-1]
+
+
+def back(step, *rows):
+    """Positions in the one input of a step, for rows that it passed on."""
+    found = step.backward([Located.of(f"item:{step.id}/out", Unit.ROW, rows)])
+    return [] if not found else found[0].positions.tolist()
+
+
+def ahead(step, *rows):
+    found = step.forward([Located.of(step.reads[0].path, Unit.ROW, rows)])
+    return [] if not found else found[0].positions.tolist()
+
+
+ORDERS = pd.DataFrame({
+    "city": ["x", "y", None, "x", "<script>alert(1)</script>", "y", "שלום", "x", "y", "x"] * 5,
+    "amount": [1.0, -0.0, np.nan, 4, 5, np.inf, 7, 8, 9, 10] * 5,
+    "tags": [[1, 2], [], [3], None, [4, 5, 6]] * 10,
+    "big": [2**60 + n for n in range(50)],
+    "when": pd.date_range("2020-01-01", periods=50, tz="Asia/Jerusalem"),
+    "kind": pd.Categorical(["a", "b"] * 25),
+    "bytes": [b"\x00\xff"] * 50,
+})
+
+ROWWISE = {
+    "filter": lambda f: f[f.amount > 4],
+    "none": lambda f: f[f.amount > 1e9],
+    "all": lambda f: f,
+    "columns": lambda f: f.assign(double=f.amount * 2, upper=f.city.str.upper()),
+    "explode": lambda f: f.explode("tags"),
+    "sort": lambda f: f.sort_values("amount", ascending=False),
+    "dropna": lambda f: f.dropna(),
+    "one column": lambda f: f["amount"] * 2,
+    "apply": lambda f: f.apply(lambda row: pd.Series({"n": len(str(row.city))}), axis=1),
+    "explode and filter": lambda f: f.explode("tags")[lambda g: g.tags != 5].sort_values("big", ascending=False),
+    "concat": lambda f: pd.concat([f[f.amount > 5], f[f.amount < 3]]),
+    "widens": lambda f: f.assign(n=f.big.where(f.amount > 4)),
+    "query": lambda f: f.query("kind == 'a'").rename(columns={"amount": "much"}),
+    "three hundred columns": lambda f: pd.concat([f, *(f.amount.rename(f"c{n}") for n in range(300))], axis=1),
+}
+
+
+def oracle_rows(function, frame):
+    """Sufficiency: of each input row alone, what the function makes; one list of input positions, in the order of the result."""
+    result = function(frame.copy())
+    place = {label: n for n, label in enumerate(frame.index)}
+    return [place[label] for label in result.index], result
+
+
+@pytest.mark.parametrize("index", ["counts up", "labels", "shuffled"])
+@pytest.mark.parametrize("name", ROWWISE)
+def test_each_row_of_a_rowwise_function_is_traced_to_its_row(home, name, index):
+    frame = ORDERS.copy()
+    if index == "labels":
+        frame.index = [f"r{n}" for n in range(50)]
+    elif index == "shuffled":
+        frame.index = np.random.default_rng(1).permutation(50)
+    before = frame.copy()
+    places, expected = oracle_rows(ROWWISE[name], frame)
+    given_ = actors.rows(ROWWISE[name], name=name)(frame)
+    step = last(home)
+    (assert_frame_equal if isinstance(expected, pd.DataFrame) else pd.testing.assert_series_equal)(given_, expected)
+    assert_frame_equal(frame, before)
+    assert [each for each in step.incomplete if "came from no step" not in each] == []
+    assert (step.name, step.kind) == (name, "pandas")
+    for row, place in enumerate(places):
+        assert back(step, row) == [place]
+    for place in range(50):
+        assert ahead(step, place) == sorted(row for row, each in enumerate(places) if each == place)
+
+
+BROKEN = {
+    "reset": lambda f: f[f.amount > 4].reset_index(drop=True),
+    "reset of all": lambda f: f.sort_values("amount").reset_index(drop=True),
+    "reset of a map": lambda f: f.assign(x=1).sort_values("big", ascending=False, ignore_index=True),
+    "shift": lambda f: f.assign(before=f.amount.shift()),
+    "cumsum": lambda f: f.assign(total=f.amount.fillna(0).replace(np.inf, 0).cumsum()),
+    "mean": lambda f: f.assign(off=f.when - f.when.mean()),
+    "duplicates": lambda f: f.drop_duplicates("city"),
+    "head": lambda f: f.head(3),
+    "numbers": lambda f: f.assign(n=range(len(f))),
+    "random": lambda f: f.assign(r=np.random.default_rng().random(len(f))),
+    "set_index": lambda f: f.assign(i=range(len(f) - 1, -1, -1)).set_index("i"),
+    "no frame": lambda f: f.amount.sum(),
+    "nothing": lambda f: None,
+    "small": lambda f: f if len(f) == 50 else 1 / 0,
+    "group": lambda f: f.groupby("city").amount.sum(),
+}
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_promise_that_does_not_hold_is_refused_and_the_result_is_what_it_is(home, name, shuffled):
+    frame = ORDERS.copy()
+    if shuffled:
+        frame.index = np.random.default_rng(1).permutation(50)
+    expected = BROKEN[name](frame.copy())
+    given_ = actors.rows(BROKEN[name], name=name)(frame)
+    step = last(home)
+    if isinstance(expected, pd.DataFrame) and name != "random":
+        assert_frame_equal(given_, expected)
+    assert any(f"{name} has no lineage" in each for each in step.incomplete)
+    for ask in (back, ahead):
+        with pytest.raises(IncompleteLineageError, match="has no lineage"):
+            ask(step, 0)
+
+
+@given(st.integers(1, 40), st.integers(0, 39), st.randoms())
+@settings(max_examples=40)
+def test_a_reset_index_is_seen_however_few_rows_were_left_out(tmp_path_factory, count, gone, chance):
+    home = actors.ActorHome(tmp_path_factory.mktemp("home"))
+    frame = pd.DataFrame({"same": [1] * count})
+    if chance.random() < 0.5:
+        frame.index = random.Random(1).sample(range(count), count)
+
+    def drops_one(f):
+        return f.drop(index=[label for label in f.index if label == gone]).reset_index(drop=True)
+
+    actors.rows(drops_one, home=home)(frame)
+    step = last(home)
+    if not any("no lineage" in each for each in step.incomplete):
+        made = [back(step, row) for row in range(len(drops_one(frame)))]
+        kept = [[n] for n, label in enumerate(frame.index) if label != gone]
+        assert made == kept
+
+
+def test_labels_that_are_twice_there_are_refused(home):
+    frame = pd.concat([ORDERS, ORDERS])
+    actors.rows(lambda f: f)(frame)
+    assert any("same label" in each for each in last(home).incomplete)
+
+
+def test_the_function_gets_the_very_frame_and_may_change_it(home):
+    frame = ORDERS.copy()
+    seen = []
+
+    @actors.rows
+    def in_place(f):
+        """Doubles."""
+        seen.append(f)
+        f["amount"] = f["amount"] * 2
+        f.tags.map(lambda cell: cell.append(0) if isinstance(cell, list) else None)
+        return f
+
+    assert in_place.__doc__ == "Doubles."
+    assert in_place.__name__ == "in_place"
+    frame["tags"] = [list(cell) if isinstance(cell, list) else cell for cell in frame.tags]
+    given_ = in_place(frame)
+    assert given_ is frame is seen[-1]
+    assert frame.tags[0] == [1, 2, 0]
+    assert frame.amount[0] == 2.0
+    assert back(last(home), 3) == [3]
+
+
+def test_trying_it_leaves_random_numbers_and_prints_as_they_were(home, capsys):
+    def draws(f):
+        print("called on", len(f))  # noqa: T201
+        return f.assign(r=[random.random() + np.random.rand() for _ in range(len(f))])
+
+    random.seed(7)
+    np.random.seed(7)
+    expected = draws(ORDERS)
+    random.seed(7)
+    np.random.seed(7)
+    capsys.readouterr()
+    assert_frame_equal(actors.rows(draws)(ORDERS), expected)
+    assert capsys.readouterr().out == "called on 50\n"
+    assert any("no lineage" in each for each in last(home).incomplete)
+
+
+def test_who_is_believed_is_called_once(home):
+    calls = []
+    actors.rows(lambda f: calls.append(len(f)) or f[f.amount > 4], check=False)(ORDERS)
+    assert calls == [50]
+    assert back(last(home), 0) == [4]
+
+
+def test_what_raises_is_raised_and_the_actor_has_failed(home):
+    with pytest.raises(ZeroDivisionError):
+        actors.rows(lambda f: 1 / 0, name="fails")(ORDERS)
+    step = last(home)
+    assert "it failed: ZeroDivisionError" in step.incomplete[0]
+    with pytest.raises(ActorError, match="step over a frame"):
+        actors.rows(lambda f: f)([1, 2])
+    with pytest.raises(ActorError, match="made of a function"):
+        actors.rows(7)
+
+
+def test_a_home_that_cannot_be_written_is_a_warning_alone(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    given_ = actors.rows(ROWWISE["filter"], home=tmp_path / "file" / "x")(ORDERS)
+    assert_frame_equal(given_, ROWWISE["filter"](ORDERS))
+    assert "a step is not captured" in caplog.text
+
+
+# ---- groups ---------------------------------------------------------------------------------------------------
+
+GROUPED = {
+    "sum": (lambda f: f.groupby("city").big.sum(), ["city"]),
+    "with nulls": (lambda f: f.groupby("city", dropna=False).agg(n=("big", "size"), m=("amount", "max")), ["city"]),
+    "reset": (lambda f: f.groupby(["city", "kind"], observed=True).big.max().reset_index(), ["city", "kind"]),
+    "several rows a group": (lambda f: f.groupby("city", dropna=False).head(2).sort_values("big", ascending=False).reset_index(drop=True), ["city"]),
+    "drop_duplicates": (lambda f: f.drop_duplicates("city", ignore_index=True), ["city"]),
+    "transform": (lambda f: f.assign(share=f.big / f.groupby("kind", observed=True).big.transform("sum")), ["kind"]),
+    "by time and floats": (lambda f: f.groupby(["when", "amount"], dropna=False).size().rename("n").reset_index(), ["when", "amount"]),
+    "none": (lambda f: f[f.big < 0].groupby("city").big.sum(), ["city"]),
+}
+
+
+def key(values):
+    return tuple("null" if pd.isna(value) else value for value in values)
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_each_row_of_a_group_is_traced_to_the_rows_of_its_group(home, name):
+    function, by = GROUPED[name]
+    expected = function(ORDERS.copy())
+    given_ = actors.groups(by=by, name=name)(function)(ORDERS)
+    step = last(home)
+    (assert_frame_equal if isinstance(expected, pd.DataFrame) else pd.testing.assert_series_equal)(given_, expected)
+    assert not any("no lineage" in each for each in step.incomplete)
+    keyed = expected.reset_index() if any(each in (expected.index.names or ()) for each in by) else expected
+    for row, mine in enumerate(map(key, keyed[by].astype(object).itertuples(index=False))):
+        wanted = [n for n, other in enumerate(map(key, ORDERS[by].astype(object).itertuples(index=False))) if other == mine]
+        assert back(step, row) == wanted
+    for n in (0, 2, 49):
+        assert all(n in back(step, row) for row in ahead(step, n))
+
+
+NO_GROUPS = {
+    "rank": lambda f: f.groupby("city").big.sum().rank().reset_index(),
+    "other keys": lambda f: f.assign(city=f.city.str.upper()).groupby("city").big.sum(),
+    "without": lambda f: f.groupby("city").big.sum().reset_index(drop=True),
+    "neighbours": lambda f: f.assign(before=f.big.shift(fill_value=0)),
+}
+
+
+@pytest.mark.parametrize("name", NO_GROUPS)
+def test_what_is_not_grouped_is_refused(home, name):
+    actors.groups(by="city", name=name)(NO_GROUPS[name])(ORDERS)
+    assert any(f"{name} has no lineage" in each for each in last(home).incomplete)
+
+
+def test_columns_that_are_not_there_are_named(home):
+    actors.groups(lambda f: f, by="nothing")(ORDERS)
+    assert any("no column 'nothing'" in each for each in last(home).incomplete)
+    with pytest.raises(ActorError, match="grouped by one column"):
+        actors.groups(by=[])
+
+
+def test_the_whole_is_said_to_be_the_whole(home):
+    assert actors.whole(lambda f: float(f.big.sum()), name="total")(ORDERS) == float(ORDERS.big.sum())
+    step = last(home)
+    assert back(step, 0) == list(range(50))
+    assert any("made of all its input" in each for each in step.incomplete)
+
+
+# ---- merge ----------------------------------------------------------------------------------------------------
+
+CELLS = st.sampled_from([1, 2, 3, None])
+
+
+@given(st.lists(CELLS, max_size=6), st.lists(CELLS, max_size=6), st.sampled_from(["inner", "left", "right", "outer"]), st.booleans())
+@settings(max_examples=80)
+def test_a_merge_is_pandas_own_and_each_row_is_traced_to_what_it_joins(tmp_path_factory, left, right, how, sort):
+    home = actors.ActorHome(tmp_path_factory.mktemp("home"))
+    one = pd.DataFrame({"k": pd.array(left, "Int64"), "l": range(len(left)), "v": 0})
+    other = pd.DataFrame({"k": pd.array(right, "Int64"), "r": range(len(right)), "v": 1})
+    expected = one.merge(other, on="k", how=how, sort=sort)
+    given_ = actors.merge(one, other, on="k", how=how, sort=sort, home=home)
+    assert_frame_equal(given_, expected)
+    step = last(home)
+    for row, (mine, others) in enumerate(zip(expected.l, expected.r)):
+        wanted = [] if pd.isna(mine) else [int(mine)]
+        wanted += [] if pd.isna(others) else [len(left) + int(others)]
+        assert back(step, row) == sorted(wanted)
+        assert all(row in ahead(step, place) for place in wanted)
+
+
+def test_a_merge_with_itself_and_with_a_series(home):
+    frame = ORDERS.copy()
+    assert_frame_equal(actors.merge(frame, frame, on="big"), ORDERS.merge(ORDERS, on="big"))
+    assert back(last(home), 7) == [7, 57]
+    sums = ORDERS.groupby("city").big.sum().rename("total")
+    assert_frame_equal(actors.merge(ORDERS, sums, left_on="city", right_index=True), ORDERS.merge(sums, left_on="city", right_index=True))
+    with pytest.raises(UntraceableError, match="several levels"):
+        actors.merge(ORDERS, pd.concat({"a": ORDERS}, axis=1), on="big")
+
+
+# ---- files ----------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_goes_from_file_to_file_through_frames(home, tmp_path):
+    source, target = tmp_path / "orders.csv", tmp_path / "out.parquet"
+    ORDERS[["city", "amount"]].to_csv(source, index=False)
+    orders = actors.read_csv(source)
+    assert_frame_equal(orders, pd.read_csv(source))
+    good = actors.rows(lambda f: f[f.amount > 4], name="good")(orders)
+    sums = actors.groups(lambda f: f.groupby("city").amount.max().reset_index(), by="city", name="sums")(good)
+    actors.to_parquet(sums, target, index=False)
+    assert_frame_equal(pd.read_parquet(target), sums)
+    first, second, third = actors.steps(home)
+    assert [each.incomplete for each in (first, second, third)] == [(), (), ()]
+    (read,), (written,) = first.reads, third.writes
+    assert (read.path, read.unit, read.form, read.stamp.size) == (str(source), Unit.ROW, "csv", source.stat().st_size)
+    assert dict(read.options) == {"header": "true", "sep": ",", "quote": '"', "escape": '"', "multiLine": "true"}
+    assert (written.path, written.form, bool(written.stamp.digest)) == (str(target), "parquet", True)
+    found = third.backward([Located.of(str(target), Unit.ROW, [list(sums.city).index("y")])])
+    found = first.backward(second.backward(found))
+    assert [(each.path, each.positions.tolist()) for each in found] == [(str(source), [n for n in range(50) if ORDERS.city[n] == "y" and ORDERS.amount[n] > 4])]
+    found = third.forward(second.forward(first.forward([Located.of(str(source), Unit.ROW, [0, 7])])))
+    assert [each.positions.tolist() for each in found] == [[list(sums.city).index("x")]]
+
+
+def test_rows_of_several_files_are_told_apart(home, tmp_path):
+    (tmp_path / "in").mkdir()
+    for part in range(3):
+        ORDERS[["big"]].iloc[part * 3 : part * 3 + 3 - part].to_parquet(tmp_path / "in" / f"part-{part}.parquet")
+    frame = actors.read_parquet(tmp_path / "in")
+    assert_frame_equal(frame, pd.read_parquet(tmp_path / "in"))
+    other = tmp_path / "more.json"
+    actors.to_json(ORDERS[["big"]].head(2), other)
+    assert_frame_equal(actors.read_json(other, lines=True), pd.read_json(other, lines=True))
+    actors.merge(frame, actors.read_json(other, lines=True), on="big", how="left")
+    step = last(home)
+    assert [each.path for each in step.reads] == [str(tmp_path / "in" / f"part-{part}.parquet") for part in range(3)] + [str(other)]
+    found = step.backward([Located.of(f"item:{step.id}/out", Unit.ROW, [1, 4])])
+    assert {each.path: each.positions.tolist() for each in found} == {
+        str(tmp_path / "in" / "part-0.parquet"): [1], str(tmp_path / "in" / "part-1.parquet"): [1], str(other): [1],
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.__setitem__("amount", f["amount"].shift()), lambda f: f.drop(index=[0], inplace=True), lambda f: f.sort_values("amount", inplace=True),
+        lambda f: f.reset_index(inplace=True), lambda f: f.__setitem__("new", 1),
+    ],
+)
+def test_a_frame_that_was_changed_in_place_is_not_followed_to_its_file(home, tmp_path, change):
+    source = tmp_path / "orders.csv"
+    ORDERS[["city", "amount"]].to_csv(source, index=False)
+    orders = actors.read_csv(source)
+    change(orders)
+    actors.rows(lambda f: f)(orders)
+    step = last(home)
+    assert any("changed after it was read" in each for each in step.incomplete)
+    assert step.reads[0].path == f"item:{step.id}/in"
+
+
+def test_another_frame_is_not_followed_to_the_file_of_the_first(home, tmp_path):
+    source = tmp_path / "orders.csv"
+    ORDERS[["city", "amount"]].to_csv(source, index=False)
+    for make in (lambda f: f[f.amount > 4], lambda f: f.copy(), lambda f: f.reset_index(drop=True)):
+        actors.rows(lambda f: f)(make(actors.read_csv(source)))
+        assert any("came from no step" in each for each in last(home).incomplete)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"skiprows": 2}, {"comment": "#"}, {"skipfooter": 1, "engine": "python"}, {"chunksize": 3}, {"on_bad_lines": "skip"}, {"skip_blank_lines": False},
+        {"header": 1}, {"header": [0, 1]}, {"sep": "[,;]", "engine": "python"}, {"escapechar": "\\"}, {"quoting": 3},
+    ],
+)
+def test_options_that_move_rows_are_refused_by_name(tmp_path, options):
+    (tmp_path / "f.csv").write_text("a\n1\n2\n3\n")
+    with pytest.raises(UntraceableError, match=next(iter(options))):
+        actors.read_csv(tmp_path / "f.csv", **options)
+
+
+def test_writers_refuse_what_they_cannot_place(tmp_path):
+    for call in (
+        lambda: actors.to_csv(ORDERS, tmp_path / "f", mode="a"), lambda: actors.to_parquet(ORDERS, tmp_path / "f", partition_cols=["kind"]),
+        lambda: actors.to_csv(pd.concat({"a": ORDERS}, axis=1), tmp_path / "f"), lambda: actors.to_json(ORDERS, tmp_path / "f", orient="split"),
+        lambda: actors.read_json(tmp_path / "f"), lambda: actors.read_csv("https://example.org/f.csv"), lambda: actors.read_csv(None),
+        lambda: actors.read_parquet(tmp_path / "f", filters=[("a", ">", 1)]),
+    ):
+        with pytest.raises(UntraceableError):
+            call()
+    assert not (tmp_path / "f").exists()
+
+
+def test_rows_of_an_awkward_csv_are_found_in_it(tmp_path, home):
+    source = tmp_path / "awkward.csv"
+    source.write_bytes('\ufeffid,text\r\n1,"two\r\nlines, and ""quotes"""\r\n\r\n2,\r\n3,"\n\n"\r\n4,last'.encode())
+    frame = actors.read_csv(source)
+    assert len(frame) == 4
+    actors.rows(lambda f: f)(frame)
+    step = last(home)
+    (read,) = step.reads
+    units = Units()
+    lines = [units.translate(Located.of(str(source), Unit.ROW, [row]), read, replace(read, unit=Unit.LINE)).positions.tolist() for row in range(4)]
+    assert lines == [[1, 2], [4], [5, 6, 7], [8]]
