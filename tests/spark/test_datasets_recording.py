@@ -19,6 +19,8 @@ from tests.spark.recorded import Job, Recorded
 @pytest.fixture(scope="module")
 def recorded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     made = Recorded(spark, tmp_path_factory.mktemp("datasets"))
+    spark.range(3).selectExpr("id as k", "id as v").write.saveAsTable("d_other")
+    spark.sql("create view d_there as select v as k from d_other")
     made.recording.open()
     spark.range(20).selectExpr("id % 5 as k", "id * 2 as v").coalesce(1).write.parquet(f"{made.folder}/in")
     spark.read.parquet(f"{made.folder}/in").createOrReplaceTempView("t_in")
@@ -27,9 +29,10 @@ def recorded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     for name in ("t_in", "t_view", "t_cached"):
         spark.catalog.dropTempView(name)
     spark.catalog.dropGlobalTempView("t_global")
-    for table in ("d_as", "d_made", "d_saved", "d_renamed", "d_parts"):
+    for table in ("d_as", "d_made", "d_saved", "d_renamed", "d_parts", "d_other"):
         spark.sql(f"drop table if exists {table}")
-    spark.sql("drop view if exists d_view")
+    for view in ("d_view", "d_there"):
+        spark.sql(f"drop view if exists {view}")
 
 
 def _in(spark: Any, folder: str) -> Any:
@@ -58,6 +61,17 @@ def _second_version(spark: Any, folder: str) -> None:
         _in(spark, folder).collect()
     finally:
         spark.conf.set("spark.sql.sources.useV1SourceList", known)
+
+
+def _as_json(frame: Any) -> Any:
+    with pytest.warns(UserWarning, match="toJSON"):
+        return frame.toJSON()
+
+
+def _counted(kept: Any) -> None:
+    kept.count()
+    kept.count()
+    kept.unpersist()
 
 
 def _cached(frame: Any) -> None:
@@ -424,15 +438,84 @@ v < in.v IDENTITY
     "query that is not understood": (_sql("select nothing from t_in"), "query failed"),
     "delete": (_sql("delete from d_saved where k = 1"), "command failed\nwritten table default.d_saved"),
     "unknown command": (lambda spark, folder: (spark.sql("create database d_base"), spark.sql("drop database d_base")), "command succeeded opaque DropNamespace"),
+    "field of a struct": (lambda spark, folder: _in(spark, folder).selectExpr("struct(k, v) s").selectExpr("s.v").collect(), """
+query succeeded
+read files in 20 rows
+created memory result
+v < in.v IDENTITY
+"""),
+    "unpivot": (lambda spark, folder: _in(spark, folder).unpivot(["k"], ["v"], "name", "value").collect(), """
+query succeeded opaque Expand
+read files in 20 rows
+created memory result
+k < in.k IDENTITY
+name < in.k TRANSFORMATION
+name < in.v TRANSFORMATION
+value < in.k TRANSFORMATION
+value < in.v TRANSFORMATION
+"""),
+    "pipes": (_sql("from t_in |> where k > 3 |> select v"), """
+query succeeded
+read files in 20 rows
+read view t_in
+created memory result
+* < in.k FILTER
+v < in.v IDENTITY
+"""),
+    "DataFrame given to SQL": (lambda spark, folder: spark.sql("select v from {frame}", frame=_in(spark, folder)).collect(), """
+query succeeded
+read files in 20 rows
+created memory result
+v < in.v IDENTITY
+"""),
+    "merge that the table cannot do": (_sql("merge into d_saved t using (select k as w from t_in) s on t.k = s.w when matched then delete"), """
+command failed
+read files in
+written table default.d_saved
+"""),
+    **{f"{what}, if it is not there": (job, "command succeeded") for what, job in {
+        "write": lambda spark, folder: _in(spark, folder).write.mode("ignore").parquet(f"{folder}/union"),
+        "saveAsTable": lambda spark, folder: _in(spark, folder).write.mode("ignore").saveAsTable("d_saved"),
+        "create table as": _sql("create table if not exists d_saved using parquet as select v as k from t_in"),
+        "create table": _sql("create table if not exists d_saved (other int) using parquet"),
+        "insert into partition": _sql("insert overwrite d_parts partition (k = 1) if not exists select k from t_in"),
+        "jdbc write": lambda spark, folder: _in(spark, folder).write.mode("ignore").jdbc(f"jdbc:derby:{folder}/db;user=bob;password=s3cr3t-pw", "T", properties=_DERBY),
+        "view": _sql("create view if not exists d_there as select v as k from d_saved"),
+    }.items()},
+    "write that is the first, if it is not there": (lambda spark, folder: _in(spark, folder).where("k > 9").write.mode("ignore").parquet(f"{folder}/first"), """
+write succeeded
+read files in 0 rows
+created files first 0 rows
+* < in.k FILTER
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "query of a database": (
+        lambda spark, folder: spark.read.format("jdbc").options(url=f"jdbc:derby:{folder}/db;user=bob;password=s3cr3t-pw", query='select "k" from T', **_DERBY).load().collect(), """
+query succeeded
+read jdbc db.(select "k" from T) 20 rows
+created memory result
+k < db.(select "k" from T).k IDENTITY
+"""),
     "commands that touch no data": (lambda spark, folder: [spark.sql(text).collect() for text in ("show tables", "describe d_saved", "set a.b = 1", "analyze table d_saved compute statistics")], ""),
     "read RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(len).count(), "rdd succeeded\nread files text 20 rows"),
     "read files as wholes": (lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").count(), "rdd succeeded\nread files text 1 rows"),
     "read files as wholes, by another name": (
         lambda spark, folder: spark.sparkContext.wholeTextFiles(f"{folder}/text").setName("mine").count(), "rdd succeeded opaque WholeTextFileRDD"),
     "save RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").saveAsTextFile(f"{folder}/rdd"), "rdd succeeded\nread files text 20 rows\ncreated files rdd 20 rows"),
-    "save RDD as pickles": (lambda spark, folder: spark.sparkContext.parallelize([1, 2]).saveAsPickleFile(f"{folder}/pickles"), "rdd succeeded\ncreated files pickles 2 rows"),
-    "read pickles": (lambda spark, folder: spark.sparkContext.pickleFile(f"{folder}/pickles").collect(), "rdd succeeded\nread files pickles 2 rows"),
-    "failed RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(lambda line: 1 / 0).count(), "rdd failed\nread files text 20 rows"),
+    "save RDD as pickles": (lambda spark, folder: spark.sparkContext.parallelize(range(99)).saveAsPickleFile(f"{folder}/pickles"), "rdd succeeded\ncreated files pickles"),
+    "read pickles": (lambda spark, folder: spark.sparkContext.pickleFile(f"{folder}/pickles").collect(), "rdd succeeded\nread files pickles"),
+    "RDD that is kept": (lambda spark, folder: _counted(spark.sparkContext.textFile(f"{folder}/text").map(len).cache()), "rdd succeeded\nread files text\n\nrdd succeeded\nread files text"),
+    "save rows as JSON": (lambda spark, folder: _as_json(_in(spark, folder)).saveAsTextFile(f"{folder}/rows_as_json"), """
+query succeeded
+read files in
+created memory result
+
+rdd succeeded
+read files in
+created files rows_as_json 20 rows
+"""),
+    "failed RDD": (lambda spark, folder: spark.sparkContext.textFile(f"{folder}/text").map(lambda line: 1 / 0).count(), "rdd failed\nread files text"),
     "RDD of the program": (lambda spark, folder: spark.sparkContext.parallelize(range(9)).sum(), ""),
 }
 

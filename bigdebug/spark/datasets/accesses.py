@@ -14,6 +14,7 @@ from bigdebug.datasets.columns import ColumnLineage
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree
 from bigdebug.spark.datasets.counts import Scan, ids_of, leaves_in
+from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
 
 _RDDS = ("LogicalRDD", "ExternalRDD")
@@ -61,6 +62,8 @@ def views_of(relations: Relations, lineage: ColumnLineage) -> list[Leaf]:
 def _view(relations: Relations, tree: Tree) -> Leaf:
     described = tree.fields["desc"]
     name = ".".join(filter(None, (described["identifier"].get("database"), described["identifier"]["table"])))
+    if is_given(name):
+        return Leaf(frozenset(), ())
     dataset = relations.of_temporary(name, "view") if tree.fields.get("isTempView") else relations.of_name(name, "view")
     return Leaf(frozenset(), (dataset,), _fields(described["schema"]))
 

@@ -11,6 +11,7 @@ from bigdebug.datasets.model import Dataset, Field
 from bigdebug.datasets.naming import of_path, of_source
 from bigdebug.datasets.plans import Tree
 from bigdebug.spark.datasets.accesses import schema_of
+from bigdebug.spark.datasets.counts import leaves_in
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.gateway import items
 
@@ -54,6 +55,8 @@ class Target:
     emptied: bool = False
     schema: tuple[Field, ...] = ()
     """Where there is no source that has it."""
+    spares: bool = False
+    """Whether it does nothing where the dataset is there already (IF NOT EXISTS, mode "ignore"): of one without a source, whether it did nothing."""
 
 
 def is_idle(name: str) -> bool:
@@ -73,11 +76,16 @@ def _mode(node: Node) -> str:
     return _MODES.get(str(node.mode().toString()), "written")
 
 
+def _spares(node: Node) -> bool:
+    return str(node.mode().toString()) == "Ignore"
+
+
 def _files(r: Relations, tree: Tree, node: Node) -> Target:
     table = node.catalogTable()
+    spares = _spares(node) or bool(node.ifPartitionNotExists())
     if table.isDefined():
-        return Target(r.of_catalog(table.get()), _mode(node), _source(tree, node))
-    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), _mode(node), _source(tree, node))
+        return Target(r.of_catalog(table.get()), _mode(node), _source(tree, node), spares=spares)
+    return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), _mode(node), _source(tree, node), spares=spares)
 
 
 def _folder(r: Relations, tree: Tree, node: Node) -> Target:
@@ -89,7 +97,7 @@ def _folder(r: Relations, tree: Tree, node: Node) -> Target:
 def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
     identifier = getattr(node, table)().identifier()
     found = r.there(identifier)  # where its files are is known only now
-    return Target(r.of_identifier(identifier) if found is None else r.of_catalog(found), _mode(node), _source(tree, node))
+    return Target(r.of_identifier(identifier) if found is None else r.of_catalog(found), _mode(node), _source(tree, node), spares=_spares(node))
 
 
 def _into_hive(r: Relations, tree: Tree, node: Node) -> Target:
@@ -100,7 +108,8 @@ def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
     """df.write.format("jdbc"), and other sources of the first kind."""
     options = dict(r.java(node.options()))
     r.learn(options)
-    return Target(of_source(r.format_of(node.dataSource()), options), _mode(node), _source(tree, node))
+    form = r.format_of(node.dataSource())
+    return Target(of_source(form, options), _mode(node), _source(tree, node), spares=form == "jdbc" and _spares(node))  # what others do, no query tells
 
 
 def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
@@ -110,7 +119,11 @@ def _into_relation(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _created(r: Relations, tree: Tree, node: Node) -> Target:
     described = r.there(node.table().identifier()) or node.table()
-    return Target(r.of_catalog(described), "created", schema=schema_of(str(described.schema().json())))
+    made, asked = int(described.createTime()), int(node.table().createTime())
+    return Target(
+        r.of_catalog(described), "created", schema=schema_of(str(described.schema().json())),
+        spares=bool(node.ignoreIfExists()) and made not in (asked, asked // 1000 * 1000),  # a metastore counts in seconds
+    )
 
 
 def _like(r: Relations, tree: Tree, node: Node) -> Target:
@@ -120,8 +133,9 @@ def _like(r: Relations, tree: Tree, node: Node) -> Target:
 def _view(r: Relations, tree: Tree, node: Node) -> Target:
     kind = str(node.viewType().toString())
     names = tuple(str(each._1()) for each in items(node.userSpecifiedColumns()))
-    view = r.of_view(node.name(), kind)
-    return Target(view, "defined", _source(tree, node, "plan"), names)
+    known = r.there(node.name()) if node.allowExisting() else None
+    spares = known is not None and str(known.viewText()) != str(node.originalText())
+    return Target(r.of_view(node.name(), kind), "defined", None if spares else _source(tree, node, "plan"), names, spares=spares)
 
 
 def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
@@ -183,10 +197,10 @@ def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> Target:
-    """DELETE, UPDATE and MERGE: of the rows of which query, the rest does not tell."""
-    leaf = items(getattr(node, table)().collectLeaves())[0]
-    found = r.of_leaf(leaf)
-    return Target(found[0], "written", _source(tree, node, source) if source else None)
+    """DELETE, UPDATE and MERGE, which comes here only where the table cannot do it: so which columns would have gone into which is not asked."""
+    found = r.of_leaf(items(getattr(node, table)().collectLeaves())[0])
+    reads = {dataset: None for leaf in (leaves_in(getattr(node, source)()) if source else ()) for dataset in r.of_leaf(leaf)}
+    return Target(found[0], "written", reads=tuple(reads))
 
 
 def _batch(r: Relations, tree: Tree, node: Node) -> Target:

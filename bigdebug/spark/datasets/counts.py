@@ -51,13 +51,19 @@ def scans_of(query: Any) -> list[Scan]:
 def written_by(query: Any) -> tuple[int | None, int | None]:
     """Rows and bytes that the command of a query wrote; None where Spark does not tell."""
     try:
-        plan = query.executedPlan()
-        while (kind := str(plan.getClass().getSimpleName())) == "AdaptiveSparkPlanExec" or kind.endswith("QueryStageExec"):
-            plan = plan.executedPlan() if kind == "AdaptiveSparkPlanExec" else plan.plan()
-        metrics = plan.metrics()
+        metrics = _command(query).metrics()
     except (PySparkException, Py4JError):
         return None, None
     return _metric(metrics, "numOutputRows"), _metric(metrics, "numOutputBytes")
+
+
+def committed(query: Any) -> bool:
+    """Whether the command of a query wrote files: it has ended a job of theirs, if one without rows."""
+    try:
+        found = _command(query).metrics().get("jobCommitTime")
+        return bool(found.isDefined() and not found.get().isZero())
+    except (PySparkException, Py4JError):
+        return False
 
 
 def _scans(plan: Physical) -> Iterator[Scan]:
@@ -76,6 +82,14 @@ def leaves_in(plan: Any) -> Iterator[Any]:
     """The leaves of any plan, those of its subqueries included."""
     for each in (plan, *items(plan.subqueriesAll())):
         yield from items(each.collectLeaves())
+
+
+def _command(query: Any) -> Physical:
+    """The topmost node of the plan that was executed, whatever it was adapted to."""
+    plan = query.executedPlan()
+    while (kind := str(plan.getClass().getSimpleName())) == "AdaptiveSparkPlanExec" or kind.endswith("QueryStageExec"):
+        plan = plan.executedPlan() if kind == "AdaptiveSparkPlanExec" else plan.plan()
+    return plan
 
 
 def _metric(metrics: Any, name: str) -> int | None:

@@ -27,6 +27,12 @@ _GENERATED = {"RateStreamTable": "rate", "RatePerMicroBatchTable": "rate-micro-b
 
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 
+_NUMBERED = re.compile(r"(?<=\)) SPARK_GEN_SUBQ_\d+$")
+"""What Spark calls a query in the place of a table, each time otherwise."""
+
+_GIVEN = re.compile(r"_pyspark_[0-9a-f]{32}")
+"""What PySpark calls a DataFrame that is given to ``spark.sql`` by name, as a view that is gone afterwards."""
+
 UNTOLD = (PySparkException, Py4JError)
 """What a call raises that another version of Spark does not know."""
 
@@ -127,7 +133,7 @@ class Names:
     def of_jdbc_options(self, options: Any) -> Dataset:
         """A table of a database, or a query on it."""
         self.learn(dict(self.java(options.parameters())))
-        return of_jdbc(str(options.url()), str(options.tableOrQuery()))
+        return of_jdbc(str(options.url()), _NUMBERED.sub("", str(options.tableOrQuery())))
 
     def of_paths(self, paths: Any, form: str) -> Iterator[Dataset]:
         """Files at some paths, in a Scala sequence."""
@@ -154,6 +160,11 @@ class Names:
         """Where the session's catalog is: its metastore, or the folder of its tables."""
         metastore = self._jsession.sparkContext().hadoopConfiguration().get("hive.metastore.uris")
         return str(metastore or self._jsession.sharedState().conf().get("spark.sql.warehouse.dir"))
+
+
+def is_given(view: str) -> bool:
+    """Whether a view is nothing but a DataFrame that a text of SQL was given."""
+    return _GIVEN.fullmatch(view) is not None
 
 
 def folded(paths: Sequence[str], form: str) -> Iterator[Dataset]:

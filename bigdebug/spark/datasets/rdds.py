@@ -52,6 +52,8 @@ class Job(NamedTuple):
     unknown: tuple[str, ...]
     stages: tuple[int, ...]
     rdds: frozenset[int]
+    counts: bool
+    """Whether what it read was records of these paths: what is kept by Spark is counted when it is read again, and pickles by how many are together."""
 
 
 class Ended(NamedTuple):
@@ -79,6 +81,7 @@ def job_of(text: str) -> Job:
         int(event["Job ID"]), datetime.fromtimestamp(event["Submission Time"] / 1000, timezone.utc),
         frozenset(str(properties.get("spark.job.tags", "")).split(",")), str(properties.get("callSite.short") or last.get("Stage Name", "")),
         tuple(dict.fromkeys(paths)), tuple(dict.fromkeys(unknown)), tuple(event["Stage IDs"]), frozenset(rdds),
+        not any(_is_kept(rdd) or _scope(rdd)[1] == "objectFile" for rdd in rdds.values()),
     )
 
 
@@ -100,6 +103,11 @@ def _read_by(rdds: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
         elif name not in _ELSEWHERE:
             unknown.append(name if _CLASS.fullmatch(name) else "RDD")
     return paths, unknown
+
+
+def _is_kept(rdd: Mapping[str, Any]) -> bool:
+    level = rdd.get("Storage Level") or {}
+    return bool(level.get("Use Memory") or level.get("Use Disk"))
 
 
 def _scope(rdd: Mapping[str, Any]) -> tuple[str, str]:
@@ -132,11 +140,11 @@ class Jobs:
         self.come(_COUNTED)
         stages = [stage for stage in map(self._stage, job.stages) if stage is not None]
         datasets = list(folded([qualified(self.sc, path) for path in job.paths], ""))
-        counted = len(datasets) == 1 and bool(stages)
-        rows, size = (sum(int(stage.inputRecords()) for stage in stages), sum(int(stage.inputBytes()) for stage in stages)) if counted else (None, None)
-        reads = tuple(Access(dataset, rows=rows, size=size) for dataset in datasets)
         result = event.jobResult()
         error = "" if str(result.getClass().getSimpleName()).startswith("JobSucceeded") else str(result.exception().getMessage())
+        counted = len(datasets) == 1 and bool(stages) and job.counts and not error
+        rows, size = (sum(int(stage.inputRecords()) for stage in stages), sum(int(stage.inputBytes()) for stage in stages)) if counted else (None, None)
+        reads = tuple(Access(dataset, rows=rows, size=size) for dataset in datasets)
         written = sum(int(stage.outputRecords()) for stage in stages), sum(int(stage.outputBytes()) for stage in stages)
         return Ended(job, Reading(reads=reads, opaque=job.unknown, text=job.call), error, *(written if any(written) else (None, None)))
 

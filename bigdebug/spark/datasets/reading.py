@@ -19,7 +19,8 @@ from bigdebug.datasets.uses import IDENTITY
 from bigdebug.errors import DatasetsError
 from bigdebug.spark.datasets.accesses import accesses_of, edges_of, leaves_of, schema_of, unknown, views_of
 from bigdebug.spark.datasets.commands import COMMANDS, UNREAD, Source, Target, is_idle
-from bigdebug.spark.datasets.counts import ids_of, scans_of, written_by
+from bigdebug.spark.datasets.counts import committed, ids_of, scans_of, written_by
+from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.gateway import items
 
@@ -56,6 +57,8 @@ class Reading:
     shape: str = ""
     text: str = ""
     is_quick: bool = False
+    is_spared: bool = False
+    """Whether it did nothing, for what it was to make was there already; unless queries within it did."""
 
 
 def read(relations: Relations, query: Any, action: str) -> Reading | None:
@@ -68,7 +71,7 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
         name = str(analyzed.getClass().getSimpleName())
     except _UNTOLD:  # it was not understood: a column that is not there, say
         return Reading(text=_text(query))
-    if is_idle(name):
+    if is_idle(name) or (name == "CreateViewCommand" and is_given(str(analyzed.name().table()))):
         return None
     try:
         return _read(relations, query, analyzed, name, action)
@@ -86,7 +89,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
         write = Access(target.dataset, target.mode, target.schema, 0 if target.emptied else None)
         same = target.reads[:1] if target.mode == "renamed" else ()
         columns = tuple(ColumnEdge(target.dataset, each.name, before, each.name, IDENTITY) for before in same for each in target.schema)
-        return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, shape=name, text=text, is_quick=True)
+        return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, shape=name, text=text, is_quick=True, is_spared=target.spares)
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
     lineage = columns_of(source.tree) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
@@ -111,7 +114,8 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     schema = tuple(replace(field, name=called) for field, called in zip(fields, names))
     rows, size_written = (None, None) if target is None else written_by(query)
     writes = (Access(output.dataset, output.mode, schema, rows, size_written), *made)
-    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode == "defined")
+    spared = output.spares and not committed(query)
+    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode == "defined", spared)
 
 
 def _several(relations: Relations, query: Any, plan: Any) -> Reading:
@@ -166,10 +170,12 @@ def _caches(relations: Relations, reads: tuple[Access, ...]) -> tuple[tuple[Acce
     return tuple(replace(access, mode="created") for access in reads if access.dataset in new), tuple(access for access in reads if access.dataset not in new)
 
 
-def together(reading: Reading, within: Sequence[Reading]) -> Reading:
+def together(reading: Reading, within: Sequence[Reading], failed: bool = False) -> Reading:
     """What a query did with those that it ran: a CREATE TABLE AS SELECT runs one that writes, which knows how many rows there were. Of a command that is
-    not known, what it did is what these did.
+    not known, what it did is what these did. What was spared and ran none did nothing, if it did not fail.
     """
+    if reading.is_spared and not within and not failed:
+        return replace(reading, reads=(), writes=(), columns=(), opaque=())
     if not reading.name or not within:
         return reading
     inner = [each for each in within if each.name]

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -14,7 +15,7 @@ from typing import Any, ClassVar
 
 from pyspark import SparkContext
 
-from bigdebug.datasets.model import Process
+from bigdebug.datasets.model import Access, Process
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.spark.datasets.doing import Doings
 from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
@@ -35,6 +36,9 @@ _TURN = 1.0
 
 _PATIENCE = 5.0
 """Seconds in which Spark is to tell of what has ended."""
+
+_MOST = 1_000
+"""RDDs that were made of queries and are known: of those before, what they read is not told any more."""
 
 _OVER = "over "
 
@@ -73,6 +77,8 @@ class Recording:
         self._jobs = Jobs(self._sc, self._hearing.come)
         self._rows: dict[int, list[Any]] = {}
         """The DataFrames whose rows the jobs that run read."""
+        self._behind: OrderedDict[int, tuple[Access, ...]] = OrderedDict()
+        """What queries read that were made RDDs of, by the numbers of these in the JVM."""
         self._doings = Doings(self._sc, session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
         self._models = Models(self._sc, name, session, self._doings, self._read_frame, self._seen.uses)
         self._saves: list[Callable[[], None]] = []
@@ -182,6 +188,10 @@ class Recording:
         reading = read(self._relations(query, stream), query, action) if meant is None else self._read_frame(meant)
         if reading is None:
             return
+        if action == "rdd":
+            self._behind[int(query.toRdd().id())] = reading.reads
+            while len(self._behind) > _MOST:
+                self._behind.popitem(last=False)
         doing = self._doings.of(outer.tags)
         if doing is not None:
             doing.take(reading, outer.tags)
@@ -190,10 +200,10 @@ class Recording:
         elif stream and not action:
             self._streams.batch(begun.group, reading, begun.within)
         else:
-            error = event.errorMessage()
-            process = self._processes.of_query(
-                number, begun.at, time_of(event.time()), str(error.get()) if error.isDefined() else "", action, together(reading, begun.within),
-            )
+            said = event.errorMessage()
+            error = str(said.get()) if said.isDefined() else ""
+            done = together(reading, begun.within, failed=bool(error))
+            process = self._processes.of_query(number, begun.at, time_of(event.time()), error, action, done)
             self._tell(self.runs.joined(process, begun.tags))
 
     def _job_start(self, event: Any) -> None:
@@ -208,6 +218,7 @@ class Recording:
             return
         job, reading, error = ended.job, ended.reading, ended.error
         rows = [found.reads for frame in frames if (found := self._read_frame(frame)) is not None]
+        rows += [self._behind[number] for number in sorted(job.rdds & self._behind.keys())]
         reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *rows) for access in reads}.values()))
         doing = self._doings.of(job.tags)
         if doing is not None:
