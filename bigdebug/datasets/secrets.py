@@ -34,16 +34,31 @@ _TELLING = (
 
 _QUOTED = r"""'(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.|"")*(?:"|$)|`[^`]*(?:`|$)|\{[^}]*(?:\}|$)"""
 _BARE = r"""[^\s;&]+?(?=[,)}\]>"'`]{0,8}(?:[\s;&]|$))"""
-_ABOUT = re.compile(r"(?:interval|timeout|enabled?|size|lifetime|provider|class|type|count|max|path)$", re.IGNORECASE)
+_ABOUT = re.compile(r"(?:interval|timeout|enabled?|size|lifetime|provider|class|type|count|max|path|context|algorithm|file|keytab)$", re.IGNORECASE)
 """Names of options that say how secrets are dealt with, and not which."""
+
+_COMPARED = r"""\s+(?:not\s+)?(?:r?like|ilike|regexp)\s*(?=["'])"""
 
 _SCHEME = r"(?:(?:bearer|basic|digest|negotiate|aws4-hmac-sha256)\s+)?"
 
 _CALLED = re.compile(
-    rf"""(?P<said>{_TELLING}["'`]?(?:\s*(?:=>|->|==|=|:)\s*{_SCHEME}|\s*,\s*(?=["'])|\s+(?=["'`])))(?P<value>{_QUOTED}|{_BARE})"""
-    rf"""|(?P<given>(?<!-)--[\w.-]{{0,40}}{_TELLING}\s+|\bidentified\s+by\s+|\bbearer\s+(?=[\w.~+/=-]{{8}}))(?P<word>{_QUOTED}|{_BARE})""",
+    rf"""(?P<said>{_TELLING}["'`]?(?:\s*(?:=>|->|==|<=>|<>|!=|=|:)\s*{_SCHEME}|\s*,\s*(?=["'])|\s+(?=["'`])|{_COMPARED}))(?P<value>{_QUOTED}|{_BARE})"""
+    rf"""|(?P<given>(?<!-)--[\w.-]{{0,40}}{_TELLING}\s+|\bidentified\s+by\s+|\bbearer\s+(?=[\w.~+/=-]{{8}})|{_TELLING}["'`]?\s+(?:not\s+)?in\s*\(\s*(?=["'])"""
+    rf"""|{_TELLING}(?:\s+(?:for|of)\s+[\w.@-]{{1,80}})?(?:\s*:\s+|\s+(?:is|was)\s+(?:now\s+)?)(?=\S*\d))(?P<word>(?:{_QUOTED})(?:\s*,\s*(?:{_QUOTED}))*|{_BARE})""",
     re.IGNORECASE | re.DOTALL,
 )
+
+_LITERAL = r"""(?:'[^']{1,400}'|"[^"]{1,400}")"""
+
+_NAMED_BEHIND = re.compile(rf"""(?P<value>{_LITERAL})(?P<said>\s+(?:as\s+)?["'`]?[\w.]{{0,40}}?{_TELLING})""", re.IGNORECASE)
+"""A value that SQL gives its name behind it: ``'...' AS password``."""
+
+_LISTED = re.compile(rf"(?P<said>\([^()]{{0,2000}}?{_TELLING}[^()]{{0,2000}}?\)\s*values\b)(?P<values>.*)", re.IGNORECASE | re.DOTALL)
+"""Rows of an INSERT that names its columns: which of the values is which, is not looked at."""
+
+_VALUES = re.compile(r"\bvalues\b.*", re.IGNORECASE | re.DOTALL)
+
+_TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
 _STANDING = (
     re.compile(r"(?<=://)[^\s:/@?#]{1,200}:(?!\d{1,5}(?:/|$))[^\s\"'`]{0,1000}(?=@)"),
@@ -106,6 +121,8 @@ class Secrets:
         """
         found = self._known | _telling(value for text in set(_texts(process)) for value in _secrets_of(text))
         said, named = _replacing(found), _replacing(value for value in found if len(value) >= 8 and not value.isalpha())
+        if any(secret_name(field.name) for access in process.writes for field in access.schema):  # which of the values of an INSERT it is, the text need not say
+            process = replace(process, text=_VALUES.sub(lambda rest: _without_texts(rest[0], lambda value: None), _bounded(process.text)))
         changed = _each_text(process, lru_cache(None)(lambda name: _bounded_name(_hidden(masked(named(name)), lambda value: None))))
         return replace(
             changed, error=without_secrets(said(process.error)), text=without_secrets(said(process.text)),
@@ -146,7 +163,8 @@ def _hidden(text: str, tell: Callable[[str], Any]) -> str:
         said, value = (found["said"], found["value"]) if found["said"] is not None else (found["given"], found["word"])
         if value[0] in "'\"`{":
             close = value[-1] if len(value) > 1 and value[-1] in "'\"`}" else ""
-            tell(value[1 : len(value) - len(close)])
+            for each in [value[1 : len(value) - len(close)], *(text[1:-1] for text in _TEXT.findall(value))]:
+                tell(each)
             return f"{said}{value[0]}{MASKED}{close}"
         tell(value)
         return f"{said}{MASKED}"
@@ -170,10 +188,23 @@ def _hidden(text: str, tell: Callable[[str], Any]) -> str:
             tell(value[:-1])
         return f"{found['said']}{before}{quote_}{MASKED}{quote_}"
 
-    text = _KEY.sub(key, text)
+    def behind(found: re.Match[str]) -> str:
+        tell(found["value"][1:-1])
+        return f"{found['value'][0]}{MASKED}{found['value'][-1]}{found['said']}"
+
+    text = _LISTED.sub(lambda found: f"{found['said']}{_without_texts(found['values'], tell)}", _NAMED_BEHIND.sub(behind, _KEY.sub(key, text)))
     for pattern in _STANDING:
         text = pattern.sub(who, text)
     return _CALLED.sub(called, _LOOKS.sub(looks, text))
+
+
+def _without_texts(values: str, tell: Callable[[str], Any]) -> str:
+    """Values of SQL, without the texts among them; each is told."""
+    def one(found: re.Match[str]) -> str:
+        tell(found[0][1:-1])
+        return f"{found[0][0]}{MASKED}{found[0][-1]}"
+
+    return _TEXT.sub(one, values)
 
 
 def _bounded(text: str) -> str:

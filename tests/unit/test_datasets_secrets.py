@@ -23,6 +23,8 @@ PLACES = (
     "fs.azure.account.key.acc.dfs.core.windows.net=%s", "fs.azure.account.oauth2.client.secret: %s", "Authorization: Basic %s", "authorization: Bearer %s",
     "curl -H 'X-Auth-Token: %s'", "spark-submit --password %s --x", "spark-submit --my-api-key %s", "login(auth=%s)", "private_key: %s\n",
     'sasl.jaas.config=org.apache.X required username="u" password="%s";', "PWD=%s", "Row(name='x', passwd='%s')", "DefaultEndpointsProtocol=https;AccountKey=%s;E=x",
+    "insert into users (name, password) values ('bob', '%s')", "where password in ('x', '%s')", "where user_token <> '%s'", "where password not like '%s'",
+    "select '%s' as db_password", "select '%s' `api_key` from t", "password is 1%s", "the password for bob: 1%s",
 )
 
 LOOKS = (
@@ -36,7 +38,8 @@ HARMLESS = (
     "select token_count, author from t where author = 'x' and passenger_count = 3", "hdfs://nn:8020/data@2020/x", "abfss://c@acc.dfs.core.windows.net/p",
     "s3://bucket/key=1/part=2", "file:/data/tokens/passwords.csv", "default.orders", "[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found.",
     "select * from orders o join items i on o.key = i.key where compass = 'N'", "2026-11-27T01:02:03Z", "jdbc:postgresql://h:5432/db", "a@b.org",
-    "FATAL: password authentication failed for user x",
+    "FATAL: password authentication failed for user x", "a password is required", "insert into t (a, b) values ('x', 'y')", "select 'v' as author from t",
+    "where author in ('x', 'y')", "tokens are read",
 )
 
 
@@ -70,6 +73,7 @@ def test_once_more_changes_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("text", [
     "a" * 10_000_000, "password" * 8_000, "://a:b" * 10_000, "--" * 32_000, "password=" + ")" * 30_000 + "x", "'" * 64_000, "password={" * 7_000, "a:" * 32_000,
+    "('" * 30_000, "(password)values" * 4_000, "(password) values " + "'" * 60_000, "'a' " * 16_000, "password in (" + "'a'," * 16_000,
 ])
 def test_long_texts_take_no_longer_than_they_should_and_are_cut(text: str) -> None:
     assert len(without_secrets(text)) <= LONGEST
@@ -120,6 +124,13 @@ def test_types_and_plain_names_are_as_they_were() -> None:
     columns = (Field("password", "struct<password:string,token:int>"), Field("token", "int"))
     told = process(reads=(Access(Dataset("file", "/data/orders"), schema=columns),), text="select password, token from orders")
     assert Secrets().cleaned(told) == told
+
+
+def test_values_of_an_insert_are_taken_out_where_the_table_has_a_secret_column() -> None:
+    table = Access(Dataset("w", "users"), "appended", (Field("name", "string"), Field("password", "string")))
+    said = "insert into users values ('bob', 'hunter22'), (\"eve\", null)"
+    assert Secrets().cleaned(process(writes=(table,), text=said)).text == "insert into users values ('***', '***'), (\"***\", null)"
+    assert Secrets().cleaned(process(text=said)).text == said
 
 
 def test_long_names_that_begin_alike_stay_two() -> None:
