@@ -38,7 +38,7 @@ lab: $(VENV)/.has-examples $(if $(NODE),panel)
 test test-all: test-python $(if $(NODE),test-panel test-browser)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab's panel was not tested." >&2)
 
-# `make test` leaves out what takes long; asked for by itself, each part is whole.
+# `make test` leaves out what takes long, and draws fewer programs; asked for by itself, each part is whole.
 SOME := $(filter test,$(MAKECMDGOALS))
 
 # What the JVMs of tests share, so that they start in half the time.
@@ -47,7 +47,7 @@ QUICK := SPARK_SUBMIT_OPTS="$$($(BIN)/python -m tests.jvm)"
 test-python: $(VENV)/.has-test $(if $(NODE),panel)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(QUICK) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SOME),-m "not slow")
+	$(QUICK) $(if $(SOME),LAW_EXAMPLES=5) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SOME),-m "not slow")
 
 test-panel: panel
 	cd labextension && npm run --silent check && npm run --silent test

@@ -97,6 +97,7 @@ def test_the_corrupt_lines_are_the_cause_wherever_they_stand(case: Case) -> None
     assert len(searched) >= 12
 
 
+@pytest.mark.slow
 def test_the_drift_trap_has_both_corrupt_lines_for_its_cause_wherever_both_stand() -> None:
     """At each pair of places among the cars, one before the other as well as behind: places that no car is between differ in nothing that is searched."""
     case = CASES[3]

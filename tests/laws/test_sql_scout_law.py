@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from bigdebug.spark.sql.chains import chain
 from tests.laws.test_sql_laws import SOME
 
-pytestmark = pytest.mark.usefixtures("untold")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("untold")]
 
 SCHEMA = "a string, b string, n bigint"
 

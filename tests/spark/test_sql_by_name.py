@@ -10,6 +10,8 @@ from pyspark.sql import functions as F
 
 from tests.spark.oracle import check, check_whole
 
+pytestmark = pytest.mark.slow
+
 CASES = {
     "a part of a group below another, where nothing matched": (
         {"t": ("id int", [(5,)]), "s": ("k int, g int, v int", [(1, 5, 5), (1, 5, 7)])},

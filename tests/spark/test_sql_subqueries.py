@@ -11,6 +11,8 @@ import pytest
 from bigdebug.errors import UntraceableError
 from tests.spark.oracle import check, check_whole, restored
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def views(spark: Any) -> Iterator[dict[str, Any]]:

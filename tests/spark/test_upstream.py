@@ -14,6 +14,8 @@ import pytest
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 _PROGRAMS = ("pyspark_doctests.py", "frame_doctests.py")
 
 
