@@ -37,6 +37,7 @@ from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, lineage_of, trace_of
 from bigdebug.spark.rdd.outputs import check_letting_go
 from bigdebug.spark.rdd.stepping import step
+from bigdebug.spark.saving import keeping
 from bigdebug.spark.sql import lineage_frame
 from bigdebug.spark.sql.dependencies import Violations, violations
 from bigdebug.spark.sql.indexes import built_table
@@ -50,7 +51,7 @@ from bigdebug.trace.capture import Capture, each_run
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.given import labels
 from bigdebug.trace.run import Run, runs_table
-from bigdebug.trace.saved import save
+from bigdebug.trace.saving import save
 from bigdebug.trace.stepped import Stepped
 from bigdebug.trace.table import Table
 from bigdebug.trace.watch import Watch
@@ -261,9 +262,15 @@ class DebugSession(Inquiry):
         """Within: the jobs of this thread, which others may count (``tasks``) and end (``cancel()``)."""
         return followed(self.context)
 
-    def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None) -> Path:
-        """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``."""
-        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path)
+    def save(self, path: str | os.PathLike[str], runs: Run | Capture | Iterable[Run] | None = None, *, lineage: bool = False) -> Path:
+        """Save runs (all, if None; one, those of a capture) with their lineage into a new directory, for ``bigdebug.open``.
+
+        Of RDD programs that is what was captured, and the same in files that are mapped, some 8 bytes for each association: a saved run is asked in milliseconds
+        however large it is. Of DataFrames it is what ``index`` has built by then, and the rows that the action gave, up to 100,000. No job runs.
+        With ``lineage``, what else is needed is derived: of a DataFrame by jobs that take about as long as its query, and as many bytes; of an RDD program by
+        the stages whose lineage was not kept, and one for its result's records, up to 10,000. ``bigdebug.open(path).runs_table()`` says what of each run is there.
+        """
+        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path, keeping(self._recorder, derive=lineage))
 
     def violations(self, frame: Any, *dependencies: str | Sequence[str], form: str = "ug") -> Violations:
         """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from bigdebug.errors import NotCapturedError, UnknownOperatorError
 from bigdebug.graph import OperatorGraph
 from bigdebug.model import Rids, pack
-from bigdebug.trace.lineage import Hop
 from bigdebug.trace.places import Places, rids_of
 from bigdebug.trace.run import Run
 from bigdebug.trace.walk import all_of
+from bigdebug.trace.ways import Way, ways_of
 
 ITEMS = pa.schema([("item", pa.large_string()), ("table", pa.large_string())])
 TRIPLES = pa.schema([("src", pa.large_string()), ("dst", pa.large_string()), ("op", pa.large_string())])
@@ -46,14 +46,6 @@ class Exported(Protocol):
         """The records that some items are, by table, as what ``trace`` of the run stands at: rids, or names."""
 
 
-class Way(NamedTuple):
-    """One step between two tables: ``made`` is made from ``source``."""
-
-    made: int
-    hop: Hop
-    operation: str
-
-
 @dataclass(frozen=True)
 class RunRecords:
     """The records of an RDD program's run: its sources, the operators at which a trace steps (goBack()), its result, and ``stops`` besides.
@@ -69,17 +61,7 @@ class RunRecords:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """The steps from the result on back."""
-        lineage, graph = self.run.lineage, self.run.graph
-        found: list[Way] = []
-        todo, seen = [self.run.subject], {self.run.subject}
-        while todo:
-            operator = todo.pop()
-            for hop in lineage.hops_back(operator, self.stops):
-                found.append(Way(operator, hop, _operation(graph, operator, hop)))
-                if hop.operator not in seen:
-                    seen.add(hop.operator)
-                    todo.append(hop.operator)
-        return tuple(found)
+        return ways_of(self.run, self.stops)
 
     @cached_property
     def tables(self) -> dict[int, str]:
@@ -90,7 +72,7 @@ class RunRecords:
 
     @property
     def edges(self) -> list[tuple[str, str, str]]:
-        return [(self.tables[way.hop.operator], self.tables[way.made], way.operation) for way in self.ways]
+        return [(self.tables[way.hop.operator], self.tables[way.made], _operation(self.run.graph, way)) for way in self.ways]
 
     def _places(self, operator: int) -> Places:
         return all_of(self.run.lineage, operator)
@@ -103,11 +85,11 @@ class RunRecords:
     def triples(self) -> Iterator[pa.RecordBatch]:
         for way in self.ways:
             source, made = self.tables[way.hop.operator], self.tables[way.made]
-            places = self._places(way.made)
+            places, operation = self._places(way.made), _operation(self.run.graph, way)
             for partition, sender, which, there in self.run.lineage.pairs(way.made, way.hop, places):
                 below, above = pack(sender, there), pack(partition, places[partition][which])
                 for part in _parts(np.arange(len(below))):
-                    yield pa.record_batch([items_at(source, below[part]), items_at(made, above[part]), _repeated(way.operation, len(part))], schema=TRIPLES)
+                    yield pa.record_batch([items_at(source, below[part]), items_at(made, above[part]), _repeated(operation, len(part))], schema=TRIPLES)
 
     def ids(self, trace: Any) -> list[str]:
         if trace.run.id != self.run.id:
@@ -151,11 +133,11 @@ def items_at(table: str, rids: Rids) -> pa.Array:
     return pc.binary_join_element_wise(pa.scalar(f"{table}[", pa.large_string()), numbers, pa.scalar("]", pa.large_string()), pa.scalar("", pa.large_string()))
 
 
-def _operation(graph: OperatorGraph, operator: int, hop: Hop) -> str:
+def _operation(graph: OperatorGraph, way: Way) -> str:
     """What is between two tables: the operators of a segment that is fused, in their order; else the one that made the records."""
-    if hop.stage is not None and graph[operator].form.narrow:
-        return " > ".join(graph[o].name for o in hop.stage.segments[hop.segment].operators)
-    return graph[operator].name
+    if way.hop.stage is not None and graph[way.made].form.narrow:
+        return " > ".join(graph[o].name for o in way.hop.stage.segments[way.hop.segment].operators)
+    return graph[way.made].name
 
 
 def _repeated(text: str, count: int) -> pa.Array:

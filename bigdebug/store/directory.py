@@ -9,7 +9,7 @@ import tempfile
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,11 @@ class LineageStore:
     writes a block of what it had read.
     """
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | os.PathLike[str], read: Callable[[Path], bytes] = Path.read_bytes) -> None:
+        """``read`` gives the bytes of a file below ``root``."""
         # The process may change its directory, and workers have one of their own.
         self.root = Path(root).absolute()
+        self._read = read
         self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
         self._cached_bytes = 0
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
@@ -133,7 +135,7 @@ class LineageStore:
         for attempt in sorted(attempts):
             path = self.path(run, stage, partition, attempt)
             try:
-                data = path.read_bytes()
+                data = self._read(path)
             except OSError as problem:
                 raise StoreError(
                     f"A lineage block cannot be read: {problem}", value=str(path), remedy="Check the permissions."

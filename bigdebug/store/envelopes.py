@@ -15,6 +15,9 @@ _ENVELOPE = struct.Struct("<4sHIQ")
 
 SIZE = _ENVELOPE.size
 
+_EXTENSION = b"ARROW:extension"
+"""Of a type whose class, if any is registered under its name, makes something of bytes that stand beside it."""
+
 
 def enveloped(magic: bytes, version: int, payload: bytes) -> bytes:
     """The payload in its envelope; ``payload_of`` is the inverse."""
@@ -43,7 +46,8 @@ def payload_of(data: bytes, magic: bytes, version: int, what: str, where: str, r
 
 
 def check_claims(payload: Any, most: int) -> None:
-    """See that a stream of Arrow's, taken apart, holds no more than ``most`` bytes. Raises ValueError where it claims more: nothing has been taken apart then.
+    """See that a stream of Arrow's, taken apart, holds no more than ``most`` bytes. Raises ValueError where it claims more, or has types of
+    other programs: nothing has been taken apart then.
 
     A kilobyte that is compressed may hold a gigabyte; how much it is stands in front of each buffer.
     """
@@ -51,6 +55,8 @@ def check_claims(payload: Any, most: int) -> None:
 
     claimed = 0
     for message in pa.ipc.MessageReader.open_stream(pa.py_buffer(payload)):
+        if _EXTENSION in message.metadata.to_pybytes():
+            raise ValueError("a column is of a type that some program defines, which would run")
         claimed += sum(_claimed(message))
         if claimed > most:
             raise ValueError(f"it claims to hold {claimed:,} bytes, and {most:,} are the most")

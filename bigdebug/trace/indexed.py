@@ -6,7 +6,7 @@ asked: the witnesses sorted by what they name.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -59,6 +59,12 @@ class Below:
             values = np.unique(values)
         found = pa.array(values)
         return found if self._known is None else self._known.take(found)
+
+    def pairs(self, owners: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Names]:
+        """Those of some things, one for each witness, whose witness names a record; and its name."""
+        here = slice(None) if self._present is None else np.flatnonzero(self._present)
+        found = pa.array(self._values[here])
+        return owners[here], found if self._known is None else self._known.take(found)
 
     def naming(self, names: Names) -> npt.NDArray[np.int64]:
         """The witnesses that name one of these records, or any if None."""
@@ -119,6 +125,12 @@ class Indexed:
     def __len__(self) -> int:
         """How many witnesses."""
         return int(self._offsets[-1])
+
+    def witnesses(self) -> Iterator[tuple[int, npt.NDArray[np.int64], Names]]:
+        """By level below, the pairs of a record, by its place in ``records``, and the name of one there that it was made of; a pair for each witness."""
+        owners = np.repeat(np.arange(len(self.records)), np.diff(self._offsets))
+        for level, below in self._below.items():
+            yield (level, *below.pairs(owners))
 
     def answers(self, below: Collection[int] | None, ahead: bool) -> bool:
         """Whether it knows these levels below, all if None, in a direction."""

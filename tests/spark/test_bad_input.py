@@ -188,7 +188,7 @@ def test_a_function_that_does_not_repeat_itself_is_named(dbg: Any, program: Any)
 def test_a_saved_session_of_a_newer_format_or_of_no_format_is_refused(words: Any, dbg: Any, tmp_path: Path) -> None:
     saved = dbg.save(str(tmp_path / "saved"), [dbg.runs[-1]])
     catalog = saved / "session.json"
-    catalog.write_text(catalog.read_text().replace('"format": 1', '"format": 7'))
+    catalog.write_text(catalog.read_text().replace('"format": 2', '"format": 7'))
     with pytest.raises(StoreVersionError, match="format 7"):
         bigdebug.open(saved)
     catalog.write_text("{")

@@ -121,6 +121,19 @@ def each_block(change: Callable[[Path], object]) -> Callable[[Path], None]:
     return damage
 
 
+def in_blocks(saved: Path, to: Path) -> Path:
+    """A copy in format 1, in which blocks are all that there is of lineage."""
+    shutil.copytree(saved, to)
+    catalog = json.loads((to / "session.json").read_text())
+    for run in catalog["runs"]:
+        for name in ("frame", "lineage", "unsaved", "outputs", "whole"):
+            del run[name]
+    (to / "session.json").write_text(json.dumps({"format": 1, "runs": catalog["runs"]}))
+    (to / "seal.json").unlink()
+    shutil.rmtree(to / "lineage")
+    return to
+
+
 def rewritten(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     return each_block(lambda path: path.write_bytes(change(path.read_bytes())))
 
@@ -140,7 +153,7 @@ def rewritten(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
 def test_damaged_blocks_are_an_error_in_a_fresh_process(
     live: Any, tmp_path: Path, damage: Any, error: str, message: str
 ) -> None:
-    saved = Path(shutil.copytree(live.saved, tmp_path / "copy"))
+    saved = in_blocks(live.saved, tmp_path / "copy")
     damage(saved)
     answer = fresh(saved, "answer = session.lineage('report').goBackAll().rids().tolist()")
     assert isinstance(answer, dict)
@@ -149,7 +162,7 @@ def test_damaged_blocks_are_an_error_in_a_fresh_process(
 
 
 def test_one_lost_block_spares_what_does_not_need_it_and_is_named_otherwise(live: Any, tmp_path: Path) -> None:
-    saved = Path(shutil.copytree(live.saved, tmp_path / "copy"))
+    saved = in_blocks(live.saved, tmp_path / "copy")
     whole = fresh(saved, EACH)
     assert not any(isinstance(behind, str) for behind in whole.values())
     answers = []
@@ -167,16 +180,16 @@ def test_one_lost_block_spares_what_does_not_need_it_and_is_named_otherwise(live
 
 
 CATALOGS = {
-    "newer": (lambda text: text.replace('"format": 1', '"format": 2', 1), "StoreVersionError"),
+    "newer": (lambda text: text.replace('"format": 2', '"format": 3', 1), "StoreVersionError"),
     "cut": (lambda text: text[: len(text) // 2], "StoreError"),
     "a list": (lambda text: "[]", "StoreError"),
     "empty": (lambda text: "", "StoreError"),
     "without runs": (lambda text: '{"format": 1}', "StoreError"),
     "with a broken run": (lambda text: '{"format": 1, "runs": [{"id": "r1"}]}', "StoreError"),
-    "with a strange format": (lambda text: text.replace('"format": 1', '"format": "one"', 1), "StoreError"),
-    "with half a format": (lambda text: text.replace('"format": 1', '"format": 1.5', 1), "StoreError"),
-    "of before the first format": (lambda text: text.replace('"format": 1', '"format": -1', 1), "StoreError"),
-    "with true for a format": (lambda text: text.replace('"format": 1', '"format": true', 1), "StoreError"),
+    "with a strange format": (lambda text: text.replace('"format": 2', '"format": "one"', 1), "StoreError"),
+    "with half a format": (lambda text: text.replace('"format": 2', '"format": 1.5', 1), "StoreError"),
+    "of before the first format": (lambda text: text.replace('"format": 2', '"format": -1', 1), "StoreError"),
+    "with true for a format": (lambda text: text.replace('"format": 2', '"format": true', 1), "StoreError"),
     "not UTF-8": (lambda text: b"\xff\xfe", "StoreError"),
 }
 

@@ -29,6 +29,7 @@ from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_
 from bigdebug.spark.sql.literals import sql_of
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.spark.sql.views import View, in_view, view_of
+from bigdebug.trace.whereabouts import Whereabouts
 
 _RID, _PATH, _NUMBER, _READ, _ROW = (f"__bigdebug_{name}" for name in ("rid", "path", "number", "read", "row"))
 
@@ -93,19 +94,23 @@ class Leaf:
         those before.
         """
         partitions, positions = (rids >> POSITION_BITS).tolist(), (rids & POSITION_MASK).tolist()
+        known = self.whereabouts(catalyst, max(partitions, default=0))
+        return [origin for p, position in zip(partitions, positions) for origin in known.origins(p, [position])]
+
+    def whereabouts(self, catalyst: Catalyst, last: int) -> Whereabouts:
+        """Where the records of files, or of partitions up to the ``last`` one, came from. A job counts, where there are several of the same whole."""
+        if self.files:
+            return Whereabouts(self.dataset, self.name, "line" if self.lines else "row", tuple(self.pieces(catalyst)))
+        firsts = self._before(catalyst, [None] * (last + 1)) if self.counts else [0]
+        return Whereabouts(self.dataset, self.name, "index", tuple((None, first) for first in firsts))
+
+    def pieces(self, catalyst: Catalyst) -> list[tuple[str, int]]:
+        """By the numbers that rids have of them, the files or the pieces of files that are read, with the number of the first record of each in its file."""
         if not self.counts:
-            if not self.files:
-                return [Origin(self.dataset, index=position) for position in positions]
-            return [Origin(self.dataset, local(self.files[f]), row=position) for f, position in zip(partitions, positions)]
-        if not self.files:
-            earlier = self._before(catalyst, [None] * (max(partitions, default=0) + 1))
-            return [Origin(self.dataset, index=position + earlier[p]) for p, position in zip(partitions, positions)]
+            return [(local(file), 0) for file in self.files]
         splits = catalyst.splits(self.node)
         earlier = self._before(catalyst, [path for path, _ in splits])
-        places = [(local(splits[p][0]), position + earlier[p]) for p, position in zip(partitions, positions)]
-        if self.lines:
-            return [Origin(self.dataset, path, line=row + 1) for path, row in places]
-        return [Origin(self.dataset, path, row=row) for path, row in places]
+        return [(local(path), before) for (path, _), before in zip(splits, earlier, strict=True)]
 
     def _before(self, catalyst: Catalyst, wholes: Sequence[str | None]) -> list[int]:
         """For each partition the records of the same whole that stand in other partitions before it."""

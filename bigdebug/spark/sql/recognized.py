@@ -102,7 +102,7 @@ def _written(run: FrameRun, steps: Steps, rows: Sequence[Row]) -> Names | None:
         if column not in at:
             return None
         i, kind = at[column]
-        return pa.array([row[i] for row in rows], _arrow(kind))
+        return pa.array([row[i] for row in rows], arrow_of(kind))
 
     return names_of(spelling, len(rows), values)
 
@@ -163,7 +163,7 @@ def _found(
     plan, name = steps.unlimited(run.subject)
     exact = [j for j, (_, kind) in enumerate(fields) if _exact(kind)]
     values = list(wanted)
-    arrays = [pa.array([value[j] for value in values], type=_arrow(fields[j][1])) for j in exact]
+    arrays = [pa.array([value[j] for value in values], type=arrow_of(fields[j][1])) for j in exact]
     plan = restricted(catalyst, plan, [columns[j] for j in exact], arrays)
     table = catalyst.table(plan, {"name": name} | {f"c{j}": column for j, column in enumerate(columns)})
     given = list(zip(*(map(_one_nan, table[f"c{j}"].to_pylist()) for j in range(len(columns)))))
@@ -188,7 +188,7 @@ def _found(
     return distinct(called.take(pa.array(list(meant), pa.int64())))
 
 
-def _arrow(kind: Any) -> pa.DataType:
+def arrow_of(kind: Any) -> pa.DataType:
     """The type in Arrow; what is in a struct that is NULL is NULL, too, whatever Spark says of it."""
     return to_arrow_type(kind._as_nullable())
 

@@ -1,0 +1,30 @@
+"""Saving programs: what is kept of an RDD program's run in a directory: its lineage, and the records of its result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bigdebug.errors import BigdebugError
+from bigdebug.spark.rdd.lineage_rdd import trace_of
+from bigdebug.trace.run import Run
+from bigdebug.trace.saved_outputs import encode_records
+from bigdebug.trace.saved_runs import Beside
+from bigdebug.trace.saving import keep_outputs, program
+
+MOST = 10_000
+"""Records of a result that are kept."""
+
+
+def program_of(recorder: Any, run: Run, home: Path, name: str, *, derive: bool) -> Beside:
+    """As ``program``; if it is to ``derive``, with the records that the action was called on, if they are 10,000 at most, by a job."""
+    beside = program(run, home, name, derive=derive)
+    if derive and run in recorder.runs:
+        try:
+            trace = trace_of(recorder, run, run.subject)
+            if trace.count() <= MOST:
+                records = trace.collect()
+                beside.outputs = keep_outputs(home, name, encode_records(records), len(records))
+        except BigdebugError as why:  # the lineage is there all the same
+            beside.unsaved = beside.unsaved or f"the records of its result were not saved: {why}"
+    return beside

@@ -1,0 +1,114 @@
+"""Saving queries: what is kept of a DataFrame's run in a directory: its lineage by levels, where its sources' rows stand, and its rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bigdebug.errors import BigdebugError
+from bigdebug.shown import shown
+from bigdebug.spark.sql.far import Far
+from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
+from bigdebug.spark.sql.leaves import Leaf, local
+from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
+from bigdebug.spark.sql.recognized import arrow_of
+from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.spark.sql.witnessed import matched
+from bigdebug.trace.associated import write
+from bigdebug.trace.names import array_of
+from bigdebug.trace.numbering import Numbering
+from bigdebug.trace.saved_outputs import MOST, encode_rows
+from bigdebug.trace.saved_runs import Beside
+from bigdebug.trace.saving import LINEAGE, keep_outputs
+from bigdebug.trace.textlines import local_path
+from bigdebug.trace.whereabouts import Whereabouts
+
+
+def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> Beside:
+    """Keeps the lineage of a DataFrame's run if it is indexed; else, if it is to ``derive``, by jobs that take about as long as the query. And its rows, up to 100,000
+    of them: those that the action gave, else those that such a job gives.
+    """
+    beside = Beside(frame=True)
+    try:
+        known = indexed_levels(run) or (derived_levels(run) if derive else None)
+        if known is not None:
+            beside.sources = {source: _whereabouts(run, leaf, known.levels[source]) for source, leaf in run.questions.leaves.items() if source in known.levels}
+            beside.lineage = write(home, f"{LINEAGE}/{name}", known.levels, known.pairs)
+    except BigdebugError as why:
+        shutil.rmtree(home / LINEAGE / name, ignore_errors=True)
+        beside.sources, beside.lineage, beside.unsaved, known = {}, None, str(why), None
+    beside.outputs = _outputs(run, home, name, known)
+    return beside
+
+
+def _whereabouts(run: FrameRun, leaf: Leaf, numbering: Numbering) -> Whereabouts:
+    """Where the rows of a source stand, with the stamps of its files."""
+    known = leaf.whereabouts(run.questions.catalyst, max(numbering.sizes(), default=0))
+    files = {local(file) for file in leaf.files}
+    stamps = tuple(stamp for path, stamp in run.questions.stamps.items() if local_path(path) in files)
+    return Whereabouts(known.dataset, known.name, known.unit, known.places, stamps if len(stamps) == len(files) else (), _form(leaf))
+
+
+def _form(leaf: Leaf) -> str:
+    """The format, if its records can be read again by anybody: of text, lines that are cut as everybody does."""
+    reader = reader_of(leaf.node)
+    if reader is None:
+        return ""
+    if format_of(reader) == PARQUET:
+        return "parquet"
+    return "text" if format_of(reader) == TEXT and leaf.lines and not option(reader, "lineSep") and not option(reader, "encoding") else ""
+
+
+def _outputs(run: FrameRun, home: Path, name: str, known: Levelled | None) -> dict[str, Any] | None:
+    """The rows in the order of their numbers; None if they are not known, or too many."""
+    fields = [str(column) for column in run.frame.columns]
+    columns: Sequence[pa.Array] | None
+    if known is None or _in_order(run, known):
+        columns = _given(run)
+        count = len(run.rows or ())
+    else:
+        columns, count = _computed(run, known), len(known.names)
+    return None if columns is None else keep_outputs(home, name, encode_rows(fields, columns, count), count)
+
+
+def _in_order(run: FrameRun, known: Levelled) -> bool:
+    """Whether numbers count the rows that the run kept."""
+    return run.rows is not None and known.in_order
+
+
+def _given(run: FrameRun) -> list[pa.Array] | None:
+    """The rows that the action gave, by columns."""
+    if run.rows is None or len(run.rows) > MOST:
+        return None
+    return [_column([row[i] for row in run.rows], field.dataType) for i, field in enumerate(run.frame.schema.fields)]
+
+
+def _column(values: list[Any], kind: Any) -> pa.Array:
+    try:
+        return pa.array(values, arrow_of(kind))
+    except Exception:  # a type of the user's, or a value that Arrow has not: its text will do
+        return pa.array([None if value is None else shown(value) for value in values], pa.large_string())
+
+
+def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
+    """The rows by a job, by columns; None if several have one number, or they are too many."""
+    if isinstance(known.names, Far) or len(known.names) > MOST:
+        return None
+    questions = run.questions
+    try:
+        plan, name = questions.steps().rows(run.subject, None)
+        columns = questions.shown(run.subject)[1] if run.subject in questions.leaves else questions.catalyst.items(questions.root.node.output())
+        table = questions.catalyst.table(plan, {"name": name} | {f"c{i}": column for i, column in enumerate(columns)}).combine_chunks()
+    except BigdebugError:
+        return None
+    at = matched(known.names, array_of(table["name"]))
+    if len(at) != len(known.names) or (np.sort(at) != np.arange(len(at))).any():
+        return None
+    order = pa.array(np.argsort(at, kind="stable"))
+    return [array_of(table[f"c{i}"]).take(order) for i in range(len(columns))]
+

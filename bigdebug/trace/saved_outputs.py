@@ -1,0 +1,138 @@
+"""Saved outputs: the records that a run's action was called on, as far as they were few, beside its lineage: there somebody finds the odd one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bigdebug.errors import CorruptBlockError
+from bigdebug.shown import masked, masking, shown
+from bigdebug.store.envelopes import check_claims, enveloped, payload_of
+from bigdebug.trace.culprits import Described
+from bigdebug.trace.positions import Positions
+from bigdebug.trace.saved_values import SavedRow, read, written
+
+MOST = 100_000
+"""Records that are saved; of more, none are."""
+MOST_BYTES = 64 << 20
+"""Bytes that they take, at most."""
+
+_MAGIC, _VERSION = b"BDLO", 1
+_ROWS, _RECORDS = "rows", "records"
+_MEND = "Restore the file, or save the session again."
+
+
+def encode_rows(names: Sequence[str], columns: Sequence[pa.Array], count: int) -> bytes | None:
+    """``count`` rows of a DataFrame; None where they are too large. Where something is secret, all are texts."""
+    if masking() is not None:
+        columns = [pa.array([None if value is None else masked(shown(value)) for value in column.to_pylist()], pa.large_string()) for column in columns]
+    return _encoded(pa.table(list(columns), [f"c{i}" for i in range(len(columns))]), {"kind": _ROWS, "names": list(names), "count": count})
+
+
+def encode_records(records: Iterable[Any]) -> bytes | None:
+    """Records of an RDD, plain ones as values, others as texts with pickles; None where they are too large. Where something is secret, all are texts."""
+    values, texts, pickles = [], [], []
+    for record in records:
+        plain = None if masking() is not None else written(record)
+        values.append(plain)
+        texts.append(shown(record) if plain is None else None)
+        pickles.append(_pickled(record) if plain is None and masking() is None else None)
+    table = pa.table({"value": pa.array(values, pa.large_string()), "text": pa.array(texts, pa.large_string()), "pickle": pa.array(pickles, pa.large_binary())})
+    return _encoded(table, {"kind": _RECORDS, "names": [], "count": len(texts)})
+
+
+def _pickled(record: Any) -> bytes | None:
+    try:
+        return pickle.dumps(record)
+    except Exception:  # it is the user's code that runs here; the text is there
+        return None
+
+
+def _encoded(table: pa.Table, facts: dict[str, Any]) -> bytes | None:
+    if facts["count"] > MOST or table.nbytes > MOST_BYTES:
+        return None
+    sink = pa.BufferOutputStream()
+    table = table.replace_schema_metadata({"bigdebug": json.dumps(facts)})
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    return enveloped(_MAGIC, _VERSION, sink.getvalue().to_pybytes())
+
+
+class SavedOutputs:
+    """The outputs of a saved run, read when they are first asked for. ``trusted`` says that pickles may be loaded, which runs code that is in them."""
+
+    def __init__(self, path: Path, read_file: Callable[[Path], bytes], count: int, trusted: bool) -> None:
+        self.count = count
+        self._path, self._read, self._trusted = path, read_file, trusted
+
+    def __len__(self) -> int:
+        return self.count
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        where = str(self._path)
+        payload = payload_of(self._read(self._path), _MAGIC, _VERSION, "file of outputs", where, _MEND)
+        try:
+            return self._opened(payload)
+        except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, RecursionError, ArithmeticError, struct.error) as problem:
+            raise CorruptBlockError(f"The file of outputs {where} holds something else: {problem}", remedy=_MEND) from problem
+
+    def _opened(self, payload: memoryview) -> pa.Table:
+        check_claims(payload, 4 * MOST_BYTES)
+        with pa.ipc.open_stream(pa.py_buffer(payload)) as stream:
+            table = stream.read_all()
+        facts = json.loads(table.schema.metadata[b"bigdebug"])
+        wanted = ["value", "text", "pickle"] if facts["kind"] == _RECORDS else [f"c{i}" for i in range(len(facts["names"]))]
+        if table.column_names != wanted or facts["count"] != self.count or (wanted and table.num_rows != self.count):
+            raise ValueError("its columns are others")
+        return table.combine_chunks()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, of a DataFrame's rows."""
+        return tuple(map(str, json.loads(self._table.schema.metadata[b"bigdebug"])["names"]))
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows, or the records with what is plain of them and their texts, in the types of Arrow."""
+        table = self._table
+        return table.rename_columns(list(self.names)) if self.names else table
+
+    def records(self, numbers: Positions) -> list[Any]:
+        """The outputs with these numbers: rows, or records; a text in the place of one that only a pickle tells, if that may not be loaded."""
+        table = self._table
+        rows = table.take(pa.array(numbers)) if table.num_columns else table
+        if "pickle" in table.column_names:
+            return [self._record(*each) for each in zip(*(column.to_pylist() for column in rows.columns))]
+        values = [_listed(column) for column in rows.columns]
+        return [SavedRow.of(self.names, row) for row in (zip(*values) if values else [()] * len(numbers))]
+
+    def where(self, test: Callable[[Any], Any]) -> Positions:
+        """The numbers of the outputs for which a function holds."""
+        return np.array([i for i, record in enumerate(self.records(np.arange(self.count))) if test(record)], np.int64)
+
+    def _record(self, value: str | None, text: str | None, pickled: bytes | None) -> Any:
+        if value is not None:
+            try:
+                return read(value)
+            except (LookupError, ValueError, TypeError, AttributeError, RecursionError, ArithmeticError) as problem:
+                raise CorruptBlockError(f"The file of outputs {self._path} holds something else: {problem}", remedy=_MEND) from problem
+        if self._trusted and pickled is not None:
+            return pickle.loads(pickled)
+        return Described(text or "")
+
+
+def _listed(column: pa.ChunkedArray) -> list[Any]:
+    """Values as Python has them; the texts of Arrow's where it has not all of them (years after 9999, say)."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError, ArithmeticError):
+        return [Described(str(value)) if value is not None else None for value in column.cast(pa.large_string()).to_pylist()]

@@ -1,0 +1,166 @@
+"""Saved runs: what a catalog lists of a run as plain data, and the run that is made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+from bigdebug.errors import IncompleteLineageError
+from bigdebug.graph import FINE, OperatorGraph, Stage
+from bigdebug.model import StageStatistics, Statistics
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.associated import Associated
+from bigdebug.trace.origins import SourceFacts
+from bigdebug.trace.run import Run
+from bigdebug.trace.saved_culprits import Names, dump_culprits, load_culprits
+from bigdebug.trace.saved_lineage import LevelLineage, SavedLineage
+from bigdebug.trace.saved_outputs import SavedOutputs
+from bigdebug.trace.whereabouts import Whereabouts
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.fine)?")
+_MOST_PARTITIONS = 1 << 23
+"""Of an operator: as many as a rid tells apart."""
+
+
+@dataclass(frozen=True, repr=False)
+class SavedRun(Run):
+    """A run of a saved session. ``frame`` says that it is one of a DataFrame's, ``unsaved`` why its lineage is not here, empty if it is."""
+
+    frame: bool = False
+    associated: Associated | None = field(default=None, repr=False, compare=False)
+    outputs: SavedOutputs | None = field(default=None, repr=False, compare=False)
+    unsaved: str = ""
+    whole: Mapping[int, Mapping[int, int]] = field(default_factory=dict, repr=False, compare=False)
+    """Records in those partitions of sources that were read to their end, where they were counted when the run was saved."""
+    ended: float | None = field(default=None, compare=False)
+
+    @cached_property
+    def lineage(self) -> Any:
+        """What steps ask. Raises IncompleteLineageError for a DataFrame's run that was saved without lineage."""
+        assert self.store is not None
+        if not self.frame:
+            known = SavedLineage(self.graph, self.store, (self.id, *self.earlier), computed=self.computed, associated=self.associated)
+            known.derive = partial(self._refuse, known)
+            return known
+        if self.associated is not None:
+            return LevelLineage(self.graph, self.associated)
+        raise IncompleteLineageError(
+            f"The lineage of run {self.name!r} was not saved: {self.unsaved or 'Spark derives it when it is asked'}",
+            remedy="Save it with dbg.save(DIR, lineage=True), which takes about as long as the query; or ask dbg.index(df) before.",
+        )
+
+    def input_names(self) -> dict[int, str]:
+        if not self.frame or not self.sources:
+            return super().input_names()
+        return {operator: getattr(facts, "name", facts.dataset) for operator, facts in self.sources.items()}
+
+    def datasets(self) -> dict[int, str]:
+        return {operator: facts.dataset for operator, facts in self.sources.items()} if self.frame and self.sources else super().datasets()
+
+    def summary(self) -> str:
+        told = super().summary()
+        if not self.frame or self.associated is not None:
+            return told
+        return f"{told}, whose lineage was not saved"
+
+    def _refuse(self, lineage: SavedLineage, stage: Stage, partitions: Any) -> None:
+        """What a live session derives by running the program again, nobody derives here. A lost block is not named here."""
+        if stage.id.endswith(FINE):
+            raise IncompleteLineageError(
+                f"The lineage inside stage {stage.id.removesuffix(FINE)} ({self.graph[stage.ends]}) was not saved with the run",
+                remedy="It is derived when a trace first stops there: ask that trace, then save.",
+            )
+        for partition in partitions:
+            block = lineage.store.block(lineage.runs, stage.id, partition)
+            if block is not None and block.stub:
+                raise IncompleteLineageError(
+                    f"Of partition {partition} of stage {stage.id} ({self.graph[stage.ends]}) the saved run has counts only",
+                    remedy='Its tables are derived when a trace first needs them: ask that trace, then save; or capture with '
+                    'strategy="inject", or save with lineage=True.',
+                )
+
+
+@dataclass
+class Beside:
+    """What is written beside what a run itself tells: by ``lineage`` and ``outputs`` what the catalog lists of their files."""
+
+    frame: bool = False
+    lineage: Mapping[str, Any] | None = None
+    unsaved: str = ""
+    outputs: Mapping[str, Any] | None = None
+    sources: Mapping[int, Whereabouts] = field(default_factory=dict)
+    whole: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+
+
+def dump_run(run: Run, beside: Beside) -> dict[str, Any]:
+    """A run as data that JSON takes; ``load_run`` makes one of it."""
+    with nullcontext() if run.store is None else run.lineage.at_rest():
+        culprits = dump_culprits(run.culprits)
+    sources = beside.sources if beside.frame else run.sources
+    return {
+        "id": run.id, "name": run.name, "action": run.action, "status": run.status, "subject": run.subject,
+        "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
+        "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in sources.items()},
+        "culprits": culprits, "began": run.began, "frame": beside.frame,
+        "lineage": beside.lineage, "unsaved": beside.unsaved, "outputs": beside.outputs, "whole": beside.whole,
+    }
+
+
+def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str], Any], read: Callable[[Any], bytes], trusted: bool, standing: Callable[[SavedRun, Names], Any]) -> SavedRun:
+    """The run of a catalog's entry. Raises ValueError, LookupError, TypeError or AttributeError for what is none."""
+    graph = _graph(data["graph"])
+    # Sessions of format 1 do not say whose runs they are: those of DataFrames have no stages.
+    frame = bool(data.get("frame", not graph.stages and not data["computed"]))
+    outputs, lineage = data.get("outputs"), data.get("lineage")
+    run = SavedRun(
+        id=_name(data["id"]), name=str(data["name"]), action=str(data["action"]), status=str(data["status"]), subject=graph[data["subject"]].id,
+        graph=graph, statistics=_statistics(data["statistics"]), incomplete=tuple(map(str, data["incomplete"])), store=store,
+        earlier=tuple(map(_name, data["earlier"])),
+        computed={_name(stage): {_partition(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
+        sources=_sources(data["sources"], frame),
+        began=data.get("began"), ended=data.get("ended"), frame=frame, unsaved=str(data.get("unsaved", "")),
+        associated=None if lineage is None else Associated.load(lineage, find),
+        outputs=None if outputs is None else SavedOutputs(store.root.parent / outputs["file"], read, int(outputs["count"]), trusted),
+        whole={int(o): {_partition(p): int(n) for p, n in known.items()} for o, known in data.get("whole", {}).items()},
+    )
+    # Sessions that were saved before culprits were have none.
+    culprits = data.get("culprits", {"known": [], "unknown": [] if run.status == "succeeded" else ["Culprits were not saved with this run."]})
+    run.culprits.known, run.culprits.unknown = load_culprits(culprits, graph, partial(standing, run))
+    return run
+
+
+def _graph(data: Mapping[str, Any]) -> OperatorGraph:
+    graph = OperatorGraph.load(data)
+    for operator in graph:
+        if not 0 <= operator.partitions <= _MOST_PARTITIONS or any(parent >= operator.id or parent not in graph for parent in operator.parents):
+            raise ValueError(f"operator {operator.id} is not part of any program")
+    for stage in graph.stages:
+        _name(stage.id)
+    return graph
+
+
+def _sources(data: Mapping[str, Any], frame: bool) -> dict[int, Any]:
+    return {int(operator): Whereabouts.load(facts) if frame else SourceFacts.load(facts) for operator, facts in data.items()}
+
+
+def _statistics(data: Mapping[str, Any]) -> Statistics:
+    stages = tuple(StageStatistics(**{**s, "operators": tuple(s["operators"])}) for s in data["stages"])
+    return Statistics(**{**data, "stages": stages, "records": {int(operator): count for operator, count in data["records"].items()}})
+
+
+def _name(given: Any) -> str:
+    """The name of a run or a stage, which is that of a folder, too. Raises ValueError for what leads elsewhere."""
+    if not isinstance(given, str) or not _ID.fullmatch(given):
+        raise ValueError(f"no run and no stage is called {given!r}")
+    return given
+
+
+def _partition(given: Any) -> int:
+    number = int(given)
+    if not 0 <= number < _MOST_PARTITIONS:
+        raise ValueError(f"there is no partition {number}")
+    return number

@@ -1,0 +1,115 @@
+"""Saving: runs and their lineage into a new directory, which is whole or not there at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from bigdebug.errors import BigdebugError, StoreError
+from bigdebug.store.directory import LineageStore
+from bigdebug.store.sealed import seal
+from bigdebug.trace.counts import whole
+from bigdebug.trace.run import Run
+from bigdebug.trace.saved_lineage import write_lineage
+from bigdebug.trace.saved_runs import Beside, dump_run
+
+FORMAT = 2
+BLOCKS, LINEAGE, OUTPUTS = "blocks", "lineage", "outputs"
+UNFINISHED = "unfinished.json"
+"""Says in a directory that is being written who writes it; it goes before the seal comes."""
+
+Keep = Callable[[Run, Path, str], Beside]
+"""Writes what is kept of a run beside what it tells itself, below a directory and there below the folder ``lineage/NAME`` and as ``outputs/NAME``; what the catalog lists."""
+
+
+def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str], keep: Keep | None = None) -> Path:
+    """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all. ``keep`` is ``program``, if it is not given."""
+    target = directory("where a session is saved", path)
+    unfinished: Path | None = None
+    try:
+        if target.exists() and any(target.iterdir()):
+            raise StoreError(
+                "The directory to save into is not empty", value=str(target), remedy="Name a new one, or remove it first."
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        _write(list(runs), store, unfinished, keep or program)
+        if target.exists():
+            target.rmdir()
+        unfinished.rename(target)
+    except OSError as problem:
+        raise StoreError(
+            f"The session cannot be saved: {problem}", value=str(target), remedy="Name a directory that you may write."
+        ) from problem
+    finally:
+        if unfinished is not None and unfinished.exists():
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return target
+
+
+def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep) -> None:
+    (home / UNFINISHED).write_text(json.dumps({"bigdebug": "a session that is being saved", "process": os.getpid(), "host": socket.gethostname()}))
+    listed = []
+    for run in runs:  # first, for what is derived meanwhile is a block, too
+        beside = keep(run, home, run.id)
+        listed.append(dump_run(run, beside))
+    for needed in sorted({run for known in runs for run in (known.id, *known.earlier)}):
+        for block in sorted((store.root / needed).glob("*/*.block")):  # what else is there are pickles of a run that goes on
+            copy = home / BLOCKS / block.relative_to(store.root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(block, copy)
+    (home / UNFINISHED).unlink()
+    plain = json.loads(json.dumps({"format": FORMAT, "saved": time.time(), "by": _by(), "runs": listed}, default=repr))
+    seal(home, plain)
+
+
+def program(run: Run, home: Path, name: str, *, derive: bool = False) -> Beside:
+    """Keeps the lineage of an RDD program's run in files that are mapped: what is in its blocks, and what ``derive`` computes anew. Of a DataFrame's nothing."""
+    if run.store is None:
+        return Beside(frame=True)
+    beside = Beside()
+    with nullcontext() if derive else run.lineage.at_rest():
+        try:
+            beside.lineage = write_lineage(home, f"{LINEAGE}/{name}", run)
+        except BigdebugError as why:
+            shutil.rmtree(home / LINEAGE / name, ignore_errors=True)
+            beside.unsaved = str(why)
+        for source in run.graph.sources:
+            try:
+                beside.whole = {**beside.whole, source.id: whole(run.lineage, source.id)}
+            except BigdebugError:  # noqa: PERF203 (who asks for origins is told)
+                continue
+    return beside
+
+
+def keep_outputs(home: Path, name: str, data: bytes | None, count: int) -> dict[str, Any] | None:
+    """Write what ``encode_rows`` or ``encode_records`` gave; what the catalog lists."""
+    if data is None:
+        return None
+    path = home / OUTPUTS / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return {"file": f"{OUTPUTS}/{name}", "count": count}
+
+
+def directory(what: str, path: Any) -> Path:
+    """``path``, independent of the directory that the process is in."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{what} is the path of a directory, not {path!r}")
+    return Path(path).absolute()
+
+
+def _by() -> str:
+    try:
+        return f"bigdebug {version('bigdebug')}"
+    except PackageNotFoundError:  # run from a folder that nobody installed
+        return "bigdebug"
