@@ -583,6 +583,22 @@ def test_secrets_of_sources_are_in_nothing_that_is_recorded(recorded: Recorded) 
     assert "s3cr3t-pw" not in repr(processes)
 
 
+def test_secrets_of_settings_are_taken_out_where_they_stand_as_plain_text(recorded: Recorded) -> None:
+    told = []
+    hadoop = recorded.spark.sparkContext._jsc.hadoopConfiguration()
+    for name, tell in (("set", lambda name, value: recorded.spark.sql(f"set {name}={value}")), ("conf", recorded.spark.conf.set), ("hadoop", hadoop.set)):
+        def job(spark: Any, folder: str, name: str = name, tell: Any = tell) -> None:
+            tell(f"my.{name}.password", f"s3cr3t-{name}-value")
+            spark.sql(f"select 's3cr3t-{name}-value' as x, k, 'plain' from t_in").collect()
+
+        told += recorded.of(job)
+    hadoop.unset("my.hadoop.password")
+    recorded.spark.conf.unset("my.set.password")
+    recorded.spark.conf.unset("my.conf.password")
+    assert "s3cr3t" not in repr(told)
+    assert [process.text for process in told] == ["select '***' as x, k, 'plain' from t_in"] * 3
+
+
 def test_who_keeps_processes_may_raise_and_no_job_fails(spark: Any, recorded: Recorded, caplog: pytest.LogCaptureFixture) -> None:
     told: list[str] = []
 

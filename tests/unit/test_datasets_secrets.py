@@ -24,7 +24,7 @@ PLACES = (
     "curl -H 'X-Auth-Token: %s'", "spark-submit --password %s --x", "spark-submit --my-api-key %s", "login(auth=%s)", "private_key: %s\n",
     'sasl.jaas.config=org.apache.X required username="u" password="%s";', "PWD=%s", "Row(name='x', passwd='%s')", "DefaultEndpointsProtocol=https;AccountKey=%s;E=x",
     "insert into users (name, password) values ('bob', '%s')", "where password in ('x', '%s')", "where user_token <> '%s'", "where password not like '%s'",
-    "select '%s' as db_password", "select '%s' `api_key` from t", "password is 1%s", "the password for bob: 1%s",
+    "select '%s' as db_password", "select '%s' `api_key` from t", "password is %s", "the password for bob: %s",
 )
 
 LOOKS = (

@@ -71,6 +71,8 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
         name = str(analyzed.getClass().getSimpleName())
     except _UNTOLD:  # it was not understood: a column that is not there, say
         return Reading(text=_text(query))
+    if name == "SetCommand":  # the setting may be another by now
+        _learn_set(relations, analyzed)
     if is_idle(name) or (name == "CreateViewCommand" and is_given(str(analyzed.name().table()))):
         return None
     try:
@@ -78,6 +80,12 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
     except _UNTOLD as trouble:
         log.info("bigdebug cannot read the plan of %s: %s: %s", name, type(trouble).__name__, trouble)
         return Reading(name, opaque=(name,), shape=name, text=_text(query))
+
+
+def _learn_set(relations: Relations, command: Any) -> None:
+    given = command.kv()
+    if given.isDefined() and given.get()._2().isDefined():
+        relations.learn({str(given.get()._1()): str(given.get()._2().get())})
 
 
 def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: str) -> Reading:

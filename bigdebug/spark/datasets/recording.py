@@ -26,6 +26,7 @@ from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.seen import Seen
+from bigdebug.spark.datasets.settings import Settings
 from bigdebug.spark.datasets.streaming import Streaming
 from bigdebug.spark.jobs import gone, is_ours
 
@@ -69,6 +70,7 @@ class Recording:
         self.frames_of: FramesOf = lambda rdds: ()
         self._hearing = Hearing(sc)
         self._secrets = Secrets() if secrets is None else secrets
+        self._settings = Settings(sc, self._secrets)
         name, session = str(sc.appName), str(sc.applicationId)
         self._seen = Seen(session)
         self._processes = Processes(name, session, cell_at)
@@ -97,7 +99,7 @@ class Recording:
         if self._open:
             return
         self._open = True
-        self._secrets.learn(dict(self._sc.getConf().getAll()))
+        self._settings.open()
         self._hearing.open()
         self._models.open()
         self._saves = watch_saves(self._sc, self._processes.name, self._doings)
@@ -251,7 +253,9 @@ class Recording:
     }
 
     def _relations(self, query: Any, stream: str) -> Relations:
-        return Relations(query.sparkSession(), self._sc, self._secrets.learn, self._seen, stream)
+        session = query.sparkSession()
+        self._settings.learn(session)
+        return Relations(session, self._sc, self._secrets.learn, self._seen, stream)
 
     def _read_frame(self, frame: Any) -> Reading | None:
         return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)
