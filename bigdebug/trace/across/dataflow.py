@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.located import Extent, FileStamp
@@ -83,8 +82,9 @@ class Dataflow:
 
     def __init__(self, steps: Iterable[Step], said: Sequence[Said] = ()) -> None:
         known = {step.id: step for step in steps}
-        self.said = tuple(s for s in said if s.writer in known and s.reader in known)
-        self.steps = _in_order(list(known.values()), self.said)
+        self.said = tuple(said)
+        self._said = tuple(s for s in said if s.writer in known and s.reader in known)
+        self.steps = _in_order(list(known.values()), [*self._said, *_passed_on(list(known.values()))])
         self.rank = {step.id: rank for rank, step in enumerate(self.steps)}
         self._by_id = known
         self._joined: dict[tuple[str, str], Joined] = {}
@@ -115,7 +115,7 @@ class Dataflow:
         """Who read what a step wrote there; also those that would have, had it not been changed. In order."""
         key = key_of(wrote.path)
         uses = [*self._reads.get(key, ()), *self._read_content.get(_content(wrote.stamp), ())]
-        uses += [_Use(self.rank[s.reader], self._by_id[s.reader], extent) for s in self.said if s.writer == writer.id for extent in self._by_id[s.reader].reads]
+        uses += [_Use(self.rank[s.reader], self._by_id[s.reader], extent) for s in self._said if s.writer == writer.id for extent in self._by_id[s.reader].reads]
         for use in sorted({(u.step.id, key_of(u.extent.path)): u for u in uses}.values(), key=lambda use: use.rank):
             joined = self.into(use.step, use.extent)
             mine = tuple(link for link in joined.links if link.writer.id == writer.id and key_of(link.wrote.path) == key)
@@ -126,11 +126,13 @@ class Dataflow:
     # ---- one read ---------------------------------------------------------------------------------------------
 
     def _join(self, use: _Use) -> Joined:
-        said = [link for s in self.said if s.reader == use.step.id for link in _said_links(s, self._by_id[s.writer], use)]
+        said = [link for s in self._said if s.reader == use.step.id for link in _said_links(s, self._by_id[s.writer], use)]
         if said:
             return Joined(tuple(said))
         key, name = key_of(use.extent.path), short(use.extent.path)
         others = [w for w in self._writes.get(key, ()) if w.step.id != use.step.id]
+        if use.extent.path.startswith(ITEMS):
+            return Joined(tuple(Link(w.step, w.extent, use.step, use.extent) for w in others))
         if use.step.began is None:
             why = f"It is not known when {named(use.step)} ran, so which {name} it read; pipeline.link(writer, reader) says it."
             return Joined(broken=why, writer=others[-1].step) if others else Joined()
@@ -161,7 +163,7 @@ class Dataflow:
                 return Joined((link,))
             why = f"{name} was changed between {named(write.step)} and {named(read.step)}."
             return self._copied(read) or Joined(broken=why, writer=write.step)
-        unseen = "" if read.extent.path.startswith(ITEMS) else f"Nobody looked whether {name} was changed between {named(write.step)} and {named(read.step)}."
+        unseen = f"Nobody looked whether {name} was changed between {named(write.step)} and {named(read.step)}."
         return Joined((link,), note=unseen, writer=write.step)
 
     def _copied(self, read: _Use) -> Joined | None:
@@ -198,7 +200,7 @@ class Dataflow:
 
 def named(step: Step) -> str:
     """A step as messages have it."""
-    return f"'{step.name}'" if step.name and step.name != step.id else f"step {step.id}"
+    return f"'{step.name or step.id}'"
 
 
 def linked(said: Said, writer: Step, reader: Step) -> list[Link]:
@@ -241,21 +243,36 @@ def _contents(uses: dict[str, list[_Use]]) -> dict[tuple[int, str] | None, list[
     return found
 
 
+def _passed_on(steps: Sequence[Step]) -> Iterator[Said]:
+    """Who takes what another step passes on without a file: it may begin before that has ended."""
+    givers = {key_of(extent.path): step.id for step in steps for extent in step.writes if extent.path.startswith(ITEMS)}
+    for step in steps:
+        for extent in step.reads:
+            giver = givers.get(key_of(extent.path), step.id)
+            if giver != step.id:
+                yield Said(giver, step.id, extent.path, extent.path)
+
+
 def _in_order(steps: list[Step], said: Sequence[Said]) -> tuple[Step, ...]:
-    """By when they began, those of which that is not known first; as they were given, where it is the same. What a user said goes before."""
-    by_time = sorted(steps, key=lambda step: (step.began is not None, step.began or 0.0, step.ended is None, step.ended or 0.0))
-    place = {step.id: number for number, step in enumerate(by_time)}
-    if all(place[s.writer] < place[s.reader] for s in said):
-        return tuple(by_time)
-    timed = [step.id for step in by_time if step.began is not None]
-    graph = TopologicalSorter[str]({step.id: () for step in by_time})
-    for earlier, later in pairwise(timed):
-        graph.add(later, earlier)
-    for s in said:
-        graph.add(s.reader, s.writer)
+    """By when they began, those of which that is not known first; as they were given, where it is the same. One that takes from another comes behind it."""
+    readers: dict[str, list[str]] = {}
+    waits = {step.id: 0 for step in steps}
+    for s in {(s.writer, s.reader) for s in said}:
+        readers.setdefault(s[0], []).append(s[1])
+        waits[s[1]] += 1
+    keys = {step.id: (step.began is not None, step.began or 0.0, step.ended is None, step.ended or 0.0, number) for number, step in enumerate(steps)}
     known = {step.id: step for step in steps}
-    try:
-        return tuple(known[name] for name in graph.static_order())
-    except CycleError as circle:
-        names = " -> ".join(named(known[name]) for name in circle.args[1])
-        raise PipelineError("Steps are linked in a circle", value=names, remedy="A step reads what was written before it began.") from circle
+    ready = [(keys[name], name) for name, count in waits.items() if not count]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        _, name = heapq.heappop(ready)
+        found.append(known[name])
+        for reader in readers.get(name, ()):
+            waits[reader] -= 1
+            if not waits[reader]:
+                heapq.heappush(ready, (keys[reader], reader))
+    if len(found) < len(steps):
+        names = ", ".join(named(known[name]) for name, count in waits.items() if count)
+        raise PipelineError("Steps are linked in a circle", value=names, remedy="A step reads what was written before it began.")
+    return tuple(found)

@@ -138,11 +138,11 @@ class Flowing:
         self, step: Step, given: list[Located], ask: Callable[[Sequence[Located]], Sequence[Located]], own: Sequence[Extent], others: Sequence[Extent], did: str,
     ) -> list[Located]:
         """What a step answers; if it cannot, all that it read or wrote."""
-        for reason in step.incomplete:
-            self._note(f"{named(step)} is incomplete: {reason}")
         try:
             asked = [self._counted(found, _extent(own, found)) for found in given]
             found = [one for one in ask(asked) if len(one)]
+            for reason in step.incomplete:  # also what it has found out by the question
+                self._note(f"{named(step)} is incomplete: {reason}")
         except BigdebugError as problem:
             self._note(f"All that {named(step)} {did} is taken, for it cannot tell which records of it: {problem}")
             return [Located(extent.path, Unit.WHOLE, FIRST) for extent in others]

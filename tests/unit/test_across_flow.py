@@ -1,0 +1,442 @@
+"""Flows through pipelines: which file is which, what is said when it is not certain, and how a question is asked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bigdebug
+from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError
+from bigdebug.trace.across.flow import Flow
+from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.pipelines import Pipeline, pipeline
+from tests.steps import PlainStep, lines, write
+
+RFC = (("header", "true"), ("multiLine", "true"), ("escape", '"'))
+
+
+def identity(name: str, read: Path, wrote: Path, began: float | None, ended: float | None, count: int | None = None, **more: Any) -> PlainStep:
+    """Line n of the one made line n of the other. Writes the other file now."""
+    before = lines(read)
+    if count is None:
+        count = len(read.read_text().splitlines())
+        write(wrote, [f"{name} of {line}" for line in read.read_text().splitlines()])
+    return PlainStep(name, [before], [lines(wrote)], [((str(wrote), n), (str(read), n)) for n in range(count)], began, ended, **more)
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> list[PlainStep]:
+    """a.txt -> b.txt -> c.txt, line by line."""
+    write(tmp_path / "a.txt", ["1", "2", "3"])
+    return [identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2), identity("report", tmp_path / "b.txt", tmp_path / "c.txt", 3, 4)]
+
+
+def at(flow: Flow, name: str) -> list[int]:
+    return [int(p) for p in flow[name].located.positions]
+
+
+def test_a_line_leads_to_the_line_it_was_made_of_and_back(chain: list[PlainStep], tmp_path: Path) -> None:
+    found = pipeline(*chain)
+    flow = found.backward("c.txt", lines=[2])
+    assert [step.name for step in flow.steps] == ["clean", "report"]
+    assert [file.extent.path for file in flow.sources] == [str(tmp_path / "a.txt")]
+    assert [file.extent.path for file in flow.results] == [str(tmp_path / "c.txt")]
+    assert (at(flow, "a.txt"), at(flow, "b.txt"), at(flow, "c.txt")) == ([1], [1], [1])
+    assert (flow.records("a.txt"), flow.exact, flow.notes) == (["2"], True, ())
+    assert [one.positions.tolist() for one in (*flow.read("report"), *flow.wrote("clean"))] == [[1], [1]]
+    ahead = found.forward("a.txt", lines=[3])
+    assert (at(ahead, "c.txt"), ahead.records("c.txt"), [f.extent.path for f in ahead.results]) == ([2], ["report of clean of 3"], [str(tmp_path / "c.txt")])
+    assert at(found.forward("b.txt", lines=[1]), "c.txt") == [0]
+    assert at(found.backward("b.txt"), "a.txt") == [0, 1, 2]
+    assert at(found.backward(chain[1]), "a.txt") == at(found.backward("c.txt", step="report"), "a.txt") == [0, 1, 2]
+    assert at(found.forward(chain[0]), "c.txt") == [0, 1, 2]
+    assert bigdebug.pipeline is pipeline
+
+
+def test_a_file_that_was_changed_between_two_steps_ends_the_flow_and_that_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1", "2"])
+    first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    write(tmp_path / "b.txt", ["other", "lines"])
+    found = pipeline(first, identity("report", tmp_path / "b.txt", tmp_path / "c.txt", 3, 4))
+    for flow in (found.backward("c.txt", lines=[1]), found.forward("a.txt", lines=[1])):
+        assert flow.notes == ("b.txt was changed between 'clean' and 'report'.",)
+        assert not flow.exact
+    assert [file.extent.path for file in found.backward("c.txt").sources] == [str(tmp_path / "b.txt")]
+    assert "c.txt" not in found.forward("a.txt", lines=[1])
+
+
+def test_a_file_with_a_new_time_and_the_same_content_is_the_same(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1", "2"])
+    first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    os.utime(tmp_path / "b.txt", (5, 5))
+    flow = pipeline(first, identity("report", tmp_path / "b.txt", tmp_path / "c.txt", 3, 4)).backward("c.txt", lines=[1])
+    assert (at(flow, "a.txt"), flow.exact) == ([0], True)
+
+
+def test_without_stamps_it_is_said_that_nobody_looked(tmp_path: Path) -> None:
+    steps = [
+        PlainStep("clean", [Extent("/x/a", Unit.LINE)], [Extent("/x/b", Unit.LINE)], [(("/x/b", 0), ("/x/a", 7))], 1, 2),
+        PlainStep("report", [Extent("/x/b", Unit.LINE)], [Extent("/x/c", Unit.LINE)], [(("/x/c", 0), ("/x/b", 0))], 3, 4),
+    ]
+    flow = pipeline(*steps).backward("/x/c", lines=[1])
+    assert at(flow, "/x/a") == [7]
+    assert flow.notes == ("c is not here to look at; what is told is of what 'report' wrote.", "Nobody looked whether b was changed between 'clean' and 'report'.")
+    assert not flow.exact
+
+
+def test_steps_that_change_a_file_in_place_come_one_after_the_other(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.txt", ["0"])
+    steps = []
+    for number in range(1, 4):
+        before, count = lines(path), len(path.read_text().splitlines())
+        write(path, [*path.read_text().splitlines(), f"{number}"])
+        pairs = [((str(path), n), (str(path), n)) for n in range(count)]
+        steps.append(PlainStep(f"append {number}", [before], [lines(path)], pairs, number, number + 0.5))
+    found = pipeline(steps)
+    assert [len(found.backward("log.txt", lines=[n]).steps) for n in (1, 2, 3, 4)] == [3, 3, 2, 1]
+    assert len(found.backward("log.txt", lines=[1]).sources) == 1
+    ahead = found.forward("log.txt", lines=[1], step="append 2")
+    assert [step.name for step in ahead.steps] == ["append 2", "append 3"]
+    with pytest.raises(UnknownStepError, match="more than once"):
+        _ = found.backward("log.txt", lines=[1])["log.txt"]
+
+
+def test_the_version_that_a_step_read_is_the_one_before_it_was_overwritten(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1"])
+    write(tmp_path / "z.txt", ["9"])
+    first = identity("first", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    reader = identity("reader", tmp_path / "b.txt", tmp_path / "c.txt", 3, 4)
+    second = identity("second", tmp_path / "z.txt", tmp_path / "b.txt", 5, 6)
+    found = pipeline(second, reader, first)
+    assert "z.txt" not in found.backward("c.txt")
+    assert "a.txt" in found.backward("c.txt")
+    assert "z.txt" in found.backward("b.txt", lines=[1])
+    assert "a.txt" in found.backward("b.txt", lines=[1], step="first")
+    ahead = found.forward("b.txt", lines=[1])  # what is there now, nobody read
+    assert (ahead.results, ahead.notes) == ((), ("'reader' read b.txt when it was not what it is now.",))
+    assert "c.txt" in found.forward("b.txt", step="reader")
+
+
+@pytest.mark.parametrize("move", [False, True])
+def test_a_copy_is_known_by_its_content(tmp_path: Path, move: bool) -> None:
+    write(tmp_path / "a.txt", ["1", "2"])
+    first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    (shutil.move if move else shutil.copy)(tmp_path / "b.txt", tmp_path / "moved.txt")
+    found = pipeline(first, identity("report", tmp_path / "moved.txt", tmp_path / "c.txt", 3, 4))
+    flow = found.backward("c.txt", lines=[2])
+    assert (at(flow, "a.txt"), flow.exact) == ([1], True)
+    assert "is taken for a copy of" in flow.notes[0]
+    assert at(found.forward("a.txt", lines=[1]), "c.txt") == [0]
+
+
+def test_a_copy_of_one_of_two_equal_files_is_asked_for_by_name_or_by_the_user(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1"])
+    other = tmp_path / "other"
+    other.mkdir()
+    one = identity("same", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    two = identity("same", tmp_path / "a.txt", tmp_path / "d.txt", 3, 4)
+    two.id = "again"
+    shutil.copy(tmp_path / "b.txt", other / "b.txt")
+    shutil.copy(tmp_path / "b.txt", other / "e.txt")
+    by_name = identity("by name", other / "b.txt", tmp_path / "f.txt", 5, 6)
+    lost = identity("lost", other / "e.txt", tmp_path / "g.txt", 5, 6)
+    found = pipeline(one, two, by_name, lost)
+    assert "b.txt" in found.backward("f.txt", step="by name")
+    assert [s.id for s in found.backward("f.txt").steps] == ["same", "by name"]
+    flow = found.backward("g.txt")
+    assert ("has the content of 2 files, b.txt, d.txt" in flow.notes[0], [s.id for s in flow.steps]) == (True, ["lost"])
+    found.link("again", "lost", wrote=str(tmp_path / "d.txt"), read=str(other / "e.txt"))
+    assert [s.id for s in found.backward("g.txt").steps] == ["again", "lost"]
+
+
+def test_a_source_that_was_there_before_is_no_copy_of_what_became_equal_to_it(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1"])
+    before = lines(tmp_path / "a.txt")
+    shutil.copy(tmp_path / "a.txt", tmp_path / "b.txt")
+    same = PlainStep("same", [before], [lines(tmp_path / "b.txt")], [((str(tmp_path / "b.txt"), 0), (str(tmp_path / "a.txt"), 0))], 1, 2)
+    flow = pipeline(same, identity("report", tmp_path / "a.txt", tmp_path / "c.txt", 3, 4)).backward("c.txt")
+    assert [s.name for s in flow.steps] == ["report"]
+
+
+def test_steps_of_which_nobody_knows_when_they_ran_are_joined_by_the_user(chain: list[PlainStep], tmp_path: Path) -> None:
+    chain[1].began = chain[1].ended = None
+    found = pipeline(*chain)
+    assert "It is not known when 'report' ran" in found.backward("c.txt", lines=[1]).notes[0]
+    found.link("clean", "report")
+    assert at(found.backward("c.txt", lines=[1]), "a.txt") == [0]
+    assert at(found.forward("a.txt", lines=[1]), "c.txt") == [0]
+    with pytest.raises(PipelineError, match="circle"):
+        found.link("report", "clean", wrote=str(tmp_path / "c.txt"), read=str(tmp_path / "a.txt"))
+    with pytest.raises(PipelineError, match="wrote nothing that 'report'"):
+        found.link("clean", "report", read=str(tmp_path / "no.txt"))
+    with pytest.raises(UnknownStepError, match="clean"):
+        found.link("claen", "report")
+
+
+def test_a_step_that_had_not_ended_is_no_writer_yet(chain: list[PlainStep]) -> None:
+    chain[0].ended = None
+    flow = pipeline(*chain).backward("c.txt", lines=[1])
+    assert flow.notes == ("'clean' had not ended writing b.txt when 'report' began to read it.",)
+    chain[0].ended = 3.5
+    assert pipeline(*chain).backward("c.txt", lines=[1]).notes == flow.notes
+
+
+def test_a_reader_cannot_be_linked_to_who_came_later(chain: list[PlainStep], tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match="began before"):
+        pipeline(*chain).link("report", "clean", wrote=str(tmp_path / "c.txt"), read=str(tmp_path / "a.txt"))
+
+
+@dataclass(eq=False)
+class ByValue(PlainStep):
+    """Knows what it passes on without a file by the hashes of its items."""
+
+    def hashes(self, path: str) -> Any:
+        return np.array(self.values[path], dtype=np.uint64) if path in self.values else None
+
+
+def test_what_is_passed_on_without_a_file_is_found_by_its_hash(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1", "2", "3"])
+    out, taken = Extent("item:one/out", Unit.ROW), Extent("item:two/in", Unit.ROW)
+    one = ByValue("one", [lines(tmp_path / "a.txt")], [out], [((out.path, n), (str(tmp_path / "a.txt"), n)) for n in range(3)], 1, 9, values={out.path: [7, 8, 7]})
+    write(tmp_path / "c.txt", ["x", "y"])
+    two = ByValue(
+        "two", [taken], [lines(tmp_path / "c.txt")], [((str(tmp_path / "c.txt"), n), (taken.path, n)) for n in range(2)], 2, 8, values={taken.path: [8, 7]},
+    )
+    found = pipeline(two, one)
+    assert "a.txt" not in found.backward("c.txt")
+    one.ended = 2
+    found.link("one", "two")
+    assert at(found.backward("c.txt", lines=[1]), "a.txt") == [1]
+    assert at(found.backward("c.txt", lines=[2]), "a.txt") == [0, 2]
+    assert at(found.forward("a.txt", lines=[3]), "c.txt") == [1]
+    one.values = {}
+    assert "has kept no hashes" in found.backward("c.txt", lines=[1]).notes[0]
+
+
+def test_what_flows_from_one_step_into_another_while_both_run_is_joined_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", ["1", "2"])
+    write(tmp_path / "c.txt", ["1", "2"])
+    stream = Extent("item:one/out", Unit.ROW, "item")
+    one = PlainStep("one", [lines(tmp_path / "a.txt")], [stream], [((stream.path, n), (str(tmp_path / "a.txt"), n)) for n in range(2)], 2, 9)
+    two = PlainStep("two", [stream], [lines(tmp_path / "c.txt")], [((str(tmp_path / "c.txt"), n), (stream.path, n)) for n in range(2)], 1, 8)
+    found = pipeline(two, one)
+    assert [s.id for s in found.steps] == ["one", "two"]
+    flow = found.backward("c.txt", lines=[2])
+    assert (at(flow, "a.txt"), flow.exact) == ([1], True)
+    assert at(found.forward("a.txt", lines=[1]), "c.txt") == [0]
+
+
+def test_a_step_that_cannot_tell_has_read_all_and_that_is_said(chain: list[PlainStep]) -> None:
+    chain[0].mute = True
+    flow = pipeline(*chain).backward("c.txt", lines=[1])
+    assert flow["a.txt"].located.unit is Unit.WHOLE
+    assert "All that 'clean' read is taken" in flow.notes[0]
+    assert not flow.exact
+    assert flow.records("a.txt") == [flow["a.txt"].extent.path]
+    ahead = pipeline(*chain).forward("a.txt", lines=[1])
+    assert at(ahead, "c.txt") == [0, 1, 2]  # all lines of b.txt, which are counted
+    Path(chain[0].writes[0].path).unlink()
+    lost = pipeline(*chain).forward("a.txt", lines=[1])
+    assert lost["c.txt"].located.unit is Unit.WHOLE
+    assert "cannot tell which records" in " ".join(lost.notes)
+
+
+def test_an_incomplete_step_says_so(chain: list[PlainStep]) -> None:
+    chain[0].incomplete = ("its function was opaque",)
+    flow = pipeline(*chain).backward("c.txt", lines=[1])
+    assert (flow.notes, flow.exact) == (("'clean' is incomplete: its function was opaque",), False)
+    assert "'clean' is incomplete: its function was opaque" in pipeline(*chain).table().notes
+
+
+def test_steps_that_count_a_file_differently_meet_in_its_bytes(tmp_path: Path) -> None:
+    path, out = tmp_path / "b.csv", tmp_path / "c.txt"
+    path.write_text('id,text\n1,"two\nlines"\n\n2,b\n')
+    write(tmp_path / "a.txt", ["1", "2"])
+    write(out, [*"12345"])
+    one = PlainStep("one", [lines(tmp_path / "a.txt")], [lines(path, Unit.ROW, "csv", RFC)], [((str(path), n), (str(tmp_path / "a.txt"), n)) for n in range(2)], 1, 2)
+    two = PlainStep("two", [lines(path)], [lines(out)], [((str(out), n), (str(path), n)) for n in range(5)], 3, 4)
+    found = pipeline(one, two)
+    assert [at(found.backward("c.txt", lines=[n]), "a.txt") for n in (2, 3, 5)] == [[0], [0], [1]]
+    header = found.backward("c.txt", lines=[1])
+    assert (header.sources, header.exact) == ((), True)
+    assert "are no records for 'one'" in header.notes[0]
+    assert at(found.forward("a.txt", lines=[1]), "c.txt") == [1, 2]
+    assert at(found.backward("b.csv", lines=[2]), "a.txt") == at(found.backward("b.csv", rows=[0]), "a.txt") == [0]
+    with pytest.raises(UnknownRecordError, match="no records"):
+        found.backward("b.csv", lines=[1])
+    path.unlink()
+    flow = found.backward("c.txt", lines=[5])
+    assert "All of b.csv is taken" in flow.notes[0]
+    assert flow["a.txt"].located.unit is Unit.WHOLE
+
+
+def test_a_source_that_two_steps_count_differently_is_shown_by_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id\n1\n2\n")
+    write(tmp_path / "b.txt", ["x"])
+    write(tmp_path / "c.txt", ["x"])
+    write(tmp_path / "d.txt", ["x"])
+    one = PlainStep("one", [lines(path, Unit.ROW, "csv", RFC)], [lines(tmp_path / "b.txt")], [((str(tmp_path / "b.txt"), 0), (str(path), 1))], 1, 2)
+    two = PlainStep("two", [lines(path)], [lines(tmp_path / "c.txt")], [((str(tmp_path / "c.txt"), 0), (str(path), 0))], 1, 2)
+    b, c, d = (str(tmp_path / name) for name in ("b.txt", "c.txt", "d.txt"))
+    three = PlainStep("three", [lines(Path(b)), lines(Path(c))], [lines(Path(d))], [((d, 0), (b, 0)), ((d, 0), (c, 0))], 3, 4)
+    flow = pipeline(one, two, three).backward("d.txt")
+    assert (flow["a.csv"].located.unit, at(flow, "a.csv"), flow.records("a.csv")) == (Unit.LINE, [0, 2], ["id", "2"])
+    assert [step.name for step in flow["a.csv"].readers] == ["two", "one"]
+
+
+def test_questions_that_cannot_be_asked_say_what_can(chain: list[PlainStep], tmp_path: Path) -> None:
+    found = pipeline(*chain)
+    with pytest.raises(UnknownRecordError, match="count from 1"):
+        found.backward("c.txt", lines=[0])
+    with pytest.raises(UnknownRecordError, match="has 3 lines"):
+        found.backward("c.txt", lines=[4])
+    with pytest.raises(TypeError, match="one way at a time"):
+        found.backward("c.txt", lines=[1], rows=[1])
+    for wrong in ("1", [1.5], [True], [None]):
+        with pytest.raises(TypeError, match="whole numbers"):
+            found.backward("c.txt", lines=wrong)
+    with pytest.raises(PipelineError, match="rows of this file"):
+        pipeline(PlainStep("x", [], [Extent(str(tmp_path / "c.txt"), Unit.LINE)], [], 1, 2)).backward("c.txt", rows=[0])
+    with pytest.raises(UnknownStepError, match=r"c\.txt"):
+        found.backward("cc.txt")
+    with pytest.raises(UnknownStepError, match="neither read nor wrote"):
+        found.backward("c.txt", step="clean")
+    with pytest.raises(UnknownStepError, match="No step of the pipeline knows these"):
+        found.backward(object())
+    with pytest.raises(TypeError, match="are of a file"):
+        found.backward(object(), lines=[1])
+    flow = found.backward("c.txt")
+    with pytest.raises(UnknownStepError, match=r"a\.txt"):
+        flow["aa.txt"]
+    with pytest.raises(TypeError):
+        flow[0]  # type: ignore[index]
+    with pytest.raises(ValueError, match="level is"):
+        flow.up("column")
+    with pytest.raises(TypeError, match="a pipeline is made of"):
+        pipeline(3)
+    assert pipeline().steps == ()
+
+
+def test_a_file_that_changed_since_is_asked_about_as_it_was_written(chain: list[PlainStep], tmp_path: Path) -> None:
+    write(tmp_path / "c.txt", ["new"])
+    found = pipeline(*chain)
+    with pytest.raises(SourceChangedError, match=r"c\.txt was changed since 'report' wrote it"):
+        found.backward("c.txt", lines=[1])
+    flow = found.backward("c.txt", lines=[3], step="report")
+    assert at(flow, "a.txt") == [2]
+    with pytest.raises(SourceChangedError):
+        flow.records("c.txt")
+    assert "is not what it was" in str(flow.record_table("c.txt"))
+    (tmp_path / "c.txt").unlink()
+    gone = found.backward("c.txt", lines=[3])
+    assert "c.txt is not here to look at" in gone.notes[0]
+    (tmp_path / "a.txt").unlink()
+    assert at(found.forward("a.txt", lines=[3]), "c.txt") == [2]
+
+
+def test_directories_and_names_that_several_files_have(tmp_path: Path) -> None:
+    read = write(tmp_path / "in.txt", ["1", "2"])
+    steps = []
+    for number, folder in enumerate(["one/day=1", "one/day=2", "two"]):
+        (tmp_path / folder).mkdir(parents=True)
+        steps.append(identity(f"s{number}", read, tmp_path / folder / "part-00000", number, number + 0.5))
+    found = pipeline(steps)
+    assert len(found.backward(tmp_path / "one").steps) == len(found.backward("one").steps) == len(found.backward(f"{tmp_path}/one/").steps) == 2
+    with pytest.raises(PipelineError, match="2 files"):
+        found.backward("one", lines=[1])
+    with pytest.raises(UnknownStepError, match="3 files have this name"):
+        found.backward("part-00000")
+    assert at(found.backward("two/part-00000", lines=[2]), "in.txt") == [1]
+    flow = found.forward("in.txt", lines=[1])
+    assert flow.up("dataset") == (str(read), str(tmp_path / "one"), str(tmp_path / "two"))
+    assert len(flow.up("file")) == 4
+    assert [step.id for step in flow.up("step")] == ["s0", "s1", "s2"]
+    with pytest.raises(UnknownStepError, match="Several files"):
+        flow["part-00000"]
+
+
+def test_records_that_only_a_step_can_name(chain: list[PlainStep]) -> None:
+    held = object()
+
+    class Holder(PlainStep):
+        def inputs_of(self, records: object) -> Sequence[Located] | None:
+            return [Located.of(self.reads[0].path, Unit.LINE, [2])] if records is held else None
+
+        def outputs_of(self, records: object) -> Sequence[Located] | None:
+            return [Located.of(self.writes[0].path, Unit.LINE, [2])] if records is held else None
+
+    last = Holder(**vars(chain[1]))
+    found = pipeline(chain[0], last)
+    flow = found.backward(held)
+    assert (at(flow, "a.txt"), [s.name for s in flow.steps]) == ([2], ["clean", "report"])
+    assert at(found.forward(held), "c.txt") == [2]
+
+
+def test_sessions_and_pipelines_are_added_and_steps_are_known_once(chain: list[PlainStep]) -> None:
+    class Session:
+        @property
+        def pipeline(self) -> Pipeline:
+            return pipeline(chain[0])
+
+    more = [chain[0]]
+    found = pipeline(Session(), lambda: more)
+    before = found.steps
+    more.append(chain[1])
+    assert (before, found.steps) == ((chain[0],), tuple(chain))
+    both = pipeline(found).add(PlainStep("clean", [], [], []))
+    assert (both.steps, both.step("clean")) == (tuple(chain), chain[0])
+
+
+def test_names_of_users_are_text_wherever_they_are_shown(tmp_path: Path) -> None:
+    name = "<script>alert(1)</script>"
+    read = write(tmp_path / "שלום&<b>.txt", [f"{name}\x1b[0m", "$x$"])
+    step = identity(name, read, tmp_path / "out.txt", 1, 2)
+    found = pipeline(step)
+    flow = found.backward("out.txt")
+    for shown in (found, flow, flow.record_table(flow.sources[0])):
+        html = shown._repr_mimebundle_()["text/html"]
+        assert "<script>" not in html
+        assert "<b>" not in html
+        assert "\x1b" not in html + str(shown)
+    frame = flow.toPandas()
+    assert list(frame["path"]) == [str(tmp_path / "out.txt"), str(read), str(read)]
+    assert (list(frame["unit"]), list(frame["number"]), list(frame["readers"])) == (["whole", "line", "line"], [0, 1, 2], ["", name, name])
+    assert list(pipeline(step).forward(Located.of(str(read), Unit.LINE, [])).toPandas().columns) == list(frame.columns)
+
+
+def test_what_is_printed(chain: list[PlainStep], capsys: pytest.CaptureFixture[str]) -> None:
+    found = pipeline(*chain)
+    found.show()
+    flow = found.backward("c.txt", lines=[2])
+    flow.show()
+    flow.show("a.txt")
+    out = capsys.readouterr().out
+    assert "clean (plain) -> report (plain)" in out
+    assert "a.txt  " in out
+    assert repr(flow) == "<flow backward through 2 steps and 3 files>"
+    assert repr(found) == "<pipeline of 2 steps>"
+    assert [row[4] for row in flow.table().rows] == ["line 2", "line 2", "line 2"]
+
+
+def test_thousands_of_steps_and_files_are_joined_by_an_index(tmp_path: Path) -> None:
+    steps = []
+    for number in range(3_000):
+        reads = [Extent(f"/d{number}/part-{n}", Unit.LINE) for n in range(10)]
+        writes = [Extent(f"/d{number + 1}/part-{n}", Unit.LINE) for n in range(10)]
+        pairs = [((w.path, 0), (r.path, 0)) for w, r in zip(writes, reads, strict=True)]
+        steps.append(PlainStep(f"s{number}", reads, writes, pairs, number, number + 0.5))
+    found = pipeline(steps)
+    began = time.perf_counter()
+    flow = found.backward("/d3000/part-3", lines=[1])
+    assert (len(flow.steps), flow.sources[0].extent.path) == (3_000, "/d0/part-3")
+    assert len(found.forward("/d0/part-3", lines=[1]).steps) == 3_000
+    assert time.perf_counter() - began < 10
