@@ -17,15 +17,17 @@ from bigdebug.actors.actor import Actor, flow_link, register
 from bigdebug.actors.committed import ActorCulprit
 from bigdebug.actors.files import read_csv, read_json, read_parquet, to_csv, to_json, to_parquet
 from bigdebug.actors.functions import groups, merge, rows, whole
+from bigdebug.actors.generators import generator
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.kinds import DATASET, FILE, JOB, OPERATOR, RECORD, STAGE, TASK, ActorType, DataType
 from bigdebug.actors.log import ANY, NEXT
 from bigdebug.actors.places import Place
 from bigdebug.actors.step import ActorStep, UncommittedStep, forget, step, steps
+from bigdebug.actors.textfiles import lines
 
 __all__ = [
     "register", "Actor", "flow_link", "steps", "step", "forget", "ActorStep", "UncommittedStep", "ActorCulprit", "ActorHome",
-    "rows", "groups", "whole", "merge", "read_csv", "read_json", "read_parquet", "to_csv", "to_json", "to_parquet",
+    "rows", "groups", "whole", "merge", "read_csv", "read_json", "read_parquet", "to_csv", "to_json", "to_parquet", "lines", "generator",
     "Place", "NEXT", "ANY",
     "ActorType", "DataType", "JOB", "STAGE", "TASK", "OPERATOR", "DATASET", "FILE", "RECORD",
 ]

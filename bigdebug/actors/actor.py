@@ -53,6 +53,11 @@ class Actor:
         """Unique, in all processes."""
         return self.facts.id
 
+    @property
+    def done(self) -> bool:
+        """Whether it has committed, or failed: nothing more is captured."""
+        return bool(self._done)
+
     # ---- Newt's standard and paired capture -------------------------------------------------------------------
 
     def capture(self, taken: Any, given: Any) -> bool:
@@ -114,6 +119,12 @@ class Actor:
             text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
             look = "" if item is NEXT else shown(tuple(item)[:3] if isinstance(item, Place) else item)
             self._culprits.append(ActorCulprit(number if number >= 0 else None, look, "" if output is None else shown(output), text))
+
+    def fail_at(self, number: int, error: BaseException) -> None:
+        """The input of this number made trouble: what is captured as a whole knows numbers."""
+        with self._alone:
+            self._go_on("told of a failure")
+            self._culprits.append(ActorCulprit(number if number >= 0 else None, "", "", f"{type(error).__name__}: {error}"))
 
     def commit(self) -> None:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.actors.actor import Home
@@ -93,17 +94,25 @@ def to_parquet(frame: pd.DataFrame, path: Path, *, home: Home = None, **options:
 
 def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...]) -> Any:
     """What ``read`` gives. The digest of the file is taken meanwhile."""
-    name = _local(path)
-    with ThreadPoolExecutor(1) as beside:
-        before = beside.submit(stamp_of, name)
+    name = local(path)
+    with stamping([name]) as stamps:
         frame = read()
-        stamp = before.result()
-    FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, _still(name, stamp))], [len(frame)])
+    FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name])], [len(frame)])
     return frame
 
 
+@contextmanager
+def stamping(paths: Sequence[str]) -> Iterator[dict[str, FileStamp | None]]:
+    """Within, files are read, and their digests are taken beside that; behind it there are their stamps: without a digest if they were changed meanwhile."""
+    stamps: dict[str, FileStamp | None] = {}
+    with ThreadPoolExecutor(1) as beside:
+        taken = {path: beside.submit(stamp_of, path) for path in paths}
+        yield stamps
+        stamps.update({path: _still(path, stamp.result()) for path, stamp in taken.items()})
+
+
 def _write(frame: Any, path: Path, write: Callable[[], object], form: str, options: tuple[tuple[str, str], ...], home: Home) -> None:
-    name = _local(path)
+    name = local(path)
     inputs, why = all_inputs([frame])
     with steady(f"write {os.path.basename(name)}", PANDAS, home) as actor:
         write()
@@ -127,7 +136,8 @@ def _still(path: str, stamp: FileStamp | None) -> FileStamp | None:
     return FileStamp(now.size, now.modified)
 
 
-def _local(path: Any) -> str:
+def local(path: Any) -> str:
+    """The absolute path of a local file. Raises UntraceableError for what is none."""
     if not isinstance(path, (str, os.PathLike)) or "://" in os.fspath(path):
         raise UntraceableError("Rows are known of local files alone", value=path, remedy="Give the path of a file; read others with pandas itself.")
     return located(path)

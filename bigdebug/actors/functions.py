@@ -14,6 +14,7 @@ from bigdebug.actors.associations import Associations, Groups, Intervals, Unknow
 from bigdebug.actors.columns import Column
 from bigdebug.actors.flows import gives_path
 from bigdebug.actors.frames import FRAMES, all_inputs
+from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
 from bigdebug.actors.promises import Broken, Owners, Probe, kept, probed
@@ -36,7 +37,7 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     ``reset_index``. The function gets the very frame, and what it gives is given. Before, it is called on copies of a few rows, to see that the promise
     holds; if it does not, the step has no lineage and says why. ``check=False`` believes it: for functions that do something else than give a frame.
     """
-    return _decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
+    return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
 
 
 def groups(function: Function | None = None, *, by: str | Sequence[str], check: bool = True, name: str = "", home: Home = None) -> Any:
@@ -47,12 +48,12 @@ def groups(function: Function | None = None, *, by: str | Sequence[str], check: 
     names = [by] if isinstance(by, str) else list(by)
     if not names or not all(isinstance(each, str) for each in names):
         raise ActorError("Rows are grouped by one column or more", value=by, remedy='Name them: @actors.groups(by="city").')
-    return _decorated(function, lambda fn: FrameFunction(fn, lambda frame: GroupOwners(frame, names), check, name, home))
+    return decorated(function, lambda fn: FrameFunction(fn, lambda frame: GroupOwners(frame, names), check, name, home))
 
 
 def whole(function: Function | None = None, *, name: str = "", home: Home = None) -> Any:
     """A function over a frame whose rows are each made of all input rows: true of every function, and narrow of those that sum up."""
-    return _decorated(function, lambda fn: FrameFunction(fn, None, False, name, home))
+    return decorated(function, lambda fn: FrameFunction(fn, None, False, name, home))
 
 
 def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home: Home = None, **options: Any) -> pd.DataFrame:
@@ -90,7 +91,7 @@ class FrameFunction:
         self._function = function
         self._see = see
         self._check = check
-        self._name = name or getattr(function, "__name__", type(function).__name__)
+        self._name = name or name_of(function)
         self._home = home
 
     def __call__(self, frame: pd.DataFrame, *args: Any, **kwargs: Any) -> Any:
@@ -130,14 +131,6 @@ class FrameFunction:
     def _unknown(self, broken: str) -> tuple[Associations, tuple[str, ...]]:
         why = f"{self._name} has no lineage: {broken}"
         return Unknown(why), (why,)
-
-
-def _decorated(function: Function | None, make: Callable[[Function], FrameFunction]) -> Any:
-    if function is None:
-        return make
-    if not callable(function):
-        raise ActorError("A step is made of a function", value=function)
-    return make(function)
 
 
 def _given(actor: Steady, result: Any, inputs: Items, associations: Associations, why: tuple[str, ...]) -> None:

@@ -64,7 +64,7 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
     It has rows of its own, prints nowhere, and leaves random numbers as they were.
     """
     found: list[Probe] = []
-    with _aside():
+    with aside():
         for chosen in owners.probes():
             rows = frame.iloc[owners.rows(chosen)]
             try:
@@ -110,7 +110,7 @@ def _same_unordered(one: Any, other: Any, owners: Positions) -> bool:
         return False
     left = [list(zip(owners.tolist(), *(each.iloc[:, i].astype(object) for i in range(each.shape[1])))) for each in (one, other)]
     for row in left[0]:
-        found = next((n for n, each in enumerate(left[1]) if all(map(_same_cell, row, each))), None)
+        found = next((n for n, each in enumerate(left[1]) if all(map(same_cell, row, each))), None)
         if found is None:
             return False
         del left[1][found]
@@ -125,10 +125,11 @@ def _same_values(one: Any, other: Any) -> bool:
     if pd.api.types.is_float_dtype(one.dtype) and pd.api.types.is_float_dtype(other.dtype):
         first, second = (each.to_numpy(dtype=float, na_value=np.nan) for each in (one, other))
         return bool(np.allclose(first, second, rtol=CLOSE, atol=0.0, equal_nan=True))
-    return all(map(_same_cell, one.astype(object).tolist(), other.astype(object).tolist()))
+    return all(map(same_cell, one.astype(object).tolist(), other.astype(object).tolist()))
 
 
-def _same_cell(one: Any, other: Any) -> bool:
+def same_cell(one: Any, other: Any) -> bool:
+    """Whether two values are the same: nulls are, and floats that are close."""
     import pandas as pd
 
     if one is other:
@@ -160,7 +161,8 @@ def _length(result: Any) -> int:
 
 
 @contextlib.contextmanager
-def _aside() -> Iterator[None]:
+def aside() -> Iterator[None]:
+    """Within: nothing is printed, nobody is warned, and random numbers are drawn in vain."""
     states = random.getstate(), np.random.get_state()
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):

@@ -40,6 +40,21 @@ class Steady:
             _warn(problem)
 
 
+    def fail_at(self, number: int, error: BaseException) -> None:
+        """The input of this number made trouble."""
+        if self.actor is not None:
+            self.actor.fail_at(number, error)
+
+    def abandon(self, error: BaseException) -> None:
+        """The user's step raised. A StoreError is logged."""
+        if self.actor is None or self.actor.done:
+            return
+        try:
+            self.actor.abandon(error)
+        except StoreError as problem:
+            _warn(problem)
+
+
 @contextmanager
 def steady(name: str, kind: ActorType, home: Home) -> Iterator[Steady]:
     """Within: the user's step. What it raises is raised, and the actor has failed; that the home cannot be written is a warning alone."""
@@ -51,11 +66,7 @@ def steady(name: str, kind: ActorType, home: Home) -> Iterator[Steady]:
     try:
         yield made
     except BaseException as error:
-        if made.actor is not None:
-            try:
-                made.actor.abandon(error)
-            except StoreError as problem:
-                _warn(problem)
+        made.abandon(error)
         raise
 
 

@@ -1,0 +1,159 @@
+"""Generators as steps: what had been read when an output came is all that it can be made of (paired capture, Newt 3.2)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigdebug.actors.actor import Home
+from bigdebug.actors.associations import Associations, Intervals, Unknown, made_of
+from bigdebug.actors.columns import Column
+from bigdebug.actors.items import Items
+from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
+from bigdebug.actors.steady import GENERATOR, Steady, steady
+from bigdebug.actors.tried import Trial
+from bigdebug.agents.pairing import Pairing, pairing
+from bigdebug.errors import ActorError
+from bigdebug.trace.positions import Positions
+
+Key = Callable[[Any], Hashable]
+Transform = Callable[..., Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a user says of a generator: nothing, and an output is made of all that was read before it; ``each``, and it is made of the record that was read last; ``tags``, and
+    it is made of all that was read before it with its tag: one function tells the tag of an input, another that of an output.
+    """
+
+    each: bool = False
+    tags: tuple[Key, Key] | None = None
+    check: bool = True
+
+    def __post_init__(self) -> None:
+        if self.each and self.tags:
+            raise ActorError("An output is made of the record read last, or of those with its tag", remedy="Give one of each= and tags=.")
+        if self.tags is not None and not (isinstance(self.tags, tuple) and len(self.tags) == 2 and all(map(callable, self.tags))):
+            raise ActorError("tags are two functions: of an input, and of an output", value=self.tags)
+
+
+def generator(
+    function: Transform | None = None, *, each: bool = False, tags: tuple[Key, Key] | None = None, check: bool = True, name: str = "", home: Home = None,
+) -> Any:
+    """A function from an iterable to an iterable that is a step each time it is called. Records pass as they do without, one by one.
+
+    It commits when the last output was given, or nobody wants more. Records are known by their order; ``flow_link`` says where they come from. ``each`` is
+    tried on the first eight records alone, after the last: if they give something else then, the step has no lineage, and says why. ``check=False`` believes it.
+    """
+    promise = Promise(each, tags, check)
+    return decorated(function, lambda fn: named(fn, lambda *args, **kwargs: _passing(fn, promise, name or name_of(fn), home, *args, **kwargs)))
+
+
+def _passing(function: Transform, promise: Promise, name: str, home: Home, records: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
+    with steady(name, GENERATOR, home) as actor:
+        capture = Capture(lambda given: function(given, *args, **kwargs), promise, name, actor)
+        with suppress(GeneratorExit):  # nobody wants more
+            yield from capture.outputs(records)
+        capture.commit(lambda inputs, outputs: (Items(inputs), Items(outputs)))
+
+
+class Capture:
+    """One call of a generator: its outputs, and afterwards what they were made of."""
+
+    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]], promise: Promise, name: str, actor: Steady) -> None:
+        self._promise = promise
+        self._name = name
+        self._actor = actor
+        self._trial = Trial(function) if promise.each and promise.check else None
+        self._function = function
+        self._tagged: tuple[list[int], list[int]] = ([], [])
+        self._codes: dict[Hashable, int] = {}
+        self._pairing: Pairing | None = None
+
+    def outputs(self, records: Iterable[Any]) -> Iterator[Any]:
+        """The outputs of the generator over these records, as they come."""
+        if self._promise.tags is not None:
+            records = self._noted(records, self._promise.tags[0], self._tagged[0])
+        try:
+            self._pairing = pairing(self._called, records)
+            given = self._pairing.records
+            if self._promise.tags is not None:
+                given = self._noted(given, self._promise.tags[1], self._tagged[1])
+            yield from given if self._trial is None else self._trial.outputs(given)
+        except Exception as error:  # the user's
+            self._actor.fail_at(-1 if self._pairing is None else self._pairing.inputs() - 1, error)
+            raise
+
+    def commit(self, stand: Callable[[int, int], tuple[Items, Items]]) -> None:
+        """It is over. ``stand`` says of so many inputs and outputs where they stand."""
+        if self._pairing is None:  # it was closed before it began
+            self._actor.commit_as(*stand(0, 0), since_the_beginning(np.zeros(0, np.int64)))
+            return
+        reads = self._pairing.reads()
+        inputs, outputs = stand(self._pairing.inputs(), len(reads))
+        associations, why = self._associations(reads)
+        self._actor.commit_as(inputs, outputs, associations, why)
+
+    def _called(self, records: Iterator[Any]) -> Iterable[Any]:
+        return self._function(records if self._trial is None else self._trial.inputs(records))
+
+    def _noted(self, records: Iterable[Any], key: Key, codes: list[int]) -> Iterator[Any]:
+        note, number = codes.append, self._codes.setdefault
+        for record in records:
+            tag = key(record)
+            note(number(tag, len(self._codes)))
+            yield record
+
+    def _associations(self, reads: Positions) -> tuple[Associations, tuple[str, ...]]:
+        broken = "" if self._trial is None else self._trial.broken()
+        if broken:
+            why = f"{self._name} has no lineage: {broken}"
+            return Unknown(why), (why,)
+        if self._promise.tags is not None:
+            taken, given = (np.array(codes, np.int64) for codes in self._tagged)
+            return tagged(taken, given, reads), ()
+        if not self._promise.each:
+            return since_the_beginning(reads), ()
+        if len(reads) and reads[0] == 0:  # before any input: made of nothing
+            first = int(np.searchsorted(reads, 1))
+            made = made_of(Column.of(reads[first:] - 1))
+            return Intervals(Column.steps(len(reads) - first, first), made.starts, made.stops, made.members), ()
+        return made_of(Column.of(reads - 1)), ()
+
+
+def since_the_beginning(reads: Positions) -> Intervals:
+    """Outputs made of all that had been read: ``reads`` inputs at each."""
+    return Intervals(Column.steps(len(reads)), Column.steps(len(reads), 0, 0), Column.of(reads), Column.steps(int(reads[-1]) if len(reads) else 0))
+
+
+def tagged(inputs: Positions, outputs: Positions, reads: Positions) -> Intervals:
+    """Outputs made of what had been read of their tags, whose numbers stand beside the inputs and the outputs."""
+    events = np.concatenate((INPUT + KINDS * inputs, OUTPUT + KINDS * outputs))
+    times = np.concatenate((2 * np.arange(len(inputs)) + 1, 2 * reads))
+    count = int(max(inputs.max(initial=-1), outputs.max(initial=-1))) + 1
+    return reconstructed(events[np.argsort(times, kind="stable")], [(tag,) for tag in range(max(count, 1))])
+
+
+def name_of(function: Any) -> str:
+    """What a function is called."""
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def named(function: Any, made: Any) -> Any:
+    """``made``, with the name and the docstring of the function."""
+    return functools.update_wrapper(made, function)
+
+
+def decorated(function: Any, make: Callable[[Any], Any]) -> Any:
+    """What ``make`` makes of a function; without one, the decorator that does so. Raises ActorError for what is no function."""
+    if function is None:
+        return make
+    if not callable(function):
+        raise ActorError("A step is made of a function", value=function)
+    return make(function)
+

@@ -1,0 +1,136 @@
+"""Text files of generators: lines in, lines out, and which line is which."""
+
+from __future__ import annotations
+
+import os
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from typing import IO, Any
+
+import numpy as np
+
+from bigdebug.actors.actor import Home
+from bigdebug.actors.files import local, rows_of, stamping
+from bigdebug.actors.generators import Capture, Key, Promise, Transform, decorated, name_of, named
+from bigdebug.actors.items import Items
+from bigdebug.actors.places import RUN, Places
+from bigdebug.actors.steady import GENERATOR, steady
+from bigdebug.errors import ActorError
+from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.stamps import stamp_of
+
+_CHUNK = 4_096
+_ENDS = re.compile("\r\n|\r|\n")
+
+Path = str | os.PathLike[str]
+
+
+def lines(
+    function: Transform | None = None, *, each: bool = False, tags: tuple[Key, Key] | None = None, check: bool = True, encoding: str = "utf-8", name: str = "", home: Home = None,
+) -> Any:
+    """A function over the lines of a file, which gives texts to write, as a step: ``clean("in.txt", "out.txt")``; several files are read one behind the other.
+
+    It gets lines as an open file gives them, with their ends, and what it gives is written as ``writelines`` does. What an output is made of, ``each`` and ``tags`` say
+    as for ``generator``; without them, of all lines read so far.
+    """
+    promise = Promise(each, tags, check)
+
+    def made(fn: Transform) -> Any:
+        def call(source: Path | Sequence[Path], target: Path, *args: Any, **kwargs: Any) -> None:
+            sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+            _call(lambda given: fn(given, *args, **kwargs), promise, name or name_of(fn), home, [local(each) for each in sources], local(target), encoding)
+
+        return named(fn, call)
+
+    return decorated(function, made)
+
+
+def _call(function: Transform, promise: Promise, name: str, home: Home, sources: list[str], target: str, encoding: str) -> None:
+    if target in sources:
+        raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
+    with steady(name, GENERATOR, home) as actor:
+        capture = Capture(function, promise, name, actor)
+        with stamping(sources) as stamps, ExitStack() as files:
+            read = _Read([files.enter_context(open(path, encoding=encoding)) for path in sources])
+            written = Written(files.enter_context(open(target, "w", encoding=encoding)))
+            written.write(capture.outputs(iter(read)))
+        options = () if encoding == "utf-8" else (("encoding", encoding),)
+        extents = [Extent(path, Unit.LINE, "text", options, stamps[path]) for path in sources]
+        there = Extent(target, Unit.LINE, "text", options, stamp_of(target))
+        capture.commit(lambda inputs, outputs: (rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there))))
+
+
+class _Read:
+    """The lines of files, one file behind the other; how many are of which."""
+
+    def __init__(self, files: Sequence[IO[str]]) -> None:
+        self._files = files
+        self._ended: list[int] = []
+
+    def __iter__(self) -> Iterator[str]:
+        if len(self._files) == 1:
+            return iter(self._files[0])
+        return self._each()
+
+    def _each(self) -> Iterator[str]:
+        for file in self._files:
+            count = 0
+            for line in file:
+                count += 1
+                yield line
+            self._ended.append(count)
+
+    def counts(self, inputs: int) -> list[int]:
+        """How many lines of each file are among so many inputs."""
+        counts = [*self._ended, *([0] * (len(self._files) - len(self._ended)))]
+        if len(self._ended) < len(self._files):
+            counts[len(self._ended)] = inputs - sum(self._ended)
+        return counts
+
+
+class Written:
+    """Texts that are written one behind the other, and on which lines each of them stands: a line may be of several, and a text on several."""
+
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
+        self._runs = array("q")
+        self._number = self._line = 0
+        self._open = self._return = False
+
+    def write(self, texts: Iterable[str]) -> None:
+        """Write them all."""
+        texts = iter(texts)
+        while chunk := list(islice(texts, _CHUNK)):
+            text = "".join(chunk)
+            self._out.write(text)
+            self._note(chunk, text)
+
+    def places(self, file: Extent) -> Places:
+        """Where each text stands; an empty one stands nowhere."""
+        return Places.of([file], np.array(self._runs, np.int64).reshape(-1, len(RUN)))
+
+    def _note(self, chunk: list[str], text: str) -> None:
+        count = len(chunk)
+        plain = not self._open and not self._return and "\r" not in text and text.count("\n") == count
+        if plain and all(map(str.endswith, chunk, ("\n",) * count)):
+            self._runs.extend((self._number, count, 0, self._line, 1))
+            self._number, self._line = self._number + count, self._line + count
+            return
+        for each in chunk:
+            self._note_one(each)
+            self._number += 1
+
+    def _note_one(self, text: str) -> None:
+        if not text:
+            return
+        halved = self._return and text[0] == "\n"  # the second half of an end of line: it is on the line that ended
+        rest = text[1:] if halved else text
+        self._return = rest.endswith("\r")
+        ends = len(_ENDS.findall(rest))
+        goes_on = bool(rest) and rest[-1] not in "\r\n"
+        self._runs.extend((self._number, 1, 0, self._line - halved, halved + ends + goes_on))
+        self._line += ends
+        self._open = goes_on

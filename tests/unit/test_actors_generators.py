@@ -1,0 +1,282 @@
+"""Generators as steps: records pass as they do without, and an output is made of what had been read before it."""
+
+import io
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bigdebug import actors
+from bigdebug.actors.textfiles import Written
+from bigdebug.errors import ActorError, IncompleteLineageError, UntraceableError
+from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.units import Units
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+def told(found):
+    return {each.path: each.positions.tolist() for each in found}
+
+
+def made(step, count):
+    """The inputs of each of so many outputs."""
+    found = [step.backward([Located.of(f"item:{step.id}/out", Unit.ROW, [n])]) for n in range(count)]
+    return [each[0].positions.tolist() if each else [] for each in found]
+
+
+def scripted(plan):
+    """A generator that reads and gives as a plan says: a number reads so many, "o" gives."""
+
+    def function(records):
+        for what in plan:
+            if what == "o":
+                yield "o"
+            else:
+                for _ in itertools.islice(records, what):
+                    pass
+
+    return function
+
+
+@given(st.lists(st.just("o") | st.integers(0, 3), max_size=30), st.integers(0, 20))
+def test_an_output_is_made_of_all_that_was_read_before_it(tmp_path_factory, plan, count):
+    home = actors.ActorHome(tmp_path_factory.mktemp("home"))
+    given_ = list(actors.generator(scripted(plan), home=home)(iter(range(count))))
+    (step,) = actors.steps(home)
+    read, wanted = 0, []
+    for what in plan:
+        if what == "o":
+            wanted.append(list(range(read)))
+        else:
+            read = min(count, read + what)
+    assert made(step, len(given_)) == wanted
+    for n in range(read):
+        ahead = step.forward([Located.of(f"item:{step.id}/in", Unit.ROW, [n])])
+        assert (ahead[0].positions.tolist() if ahead else []) == [o for o, each in enumerate(wanted) if n in each]
+
+
+def flat(records):
+    for record in records:
+        for n in range(record % 3):
+            yield record, n
+
+
+@given(st.lists(st.integers(0, 5), max_size=40))
+def test_each_output_is_made_of_the_record_read_last_if_that_is_promised(tmp_path_factory, records):
+    home = actors.ActorHome(tmp_path_factory.mktemp("home"))
+    given_ = list(actors.generator(flat, each=True, home=home)(records))
+    assert given_ == list(flat(records))
+    (step,) = actors.steps(home)
+    assert step.incomplete == ()
+    assert made(step, len(given_)) == [[n] for n, record in enumerate(records) for _ in range(record % 3)]
+
+
+def looks_ahead(records):
+    before = None
+    for record in records:
+        if before is not None:
+            yield before, record
+        before = record
+
+
+def batches(records):
+    while batch := list(itertools.islice(records, 3)):
+        yield from batch
+
+
+def remembers(records):
+    seen = set()
+    for record in records:
+        if record not in seen:
+            seen.add(record)
+            yield record
+
+
+BROKEN = {"looks ahead": looks_ahead, "batches": batches, "remembers": remembers, "numbers": enumerate, "sorts": sorted}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_promise_that_does_not_hold_is_refused(home, name):
+    records = ["b", "a", "b", "c"] * 5
+    assert list(actors.generator(BROKEN[name], each=True, name=name)(iter(records))) == list(BROKEN[name](iter(records)))
+    (step,) = actors.steps()
+    assert any(f"{name} has no lineage" in each for each in step.incomplete)
+    with pytest.raises(IncompleteLineageError, match="has no lineage"):
+        made(step, 1)
+
+
+def test_without_the_promise_the_same_functions_have_lineage(home):
+    records = ["b", "a", "b", "c"]
+    list(actors.generator(looks_ahead)(iter(records)))
+    list(actors.generator(sorted)(iter(records)))
+    first, second = actors.steps()
+    assert made(first, 3) == [[0, 1], [0, 1, 2], [0, 1, 2, 3]]
+    assert made(second, 4) == [[0, 1, 2, 3]] * 4
+
+
+def test_tags_tell_groups_apart(home):
+    def counts(records):
+        found = {}
+        for key, value in records:
+            found[key] = found.get(key, 0) + value
+        yield from found.items()
+
+    given_ = list(actors.generator(counts, tags=(lambda r: r[0], lambda o: o[0]))([("a", 1), ("b", 2), ("a", 3), ("c", 4)]))
+    assert given_ == [("a", 4), ("b", 2), ("c", 4)]
+    (step,) = actors.steps()
+    assert made(step, 3) == [[0, 2], [1], [3]]
+
+
+@given(st.lists(st.tuples(st.sampled_from("io"), st.integers(0, 3)), max_size=30))
+@settings(max_examples=40)
+def test_tags_are_those_of_paired_capture(tmp_path_factory, events):
+    home = actors.ActorHome(tmp_path_factory.mktemp("home"))
+
+    def function(records):
+        for what, tag in events:
+            if what == "i":
+                next(records)
+            else:
+                yield tag
+
+    inputs = [tag for what, tag in events if what == "i"]
+    given_ = list(actors.generator(function, tags=(lambda tag: tag, lambda tag: tag), home=home)(iter(inputs)))
+    wanted = [[n for n, (tag, time) in enumerate((t, at) for at, (w, t) in enumerate(events) if w == "i") if tag == mine and time < when]
+              for when, (what, mine) in enumerate(events) if what == "o"]
+    assert made(actors.steps(home)[0], len(given_)) == wanted
+
+
+def test_promises_that_exclude_each_other_are_refused():
+    for options in ({"each": True, "tags": (len, len)}, {"tags": len}, {"tags": (len,)}):
+        with pytest.raises(ActorError):
+            actors.generator(flat, **options)
+    with pytest.raises(ActorError, match="made of a function"):
+        actors.generator(7)
+
+
+def test_records_pass_one_by_one_and_who_stops_early_has_what_he_took(home):
+    pulled = []
+
+    def source():
+        for n in range(100):
+            pulled.append(n)
+            yield n
+
+    step = actors.generator(flat, each=True)(source())
+    assert (next(step), next(step), pulled) == ((1, 0), (2, 0), [0, 1, 2])
+    step.close()
+    (known,) = actors.steps()
+    assert known.incomplete == ()
+    assert made(known, 2) == [[1], [2]]
+    actors.generator(flat)(iter([]))
+    assert len(actors.steps()) == 1  # nobody has asked for anything
+
+
+def test_what_raises_is_raised_with_the_record_as_its_culprit(home):
+    with pytest.raises(ZeroDivisionError):
+        list(actors.generator(lambda records: (1 / each for each in records), name="divides")([1, 0, 2]))
+    (step,) = actors.steps()
+    assert [each.number for each in step.culprits] == [1]
+    assert "it failed: ZeroDivisionError" in step.incomplete[0]
+
+
+def test_a_name_and_a_docstring_are_the_functions_own():
+    step = actors.generator(looks_ahead)
+    assert step.__name__ == "looks_ahead"
+
+
+def test_actors_in_a_row_are_linked(home):
+    first = actors.generator(flat, each=True, name="first")([3, 4, 5])
+    list(actors.generator(lambda records: (f"{each}" for each in records), each=True, name="second")(first))
+    steps = {step.name: step for step in actors.steps()}
+    actors.flow_link(steps["first"].id, steps["second"].id)
+    step = next(step for step in actors.steps() if step.name == "second")
+    found = step.backward([Located.of(f"item:{step.id}/out", Unit.ROW, [2])])
+    assert told(found) == {f"item:{steps['first'].id}/out": [2]}
+    assert told(steps["first"].backward(found)) == {f"item:{steps['first'].id}/in": [2]}
+
+
+# ---- lines of files -------------------------------------------------------------------------------------------
+
+
+def test_lines_of_a_file_are_traced_to_lines_of_another(home, tmp_path):
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("a\nb\r\n\nc\rאבג")
+
+    @actors.lines(each=True)
+    def twice(lines):
+        for line in lines:
+            if line.strip():
+                yield line.rstrip("\n") + "!\n"
+                yield line.strip().upper() + "\n"
+
+    twice(source, target)
+    assert target.read_text() == "a!\nA\nb!\nB\nc!\nC\nאבג!\nאבג\n"
+    (step,) = actors.steps()
+    assert (step.name, step.kind, step.incomplete) == ("twice", "generator", ())
+    assert [(each.path, each.unit, each.form, each.stamp.size) for each in (*step.reads, *step.writes)] == [
+        (str(source), Unit.LINE, "text", source.stat().st_size), (str(target), Unit.LINE, "text", target.stat().st_size),
+    ]
+    assert [told(step.backward([Located.of(str(target), Unit.LINE, [n])])) for n in (0, 3, 5, 7)] == [{str(source): [n]} for n in (0, 1, 3, 4)]
+    assert told(step.forward([Located.of(str(source), Unit.LINE, [2, 4])])) == {str(target): [6, 7]}
+
+
+def test_several_files_are_read_one_behind_the_other(home, tmp_path):
+    for name, text in (("a", "1\n2"), ("b", ""), ("c", "3\n4\n5\n")):
+        (tmp_path / name).write_text(text)
+
+    def some(lines):
+        for line in itertools.islice(lines, 4):
+            yield f"{line.strip()}\n"
+
+    actors.lines(some, each=True)([tmp_path / name for name in "abc"], tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "1\n2\n3\n4\n"
+    (step,) = actors.steps()
+    assert told(step.backward([Located.of(str(tmp_path / "out"), Unit.LINE, [1, 3])])) == {str(tmp_path / "a"): [1], str(tmp_path / "c"): [1]}
+    assert told(step.forward([Located.of(str(tmp_path / "c"), Unit.LINE, [2])])) == {}
+
+
+def test_a_step_does_not_write_what_it_reads(tmp_path):
+    (tmp_path / "f").write_text("a\n")
+    with pytest.raises(ActorError, match="does not write the file that it reads"):
+        actors.lines(lambda lines: lines)(tmp_path / "f", tmp_path / "f")
+    assert (tmp_path / "f").read_text() == "a\n"
+    with pytest.raises(UntraceableError, match="local files"):
+        actors.lines(lambda lines: lines)("https://example.org/f", tmp_path / "f")
+
+
+TEXTS = st.lists(st.text("ab\n\r", max_size=5) | st.sampled_from(["a\n", "b\n", "\r", "\n", "", "x" * 10]), max_size=20)
+
+
+@given(TEXTS)
+@settings(max_examples=300)
+def test_texts_stand_on_the_lines_that_a_reader_counts(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("written") / "f"
+    with path.open("w", newline="") as out:
+        written = Written(out)
+        written.write(iter(texts))
+    assert path.read_bytes().decode() == "".join(texts)
+    places = written.places(Extent(str(path), Unit.LINE))
+    starts = list(itertools.accumulate([0, *map(len, texts)]))
+    line_of, line, text = [], 0, "".join(texts)
+    for n, char in enumerate(text):
+        line_of.append(line)
+        if char == "\n" or (char == "\r" and text[n + 1 : n + 2] != "\n"):
+            line += 1
+    for number, (start, end) in enumerate(itertools.pairwise(starts)):
+        found = [each for one in places.locate(Located.of("", Unit.ROW, [number]).positions) for each in one.positions.tolist()]
+        assert found == sorted(set(line_of[start:end]))
+    if text:
+        assert Units().count(Extent(str(path), Unit.LINE)) == line_of[-1] + 1
+
+
+def test_a_plain_chunk_is_one_run():
+    written = Written(io.StringIO())
+    written.write(f"{n}\n" for n in range(100_000))
+    assert len(written.places(Extent("f", Unit.LINE)).number) == 1
