@@ -134,6 +134,7 @@ def test_a_copy_is_known_by_its_content(tmp_path: Path, move: bool) -> None:
     flow = found.backward("c.txt", lines=[2])
     assert (at(flow, "a.txt"), flow.exact) == ([1], True)
     assert "is taken for a copy of" in flow.notes[0]
+    assert at(flow, "b.txt") == at(flow, "moved.txt") == [1]
     assert at(found.forward("a.txt", lines=[1]), "c.txt") == [0]
 
 
@@ -319,7 +320,7 @@ def test_questions_that_cannot_be_asked_say_what_can(chain: list[PlainStep], tmp
         flow["aa.txt"]
     with pytest.raises(TypeError):
         flow[0]  # type: ignore[index]
-    with pytest.raises(ValueError, match="level is"):
+    with pytest.raises(UnknownStepError, match="no such level"):
         flow.up("column")
     with pytest.raises(TypeError, match="a pipeline is made of"):
         pipeline(3)
@@ -359,7 +360,7 @@ def test_directories_and_names_that_several_files_have(tmp_path: Path) -> None:
     flow = found.forward("in.txt", lines=[1])
     assert flow.up("dataset") == (str(read), str(tmp_path / "one"), str(tmp_path / "two"))
     assert len(flow.up("file")) == 4
-    assert [step.id for step in flow.up("step")] == ["s0", "s1", "s2"]
+    assert [step.id for step in flow.up("job")] == ["s0", "s1", "s2"]
     with pytest.raises(UnknownStepError, match="Several files"):
         flow["part-00000"]
 

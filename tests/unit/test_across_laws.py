@@ -106,7 +106,7 @@ def build(home: Path, data: st.DataObject, units: bool) -> World:
         # Units are turned by reading the file again, so it stays; else anything may happen to it.
         target = data.draw(st.sampled_from(sorted(set(names) - set(there)) or there)) if units else data.draw(st.sampled_from(names))
         kind = data.draw(st.sampled_from(["step"] * 4 + ([] if units else ["change", "copy", "rename"])))
-        if kind == "step" or target in world.made and kind != "change":
+        if kind == "step" or (target in world.made and kind != "change"):
             world.step(data.draw(st.lists(st.sampled_from(there), min_size=1, max_size=2, unique=True)), target)
         elif kind == "change":
             world.source(target)
@@ -126,7 +126,7 @@ def sources_of(flow: Flow) -> set[Atom]:
 def results_of(flow: Flow) -> set[tuple[str, str, int]]:
     return {
         (file.extent.path, file.writer.id, p + (1 if file.extent.options else 0))
-        for file in flow.files if file.writer is not None for p in file.located.positions.tolist()
+        for file in flow.files if file.writer is not None and any(e.path == file.extent.path for e in file.writer.writes) for p in file.located.positions.tolist()
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bigdebug.errors import BigdebugError, UnknownStepError
 from bigdebug.shown import counted, shown
+from bigdebug.trace.across.containment import check_level, passed
 from bigdebug.trace.across.dataflow import key_of, named, short
 from bigdebug.trace.across.flowing import Flowing, Reached
 from bigdebug.trace.across.located import Located, Unit
@@ -89,14 +90,18 @@ class Flow:
         return self._units.records(reached.located, reached.extent)
 
     def up(self, level: str) -> tuple[Any, ...]:
-        """What contains the records: "file" and "dataset" (directories, of part files), or the "step" that processed them. Paths and names, in the flow's order."""
+        """What contains the records. Of data: paths of a "file" or "dataset" (the directory of part files). Of what was done: each "job" (a step), "stage", "task" or "operator".
+
+        Parts of steps (``Part``) are those in which records were made that this flow's records at the step's end were made of; a step of which no stages are known is one part. Costs
+        the steps of a trace through each. Raises UnknownStepError for another level.
+        """
         if level == "file":
             return tuple(dict.fromkeys(key_of(file.extent.path) for file in self.files))
         if level == "dataset":
             return tuple(dict.fromkeys(dataset_of(file.extent.path) for file in self.files))
-        if level in ("step", "job"):
+        if check_level(level) == "job":
             return self.steps
-        raise ValueError(f"level is 'file', 'dataset' or 'step', not {shown(level)}; run.graph and pipeline.parts() have what is in a step")
+        return tuple(part for step in self.steps for part in passed(step, self.wrote(step), level))
 
     def toPandas(self) -> Any:  # noqa: N802 (PySpark's name)
         """A pandas DataFrame with a line for each record: path, unit, its number (lines from 1, as editors count), who wrote and who read it."""

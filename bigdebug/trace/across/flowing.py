@@ -19,7 +19,9 @@ from bigdebug.trace.positions import distinct
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """Records of one file that a flow came through, as ``extent`` counts them. ``writer`` wrote them and ``readers`` read them, as far as the flow went."""
+    """Records of one file that a flow came through, as ``extent`` counts them. ``writer`` wrote them, here or where this is a copy of, and ``readers`` read them,
+    as far as the flow went.
+    """
 
     located: Located
     extent: Extent
@@ -95,6 +97,8 @@ class Flowing:
             there = self._over(link, found, read, ahead=False)
             if len(there):
                 self._came(link.writer, there, self.outputs, -1)
+                if key_of(read.path) != key_of(link.wrote.path):
+                    self._note_reached(found, read, link.writer, step)
                 self._note_reached(there, link.wrote, link.writer, step)
         if not joined.links:
             self._note_reached(found, read, None, step)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from bigdebug.errors import PipelineError
 from bigdebug.shown import shown
 from bigdebug.trace.across.asked import Asked, Chosen, asked
+from bigdebug.trace.across.containment import Part, parts, records_of, refuse_parts, within
 from bigdebug.trace.across.dataflow import Dataflow, Said, linked, named, short
 from bigdebug.trace.across.flow import Flow, one_step
 from bigdebug.trace.across.flowing import Flowing, Note
@@ -96,6 +97,30 @@ class Pipeline:
     def forward(self, what: Any, lines: Any = None, rows: Any = None, step: Step | str | None = None) -> Flow:
         """What was made of records, through all steps, to files that no known step read. Takes what ``backward`` does."""
         return self._flow(what, lines, rows, step, ahead=True)
+
+    # ---- by containment ---------------------------------------------------------------------------------------
+
+    def parts(self, step: Step | str) -> list[Part]:
+        """The tasks of a step, stage by stage, and how many records each gave."""
+        return parts(self._known(step))
+
+    def within(self, step: Step | str) -> list[Step]:
+        """The steps that a step contains: actors that it began, and that ended before it (Newt 3.1)."""
+        return within(self.steps, self._known(step))
+
+    def touched(self, step: Step | str, stage: str | None = None, partition: int | None = None, operator: Any = None) -> Flow:
+        """What was made of all that a part of a step gave: a stage, one of its tasks (``partition``), or an operator, in all partitions or one; of all that it, and what it contains, wrote, if none is named.
+
+        ``touched("count", stage="s0", partition=3).up("file")`` are the outputs that this task touched. Raises UnknownOperatorError for a part that there is not, UntraceableError for
+        steps that are not known in parts.
+        """
+        chosen = self._known(step)
+        if stage is None and partition is None and operator is None:
+            every = [one for s in (chosen, *within(self.steps, chosen)) for one in asked(self.dataflow, self._units, s, Chosen(), None, True).outputs]
+            return self.flow(Asked(outputs=every), ahead=True)
+        known = refuse_parts(chosen)
+        trace = records_of(known, stage, partition, None if operator is None else getattr(operator, "id", operator))
+        return self.forward(trace)
 
     def _flow(self, what: Any, lines: Any, rows: Any, step: Step | str | None, ahead: bool) -> Flow:
         flow = self.dataflow

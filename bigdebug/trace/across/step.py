@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.places import Places
+from bigdebug.trace.run import Run
 
 
 class Step(Protocol):
@@ -78,6 +80,19 @@ class Contained(Step, Protocol):
         """The ids of the steps, or of the jobs and stages, that contain this one, innermost first."""
 
 
+class Parted(Step, Protocol):
+    """A step that was done in parts: the stages of a run, their tasks, and the operators in them."""
+
+    @property
+    def run(self) -> Run: ...
+
+    def trace(self, standing: Mapping[int, Places]) -> Any:
+        """The trace over records at operators of the run, that ``inputs_of`` and ``outputs_of`` take."""
+
+    def results_at(self, outputs: Sequence[Located]) -> Mapping[int, Places]:
+        """The records of the run's result that stand there, by the operator that its action was called on."""
+
+
 # By one method: to ask whether a step has all of them would compute what it read and wrote.
 
 
@@ -94,3 +109,8 @@ def hashed(step: Step) -> Hashed | None:
 def contained(step: Step) -> Contained | None:
     """The step, if it says what it is a part of."""
     return cast(Contained, step) if hasattr(type(step), "parents") else None
+
+
+def parted(step: Step) -> Parted | None:
+    """The step, if it is known in parts."""
+    return cast(Parted, step) if hasattr(type(step), "results_at") else None

@@ -1,0 +1,153 @@
+"""Containment: a job, its stages, their tasks and operators; and which of them records came through (Newt 3.1, Ibis). A question may start at one level and end at another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bigdebug.errors import UnknownOperatorError, UnknownStepError, UntraceableError
+from bigdebug.graph import OperatorGraph, Stage
+from bigdebug.trace.across.dataflow import named
+from bigdebug.trace.across.located import Located
+from bigdebug.trace.across.step import Parted, Step, contained, parted
+from bigdebug.trace.counts import records
+from bigdebug.trace.places import Places
+
+LEVELS = ("job", "stage", "task", "operator")
+"""Of what processes data, from what contains to what is contained."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a step: a stage of its run, a task of it (one partition), or an operator in a task. A step that is not known in parts is one itself.
+
+    ``name`` is what the stage computes, or the operator; ``records`` is how many came through, -1 where that was not counted.
+    """
+
+    step: str
+    stage: str = ""
+    partition: int | None = None
+    operator: int | None = None
+    name: str = ""
+    records: int = -1
+
+
+def parts(step: Step) -> list[Part]:
+    """All tasks of a step, stage by stage, with the records that each gave. One part for a step of which no stages are known."""
+    known = parted(step)
+    if known is None:
+        return [Part(step.id, name=step.name)]
+    graph = known.run.graph
+    return [
+        Part(step.id, stage.id, partition, name=str(graph[stage.ends]), records=count)
+        for stage in graph.stages for partition, count in sorted(_counts(known, stage).items())
+    ]
+
+
+def _counts(step: Parted, stage: Stage) -> dict[int, int]:
+    return records(step.run.lineage, stage.ends)
+
+
+def records_of(step: Parted, stage: str | None, partition: int | None, operator: int | None) -> Any:
+    """The trace over what a part of a step gave: the records at the end of a stage, or at an operator; in all partitions if none is named.
+
+    Raises UnknownOperatorError for a part that the step does not have.
+    """
+    graph = step.run.graph
+    if (stage is None) == (operator is None):
+        raise TypeError("a part is named by its stage, or by its operator: pipeline.parts(step) lists them")
+    at = graph[_stage(step, stage).ends if stage is not None else int(operator or 0)].id
+    counts = records(step.run.lineage, at)
+    if partition is not None and partition not in counts:
+        raise UnknownOperatorError(
+            f"{named(step)} computed no such partition of {graph[at]}", value=partition, remedy=f"It has the partitions {_few(sorted(counts))}.",
+        )
+    chosen = counts if partition is None else {partition: counts[partition]}
+    return step.trace({at: {p: np.arange(count, dtype=np.int64) for p, count in chosen.items()}})
+
+
+def _stage(step: Parted, name: str) -> Stage:
+    for stage in step.run.graph.stages:
+        if stage.id == name:
+            return stage
+    known = [stage.id for stage in step.run.graph.stages]
+    raise UnknownOperatorError(f"{named(step)} has no such stage", value=name, remedy=f"It has {', '.join(known) or 'none'}.")
+
+
+def _few(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "") if numbers else "none"
+
+
+def passed(step: Step, outputs: Sequence[Located], level: str) -> list[Part]:
+    """The stages, tasks or operators of a step in which records were made that ``outputs`` were made of. The step itself, where no stages are known.
+
+    Of operators inside a stage those are named that lie between two at which a trace stops: all that goes from the one to the other passes them.
+    """
+    known = parted(step)
+    if known is None or level == "job":
+        return [Part(step.id, name=step.name)]
+    graph, found = known.run.graph, dict[tuple[str, int, int], int]()
+    for before, after in _hops(known, outputs):
+        here = {o for a in after for o in graph.upstream(a)}
+        for operator, places in before.items():
+            between = graph.downstream(operator) & here
+            for stage in (s for s in graph.stages if s.reads == operator and ({s.ends, s.feeds} & here or s.ends == operator)):
+                inside = [o for o in (operator, *stage.operators) if o in between]
+                for partition, positions in places.items():
+                    if len(positions):
+                        found.update({(stage.id, partition, o): len(positions) if o == operator else -1 for o in inside})
+    return _together(step, graph, found, level)
+
+
+def _hops(step: Parted, outputs: Sequence[Located]) -> Iterator[tuple[Mapping[int, Places], set[int]]]:
+    """From boundary to boundary, back to the sources: where records stand, and the operators from which the trace came there."""
+    trace = step.trace(step.results_at(outputs))
+    sources = {source.id for source in step.run.graph.sources}
+    came: set[int] = set(trace.operators)
+    yield trace.standing, came
+    while not sources.issuperset(trace.operators):
+        trace = trace.goBack()
+        yield trace.standing, came
+        came = came | set(trace.operators)
+
+
+def _together(step: Step, graph: OperatorGraph, found: Mapping[tuple[str, int, int], int], level: str) -> list[Part]:
+    if level == "operator":
+        return [Part(step.id, stage, partition, o, str(graph[o]), count) for (stage, partition, o), count in sorted(found.items())]
+    ends = {stage.id: str(graph[stage.ends]) for stage in graph.stages}
+    if level == "task":
+        return [Part(step.id, stage, partition, name=ends[stage]) for stage, partition in sorted({(s, p) for s, p, _ in found})]
+    return [Part(step.id, stage, name=ends[stage]) for stage in sorted({s for s, _, _ in found})]
+
+
+def within(steps: Sequence[Step], step: Step) -> list[Step]:
+    """The steps that one contains, directly or not."""
+    inside = {step.id}
+    found: list[Step] = []
+    growing = True
+    while growing:
+        more = [s for s in steps if s.id not in inside and (known := contained(s)) is not None and inside & set(known.parents)]
+        inside.update(s.id for s in more)
+        found += more
+        growing = bool(more)
+    return found
+
+
+def refuse_parts(step: Step) -> Parted:
+    """The step, if its parts are known. Raises UntraceableError."""
+    known = parted(step)
+    if known is None:
+        raise UntraceableError(
+            f"The stages and tasks of {named(step)} are not known: it is a {step.kind} that is asked as a whole", remedy="Ask without stage=, partition= and operator=.",
+        )
+    return known
+
+
+def check_level(level: str) -> str:
+    """Raises UnknownStepError for a level that there is not."""
+    if level not in LEVELS:
+        raise UnknownStepError("There is no such level", value=level, remedy=f"There are {', '.join(LEVELS)} of what was done, and file and dataset of what was read and written.")
+    return level
