@@ -91,7 +91,7 @@ def _first_line(text: str) -> str:
 
 
 def _seconds(process: Process) -> float | None:
-    return None if process.ended is None else (process.ended - process.started).total_seconds()
+    return None if process.ended is None or process.ended < process.started else (process.ended - process.started).total_seconds()
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -15,7 +15,9 @@ KINDS = ("files", "table", "view", "cache", "memory", "stream", "topic", "jdbc",
 SORTS = ("query", "write", "command", "fit", "transform", "stream", "rdd")
 """What a process is."""
 
-STATUSES = ("running", "succeeded", "failed")
+STATUSES = ("running", "succeeded", "failed", "lost")
+
+"""How it stands with a process; it is lost if its session died before it ended."""
 
 MODES = ("read", "created", "appended", "overwritten", "written", "dropped", "renamed", "defined")
 """What a process did to a dataset."""

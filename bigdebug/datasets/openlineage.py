@@ -19,7 +19,7 @@ NAMESPACE = "bigdebug"
 
 _BEFORE = ("START", "RUNNING")
 
-_ENDS = {"succeeded": "COMPLETE", "failed": "FAIL", "aborted": "ABORT"}
+_ENDS = {"succeeded": "COMPLETE", "failed": "FAIL", "lost": "ABORT"}
 
 
 def events(process: Process, *, namespace: str = NAMESPACE, spark: str = "", over: datetime | None = None) -> tuple[Event, ...]:

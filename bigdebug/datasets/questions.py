@@ -83,7 +83,7 @@ class Datasets(Exporting):
             return listing.history(db, meant(db, dataset, self._session), limit).noting(self.store.trouble)
 
     def processes(self, job: str = "", status: str = "", limit: int = RECENT) -> Answer:
-        """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded or failed.
+        """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded, failed or lost.
 
         Raises DatasetsError for a status that there is not.
         """

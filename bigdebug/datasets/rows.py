@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from hashlib import blake2b
 from typing import Any
 
+from bigdebug.datasets import owners
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.naming import last_part
 
@@ -18,6 +19,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def write(db: sqlite3.Connection, process: Process) -> None:
     """Store a process; one of the same id is replaced. Costs some 0.2 ms, and 10 us for each new edge between columns."""
     flow = _flow(db, process)
+    if process.status == "running":
+        owners.note(db, process.session)
     before = db.execute("SELECT number, flow FROM process WHERE id = ?", (process.id,)).fetchone()
     cell = process.cell
     values = _bound(
@@ -201,6 +204,7 @@ def forget(db: sqlite3.Connection, numbers: Iterable[int]) -> None:
 def sweep(db: sqlite3.Connection) -> None:
     """Take away what no process has any more. Costs a look at each row of what is shared: 50 ms for 10,000 processes."""
     db.execute("DELETE FROM flow WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.flow = flow.id)")
+    db.execute("DELETE FROM owner WHERE NOT EXISTS (SELECT 1 FROM process p WHERE p.session = owner.session)")
     db.execute("DELETE FROM lineage WHERE NOT EXISTS (SELECT 1 FROM flow f WHERE f.lineage = lineage.id)")
     db.execute("DELETE FROM schema WHERE NOT EXISTS (SELECT 1 FROM measure m WHERE m.schema = schema.id)")
     db.execute(

@@ -60,7 +60,13 @@ _FIRST = (
     "CREATE INDEX measure_schema ON measure (schema)",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_SECOND = (
+    # Who runs a session of which something was told while it was running.
+    "CREATE TABLE owner (session TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, born TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX process_running ON process (session) WHERE status = 'running'",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SECOND)
 """Number i brings a store of version i to version i + 1."""
 
 VERSION = len(STEPS)

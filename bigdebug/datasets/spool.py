@@ -46,9 +46,11 @@ CREATE TRIGGER gone AFTER DELETE ON message BEGIN
 """
 
 _NEXT = """
-SELECT number, tries FROM run WHERE collector = ? AND due <= ? AND leased <= ?
+SELECT number, tries FROM run WHERE collector = ?1 AND NOT (due > ?2 AND due < ?2 + 3600) AND NOT (leased > ?2 AND leased < ?2 + 3600)
 AND EXISTS (SELECT 1 FROM message WHERE run = run.number AND refused IS NULL) ORDER BY number LIMIT 1
 """
+
+"""What is due in hours is due now: nobody rests so long, so the clock was set back."""
 
 _SOONEST = """
 SELECT min(max(due, leased)) FROM run WHERE collector = ? AND EXISTS (SELECT 1 FROM message WHERE run = run.number AND refused IS NULL)
@@ -122,7 +124,7 @@ class Spool:
     def claim(self, collector: str, now: float, lease: float) -> Claim | None:
         """The first run of which a message is due, for ``lease`` seconds; None if there is none. Times are in seconds since 1970."""
         with self._transaction() as file:
-            found = file.execute(_NEXT, (collector, now, now)).fetchone()
+            found = file.execute(_NEXT, (collector, now)).fetchone()
             if found is None:
                 return None
             run, tries = found

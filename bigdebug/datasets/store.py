@@ -1,7 +1,8 @@
 """The store of datasets: all processes of all sessions and notebooks of a user, in one file of SQLite.
 
 Two may write at once: a transaction takes less than a millisecond, and who finds the store locked keeps what it has and writes it with the
-next. Where the file cannot be written at all, recording goes on in memory, and says so. Nothing of it fails a job, or makes one wait.
+next, or by itself a little later. Where the file cannot be written at all, recording goes on in memory, and says so; it is tried again now and then, and at
+the end. Nothing of it fails a job, or makes one wait.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from bigdebug.datasets import rows
+from bigdebug.datasets import owners, rows
 from bigdebug.datasets.connecting import LockedStoreError, ReadOnlyStoreError, connected, copied, in_memory, named
 from bigdebug.datasets.home import default_store, make_private
 from bigdebug.datasets.model import Process
@@ -26,6 +27,9 @@ log = logging.getLogger("bigdebug")
 
 _AT_ONCE = 100
 """Processes of one transaction."""
+
+_SOON, _LATER = 2.0, 60.0
+"""Seconds after which the file is tried again that was locked, and that could not be written."""
 
 _RETAINED_EACH = 1_000
 """Processes after which old ones are looked for."""
@@ -47,6 +51,10 @@ class DatasetStore:
         self._written = 0
         self._locked = False
         self._lost = ""
+        self._kept: list[Process] = []
+        """What is in memory alone."""
+        self._rests_until = 0.0
+        self._timer: threading.Timer | None = None
 
     @classmethod
     def of(cls, path: Path | None = None) -> DatasetStore:
@@ -79,7 +87,7 @@ class DatasetStore:
         """Store processes; one of an id that is there already replaces it. Does not raise for what is wrong with the store. Gives them as they are stored,
         without secrets.
 
-        Takes some 0.3 ms for each, and half a second at most where another process is writing.
+        Takes some 0.3 ms for each; where another process is writing, half a second at most each two seconds.
         """
         with self._alone:
             cleaned = [self.secrets.cleaned(process) for process in processes]
@@ -93,6 +101,8 @@ class DatasetStore:
         while self._left() and monotonic() < until:
             sleep(0.02)
         with self._alone:
+            if self._timer is not None:
+                self._timer.cancel()
             if self._waiting:
                 log.warning("bigdebug: %s", self.trouble)
             if self._db is not None and not self._lost:
@@ -102,10 +112,17 @@ class DatasetStore:
     def _left(self) -> int:
         """How many processes wait after one more try."""
         with self._alone:
+            self._rests_until = 0.0
             self._drain()
             return len(self._waiting)
 
     def _drain(self) -> None:
+        """Write what waits, unless the file is to be left alone for a while."""
+        rests = monotonic() < self._rests_until
+        if self._locked and rests:
+            return
+        if self._lost and not rests:
+            self._try_again()
         at_once = _AT_ONCE
         while self._waiting:
             batch = self._waiting[:at_once]
@@ -113,6 +130,7 @@ class DatasetStore:
                 self._write(batch)
             except LockedStoreError:
                 self._locked = True
+                self._rest(_SOON)
                 return
             except StoreError as trouble:
                 if not self._lost:
@@ -125,7 +143,35 @@ class DatasetStore:
                     continue
                 log.error("bigdebug could not record a process: %s: %s", type(trouble).__name__, self.secrets.text(str(trouble)))
             self._locked = False
+            self._kept += batch if self._lost else []
             del self._waiting[: len(batch)]
+
+    def _rest(self, seconds: float) -> None:
+        self._rests_until = monotonic() + seconds
+        if self._timer is None and self._locked:  # nobody may record anything for hours
+            self._timer = threading.Timer(seconds, self._later)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _later(self) -> None:
+        with self._alone:
+            self._timer = None
+            self._drain()
+
+    def _try_again(self) -> None:
+        """Write what is in memory alone into the file, if that can be written by now."""
+        memory, lost = self._db, self._lost
+        self._db, self._lost = None, ""
+        try:
+            for start in range(0, len(self._kept), _AT_ONCE):
+                self._write(self._kept[start : start + _AT_ONCE])
+        except StoreError:
+            self._db, memory, self._lost = memory, self._db, lost
+            self._rest(_LATER)
+        else:
+            self._kept.clear()
+        if memory is not None:
+            memory.close()
 
     def _write(self, batch: list[Process]) -> None:
         with self._transaction() as db:
@@ -147,6 +193,7 @@ class DatasetStore:
             with suppress(StoreError):
                 self._db, beside = copied(self.path), ", beside what the file holds,"
         self._lost = f"{trouble} What this session does is kept in memory{beside} until it ends."
+        self._rest(_LATER)
         log.warning("bigdebug: %s", self._lost)
 
     @contextmanager
@@ -183,6 +230,8 @@ class DatasetStore:
                     self._db = connected(self.path)
                 except ReadOnlyStoreError as trouble:
                     self._go_on_in_memory(trouble)
+            if self._db is not None:
+                self._lose()
             db = self._db or in_memory()
             db.execute("BEGIN")
             try:
@@ -190,6 +239,13 @@ class DatasetStore:
             finally:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+
+    def _lose(self) -> None:
+        """Note what nobody runs any more."""
+        with suppress(StoreError):  # another one is writing: it is noted with the next question
+            if self._db is not None and (sessions := owners.dead(self._db)):
+                with self._transaction() as db:
+                    owners.lose(db, sessions)
 
     def process(self, identity: str) -> Process | None:
         """The process of an id; None if it is not here."""

@@ -28,5 +28,5 @@ def cell(notebook: str | None, count: int | None) -> str:
 
 
 def seconds(started: int, ended: int | None) -> float | None:
-    """How long something took, in the store's times; None if it has not ended."""
-    return None if ended is None else (ended - started) / 1e6
+    """How long something took, in the store's times; None if it has not ended, or a clock was set back meanwhile."""
+    return None if ended is None or ended < started else (ended - started) / 1e6

@@ -65,10 +65,11 @@ def _node(node: DatasetNode | JobNode) -> dict[str, Any]:
     if isinstance(node, DatasetNode):
         named = {"dataset": node.id, "name": text(short(node.dataset), _SHORT), "full": text(str(node.dataset)), "kind": node.dataset.kind}
         return {**named, "facts": text(" ".join(filter(None, (node.dataset.kind, node.dataset.format))), _SHORT), "failed": False, "layer": node.layer, "place": node.place}
+    failed = node.status in ("failed", "lost")
     runs = "1 run" if node.runs == 1 else f"{node.runs:,} runs"
     return {
-        "dataset": None, "name": text(node.job, _SHORT), "full": text(node.job), "kind": node.sort, "facts": f"{runs}, the last failed" if node.status == "failed" else runs,
-        "failed": node.status == "failed", "layer": node.layer, "place": node.place,
+        "dataset": None, "name": text(node.job, _SHORT), "full": text(node.job), "kind": node.sort, "facts": f"{runs}, the last {'failed' if node.status == 'failed' else 'was lost'}" if failed else runs,
+        "failed": failed, "layer": node.layer, "place": node.place,
     }
 
 

@@ -46,7 +46,7 @@ def read(event: dict[str, Any]) -> dict[str, Any]:
 def test_the_events_of_whatever_was_recorded_are_valid(process: Process) -> None:
     told = [read(event) for event in events(process, spark="4.3.0")]
     running = ["RUNNING"] if process.reads or process.writes else []
-    assert [each["eventType"] for each in told] == ["START", *{"succeeded": ["COMPLETE"], "failed": ["FAIL"], "running": running}[process.status]]
+    assert [each["eventType"] for each in told] == ["START", *{"succeeded": ["COMPLETE"], "failed": ["FAIL"], "lost": ["ABORT"], "running": running}[process.status]]
     assert {each["run"]["runId"] for each in told} == {process.id}
 
 

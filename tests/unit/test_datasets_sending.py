@@ -380,6 +380,18 @@ def test_a_message_that_came_in_the_place_of_one_that_is_under_way_is_not_lost(s
     assert [message.body for message in again.messages] == [b"2"]
 
 
+def test_a_clock_that_is_set_back_holds_nothing_up(spool: Spool) -> None:
+    day = 86_400.0
+    now = time.time()
+    spool.put("c", "run", [("START", b"1")])
+    ahead = spool.claim("c", now + day, 60)
+    assert ahead is not None
+    spool.release(ahead, now + day + 60, failed=True)
+    assert spool.claim("c", now + day + 1, 60) is None  # it rests
+    assert spool.claim("c", now, 60) is not None
+    assert spool.claim("c", now + 1, 60) is None
+
+
 def test_who_was_too_slow_takes_nothing_from_who_has_the_run_now(spool: Spool) -> None:
     spool.put("c", "run", [("START", b"1")])
     slow = spool.claim("c", 100.0, 10.0)

@@ -254,7 +254,8 @@ def test_one_that_is_killed_while_it_writes_leaves_whole_processes(store: Datase
     assert store.trouble == ""
 
 
-def test_who_finds_it_locked_does_not_wait_and_loses_nothing(store: DatasetStore) -> None:
+def test_who_finds_it_locked_does_not_wait_and_loses_nothing(store: DatasetStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.datasets.store._SOON", 0.1)
     store.record(SALE)
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -265,10 +266,98 @@ def test_who_finds_it_locked_does_not_wait_and_loses_nothing(store: DatasetStore
     assert "1 process waits" in store.trouble
     assert [process.id for process in store.processes()] == ["p0"]  # what is there can be asked
     other.execute("ROLLBACK")
+    time.sleep(0.2)
     store.record(again(2))
     assert [process.id for process in store.processes()] == ["p0", "p1", "p2"]
     assert store.trouble == ""
     other.close()
+
+
+def test_a_store_that_is_locked_for_long_delays_nobody_and_is_written_by_itself(store: DatasetStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bigdebug.datasets.store._SOON", 1.0)
+    store.record(SALE)
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    began = time.monotonic()
+    for i in range(1, 41):
+        store.record(again(i))
+    assert time.monotonic() - began < 1.5  # half a second once, not each time
+    other.execute("ROLLBACK")
+    until = time.monotonic() + 10
+    while other.execute("SELECT COUNT(*) FROM process").fetchone() != (41,) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert other.execute("SELECT COUNT(*) FROM process").fetchone() == (41,)
+    other.close()
+
+
+def test_what_was_kept_in_memory_is_written_once_the_file_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home").write_text("")
+    store = DatasetStore(tmp_path / "home" / "datasets.sqlite")
+    store.record(SALE, again(1))
+    store.record(again(2))
+    assert "kept in memory" in store.trouble
+    (tmp_path / "home").unlink()
+    store.record(again(3))
+    assert "kept in memory" in store.trouble  # it is not tried each time
+    monkeypatch.setattr(store, "_rests_until", 0.0)
+    store.record(again(4))
+    assert store.trouble == ""
+    assert [process.id for process in DatasetStore.of(store.path).processes()] == ["p0", "p1", "p2", "p3", "p4"]
+    store.close()
+
+
+def test_at_the_end_the_file_is_tried_once_more(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+    store = DatasetStore(tmp_path / "home" / "datasets.sqlite")
+    store.record(SALE)
+    (tmp_path / "home").unlink()
+    store.close()
+    assert DatasetStore.of(store.path).processes() == [SALE]
+
+
+DIES = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from bigdebug.datasets.store import DatasetStore
+from tests.unit.test_datasets_store import SALE
+DatasetStore(Path(sys.argv[1])).record(replace(SALE, id=sys.argv[2], session=sys.argv[2], status="running", ended=None))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_session_left_running_when_it_died_is_lost_and_what_runs_is_not(store: DatasetStore) -> None:
+    root = Path(__file__).resolve().parents[2]
+    both = [subprocess.Popen([sys.executable, "-c", DIES, str(store.path), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) for name in ("dies", "lives")]
+    store.record(replace(SALE, id="mine", session="mine", status="running", ended=None))
+    for each in both:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    assert {process.status for process in store.processes()} == {"running"}
+    os.kill(both[0].pid, signal.SIGKILL)
+    both[0].wait()
+    assert {process.id: process.status for process in store.processes()} == {"dies": "lost", "lives": "running", "mine": "running"}
+    store.record(SALE)
+    assert {process.id: process.status for process in DatasetStore.of(store.path).processes()}["dies"] == "lost"
+    both[1].communicate()
+    both[0].communicate()
+
+
+def test_another_process_that_has_its_number_by_now_is_not_taken_for_it(store: DatasetStore) -> None:
+    store.record(replace(SALE, status="running", ended=None))
+    with store._transaction() as db:
+        db.execute("UPDATE owner SET born = '1'")
+    assert [process.status for process in store.processes()] == ["lost"]
+    store.record(SALE)  # it was told again how it ended
+    assert [process.status for process in store.processes()] == ["succeeded"]
+
+
+def test_of_other_machines_nothing_is_known(store: DatasetStore) -> None:
+    store.record(replace(SALE, status="running", ended=None))
+    with store._transaction() as db:
+        db.execute("UPDATE owner SET host = 'elsewhere', pid = 1, born = '1'")
+    assert [process.status for process in store.processes()] == ["running"]
 
 
 def test_a_newer_version_is_refused_and_left_as_it_is(store: DatasetStore) -> None:
@@ -423,4 +512,4 @@ def test_statements_of_a_released_version_stay_as_they_are() -> None:
     """Stores of users were made by them: add a step, and never change one."""
     from hashlib import sha256
 
-    assert [sha256("\n".join(step).encode()).hexdigest()[:16] for step in STEPS] == ["9b25a45eae702def"]
+    assert [sha256("\n".join(step).encode()).hexdigest()[:16] for step in STEPS] == ["9b25a45eae702def", "fc64ddc6f362649f"]
