@@ -22,12 +22,13 @@ from bigdebug.actors.home import ActorHome
 from bigdebug.actors.kinds import DATASET, FILE, JOB, OPERATOR, RECORD, STAGE, TASK, ActorType, DataType
 from bigdebug.actors.log import ANY, NEXT
 from bigdebug.actors.places import Place
+from bigdebug.actors.program import program
 from bigdebug.actors.step import ActorStep, UncommittedStep, forget, step, steps
 from bigdebug.actors.textfiles import lines
 
 __all__ = [
     "register", "Actor", "flow_link", "steps", "step", "forget", "ActorStep", "UncommittedStep", "ActorCulprit", "ActorHome",
-    "rows", "groups", "whole", "merge", "read_csv", "read_json", "read_parquet", "to_csv", "to_json", "to_parquet", "lines", "generator",
+    "rows", "groups", "whole", "merge", "read_csv", "read_json", "read_parquet", "to_csv", "to_json", "to_parquet", "lines", "generator", "program",
     "Place", "NEXT", "ANY",
     "ActorType", "DataType", "JOB", "STAGE", "TASK", "OPERATOR", "DATASET", "FILE", "RECORD",
 ]

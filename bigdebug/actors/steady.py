@@ -10,7 +10,7 @@ from bigdebug.actors.actor import Actor, Home, register
 from bigdebug.actors.associations import Associations
 from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import ActorType
-from bigdebug.errors import StoreError
+from bigdebug.errors import BigdebugError, StoreError
 
 log = logging.getLogger("bigdebug")
 
@@ -37,7 +37,7 @@ class Steady:
             self.actor.commit_as(inputs, outputs, associations, incomplete)
         except StoreError as problem:
             self.actor = None
-            _warn(problem)
+            self.warn(problem)
 
 
     def fail_at(self, number: int, error: BaseException) -> None:
@@ -45,14 +45,27 @@ class Steady:
         if self.actor is not None:
             self.actor.fail_at(number, error)
 
-    def abandon(self, error: BaseException) -> None:
-        """The user's step raised. A StoreError is logged."""
+    def commit(self) -> None:
+        """Commit what calls said; a StoreError is logged."""
+        if self.actor is None:
+            return
+        try:
+            self.actor.commit()
+        except StoreError as problem:
+            self.warn(problem)
+
+    def abandon(self, error: BaseException | str) -> None:
+        """The user's step went wrong. A StoreError is logged."""
         if self.actor is None or self.actor.done:
             return
         try:
             self.actor.abandon(error)
         except StoreError as problem:
-            _warn(problem)
+            self.warn(problem)
+
+    def warn(self, problem: BigdebugError) -> None:
+        """Log that the step is not captured."""
+        log.warning("bigdebug: a step is not captured: %s", problem)
 
 
 @contextmanager
@@ -61,14 +74,10 @@ def steady(name: str, kind: ActorType, home: Home) -> Iterator[Steady]:
     try:
         made = Steady(register(name, kind, home=home))
     except StoreError as problem:
-        _warn(problem)
         made = Steady(None)
+        made.warn(problem)
     try:
         yield made
     except BaseException as error:
         made.abandon(error)
         raise
-
-
-def _warn(problem: StoreError) -> None:
-    log.warning("bigdebug: a step is not captured: %s", problem)

@@ -1,0 +1,103 @@
+"""Matched: lines that a program wrote, found among those that it read. What several of them could be is all of these, and is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from bigdebug.actors.associations import Associations, Groups, Intervals, one_to_one
+from bigdebug.actors.columns import Column
+from bigdebug.errors import SourceChangedError, UntraceableError
+from bigdebug.trace.across.opened import pieces
+from bigdebug.trace.positions import Positions
+
+Lines = Sequence[bytes]
+
+
+class Unmatched(Exception):
+    """What was promised of a program is not so; says why, behind its name."""
+
+
+def lines_in(path: str) -> list[bytes]:
+    """The lines of a file, without their ends; of a compressed one, those within. Raises Unmatched if there is none."""
+    try:
+        return b"".join(pieces(path, "utf-8")).splitlines()
+    except (SourceChangedError, UntraceableError) as problem:
+        raise Unmatched(f"read or wrote {path}, whose lines cannot be read ({problem.what})") from problem
+
+
+def numbered(read: Lines, written: Lines) -> tuple[Associations, int]:
+    """The n-th line was made of the n-th."""
+    if len(read) != len(written):
+        raise Unmatched(f"wrote {len(written):,} lines and read {len(read):,}")
+    return one_to_one(len(read)), 0
+
+
+def left(read: Lines, written: Lines) -> tuple[Associations, int]:
+    """The lines are those that were read without some of them, in their order.
+
+    Of equal lines it may not be clear which were left: then a line was made of all that it could be, without another one losing its own. Takes time by the lines.
+    """
+    taken, given = _codes(read, written)
+    first = _embedded(taken.tolist(), given.tolist())
+    last = len(taken) - 1 - _embedded(taken[::-1].tolist(), given[::-1].tolist())[::-1]
+    members, rank = _ranked(taken)
+    starts, stops = rank[first], rank[last] + 1
+    count = len(given)
+    return Intervals(Column.steps(count), Column.of(starts), Column.of(stops), Column.of(members)), int((first != last).sum())
+
+
+def content(read: Lines, written: Lines) -> tuple[Associations, int]:
+    """Each line was read. If as many of equal lines were written as read, the n-th is the n-th; else each was made of all of them."""
+    taken, given = _codes(read, written)
+    size = int(max(taken.max(initial=-1), given.max(initial=-1))) + 1
+    read_of, written_of = (np.bincount(codes, minlength=size) for codes in (taken, given))
+    if bool((written_of[read_of == 0] > 0).any()):
+        raise Unmatched("wrote lines that it had not read")
+    offsets = np.cumsum(np.maximum(read_of, 1)) - np.maximum(read_of, 1)
+    one_by_one = read_of == written_of
+    found = []
+    for codes in (taken, given):
+        _, rank = _ranked(codes)
+        within = rank - _firsts(codes, size)[codes]
+        found.append(offsets[codes] + np.where(one_by_one[codes], within, 0))
+    unsure = int(written_of[~one_by_one & (read_of > 1)].sum())
+    return Groups(Column.of(found[0]), Column.of(found[1])), unsure
+
+
+MATCHES: dict[str, Callable[[Lines, Lines], tuple[Associations, int]]] = {"lines": numbered, "filter": left, "content": content}
+"""What can be promised of a program: its associations, and how many lines may be of several."""
+
+
+def _codes(read: Lines, written: Lines) -> tuple[Positions, Positions]:
+    """Numbers of the lines: equal ones have the same."""
+    known: dict[bytes, int] = {}
+    taken, given = (np.array([known.setdefault(line, len(known)) for line in lines], np.int64) for lines in (read, written))
+    return taken, given
+
+
+def _embedded(taken: list[int], given: list[int]) -> Positions:
+    """Where each of ``given`` stands in ``taken``, in order, as early as can be."""
+    found, at = [], 0
+    for code in given:
+        try:
+            at = taken.index(code, at) + 1
+        except ValueError:
+            raise Unmatched("wrote lines that it had not read, or not in this order") from None
+        found.append(at - 1)
+    return np.array(found, np.int64)
+
+
+def _ranked(codes: Positions) -> tuple[Positions, Positions]:
+    """The places of the codes, sorted by code; and where each place is among these."""
+    order = np.argsort(codes, kind="stable").astype(np.int64)
+    rank = np.empty(len(codes), np.int64)
+    rank[order] = np.arange(len(codes))
+    return order, rank
+
+
+def _firsts(codes: Positions, size: int) -> Positions:
+    """Where each code begins among the sorted ones."""
+    counts = np.bincount(codes, minlength=size)
+    return np.asarray(np.cumsum(counts) - counts, dtype=np.int64)

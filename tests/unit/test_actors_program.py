@@ -1,0 +1,251 @@
+"""Programs as steps: their lines are found among those that they read, exactly or with what is not sure said; or they say themselves what they made of what."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bigdebug import actors
+from bigdebug.actors.matched import Unmatched, content, left, numbered
+from bigdebug.errors import ActorError, IncompleteLineageError
+from bigdebug.trace.across.located import Located, Unit
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "in.txt"
+    path.write_text("b 1\na 2\nERROR x\nb 1\na 9\nERROR <script>\n")
+    return path
+
+
+def told(found):
+    return {each.path: each.positions.tolist() for each in found}
+
+
+def back(step, path, *lines):
+    return told(step.backward([Located.of(str(path), Unit.LINE, lines)]))
+
+
+def test_a_filter_is_exact_to_the_line(source, tmp_path):
+    done = actors.program(["grep", "ERROR"], stdin=source, stdout=tmp_path / "out", lineage="filter")
+    assert done.returncode == 0
+    (step,) = actors.steps()
+    assert (step.name, step.kind, step.incomplete) == ("grep", "program", ())
+    assert back(step, tmp_path / "out", 1) == {str(source): [5]}
+    assert told(step.forward([Located.of(str(source), Unit.LINE, [2, 3])])) == {str(tmp_path / "out"): [0]}
+    assert step.reads[0].stamp.digest
+    assert step.writes[0].stamp.size == (tmp_path / "out").stat().st_size
+
+
+def test_a_sort_is_exact_to_the_line_and_equal_ones_come_in_turn(source, tmp_path):
+    actors.program(["sort", source, "-o", "sorted"], reads=[source], writes="sorted", lineage="content", cwd=tmp_path)
+    (step,) = actors.steps()
+    assert step.incomplete == ()
+    places = [back(step, tmp_path / "sorted", n)[str(source)] for n in range(6)]
+    lines = source.read_text().splitlines()
+    assert [lines[place] for (place,) in places] == (tmp_path / "sorted").read_text().splitlines()
+    assert sorted(place for (place,) in places) == list(range(6))
+
+
+def test_what_several_lines_could_be_is_all_of_them_and_is_said(source, tmp_path):
+    actors.program(["sort", "-u", str(source)], reads=source, stdout=tmp_path / "out", lineage="content")
+    (step,) = actors.steps()
+    assert step.incomplete == ("1 line of sort may be any of several equal ones, and count as made of all of these",)
+    assert back(step, tmp_path / "out", (tmp_path / "out").read_text().splitlines().index("b 1")) == {str(source): [0, 3]}
+    actors.program(["tail", "-n", "3", str(source)], reads=source, stdout=tmp_path / "tail", lineage="filter")
+    step = actors.steps()[-1]
+    assert "1 line of tail" in step.incomplete[0]
+    assert [back(step, tmp_path / "tail", n) for n in range(3)] == [{str(source): [0, 3]}, {str(source): [4]}, {str(source): [5]}]
+
+
+def test_a_program_from_line_to_line(source, tmp_path):
+    actors.program(["tr", "a-z", "A-Z"], stdin=source, stdout=tmp_path / "out", lineage="lines")
+    (step,) = actors.steps()
+    assert (step.incomplete, back(step, tmp_path / "out", 4)) == ((), {str(source): [4]})
+
+
+def test_several_files_are_read_one_behind_the_other(source, tmp_path):
+    (tmp_path / "more").write_text("z")
+    actors.program(["cat", str(source), str(tmp_path / "more")], reads=[source, tmp_path / "more"], stdout=tmp_path / "out", lineage="filter")
+    (step,) = actors.steps()
+    assert back(step, tmp_path / "out", 6) == {str(tmp_path / "more"): [0]}
+
+
+@pytest.mark.parametrize(("lineage", "why"), [("lines", "wrote 3 lines and read 6"), ("filter", "not in this order"), ("content", "lines that it had not read")])
+def test_a_promise_that_does_not_hold_leaves_whole_files_and_is_said(source, tmp_path, lineage, why):
+    command = "printf 'new\\nlines\\nhere\\n'" if lineage != "filter" else f"tac {source}"
+    actors.program(["sh", "-c", command], reads=source, stdout=tmp_path / "out", lineage=lineage)
+    (step,) = actors.steps()
+    assert why in step.incomplete[0]
+    assert "file by file" in step.incomplete[0]
+    assert [each.unit for each in (*step.reads, *step.writes)] == [Unit.WHOLE, Unit.WHOLE]
+    assert told(step.backward([Located.of(str(tmp_path / "out"), Unit.WHOLE, [0])])) == {str(source): [0]}
+
+
+def test_of_a_program_that_nobody_knows_each_file_is_made_of_all(source, tmp_path):
+    actors.program(["sh", "-c", "cat > one; cp one two"], stdin="in.txt", writes=["one", "two", "three"], cwd=tmp_path)
+    (step,) = actors.steps()
+    assert [each.path for each in step.writes] == [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert step.incomplete == (f"sh did not write {tmp_path / 'three'}", "sh is traced file by file: each was made of all that it read")
+    assert told(step.forward([Located.of(str(source), Unit.WHOLE, [0])])) == {str(tmp_path / "one"): [0], str(tmp_path / "two"): [0]}
+
+
+def test_a_file_that_is_written_in_place_has_the_lines_that_it_had(source):
+    actors.program(["sort", "-o", str(source), str(source)], reads=source, writes=source, lineage="content", env={**os.environ, "LC_ALL": "C"})
+    (step,) = actors.steps()
+    assert step.incomplete == ()
+    assert back(step, source, 0) == {str(source): [5]}
+    assert step.reads[0].stamp.digest != step.writes[0].stamp.digest
+
+
+def test_lines_of_a_compressed_file_are_those_within(source, tmp_path):
+    subprocess.run(["gzip", "-k", str(source)], check=True)
+    actors.program(["zgrep", "a", f"{source}.gz"], reads=f"{source}.gz", stdout=tmp_path / "out", lineage="filter")
+    (step,) = actors.steps()
+    assert back(step, tmp_path / "out", 1) == {f"{source}.gz": [4]}
+
+
+def test_a_program_that_fails_does_what_it_does_without(source, tmp_path):
+    with pytest.raises(subprocess.CalledProcessError):
+        actors.program(["grep", "nothing"], stdin=source, stdout=tmp_path / "out")
+    done = actors.program(["grep", "nothing"], stdin=source, stdout=tmp_path / "out", check=False)
+    assert done.returncode == 1
+    for step in actors.steps():
+        assert "it ended with status 1" in step.incomplete[0]
+        with pytest.raises(IncompleteLineageError):
+            step.backward([])
+    with pytest.raises(FileNotFoundError):
+        actors.program(["no-such-program"])
+    with pytest.raises(ActorError, match="whole, protocol, lines"):
+        actors.program(["true"], lineage="magic")
+    assert actors.program([sys.executable, "-c", "print('x')"], capture_output=True, text=True).stdout == "x\n"
+
+
+LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b"", "א".encode()]), max_size=12)
+
+
+@given(LINES, st.data())
+@settings(max_examples=150)
+def test_lines_that_were_left_are_found_as_trying_all_finds_them(read, data):
+    """The oracle: every way in which the written lines are in the read ones, in order. What a line is in any of them, it may be."""
+    kept = data.draw(st.lists(st.booleans(), min_size=len(read), max_size=len(read)))
+    written = [line for line, keep in zip(read, kept) if keep]
+    truly = [n for n, keep in enumerate(kept) if keep]
+    found, unsure = left(read, written)
+    ways = list(embeddings(read, written))
+    for n in range(len(written)):
+        places = found.backward(Located.of("", Unit.ROW, [n]).positions).tolist()
+        assert truly[n] in places
+        assert all(read[place] == written[n] for place in places)
+        assert set(places) >= {way[n] for way in ways}
+        assert (len(places) == 1) == (len({way[n] for way in ways}) == 1)
+    assert unsure == sum(len({way[n] for way in ways}) > 1 for n in range(len(written)))
+
+
+def embeddings(read, written, start=0):
+    if not written:
+        yield []
+    for n in range(start, len(read)):
+        if written and read[n] == written[0]:
+            yield from ([n, *rest] for rest in embeddings(read, written[1:], n + 1))
+
+
+@given(LINES, st.randoms())
+def test_lines_in_another_order_are_found_each_once(read, chance):
+    written = chance.sample(read, len(read))
+    found, unsure = content(read, written)
+    places = [found.backward(Located.of("", Unit.ROW, [n]).positions).tolist() for n in range(len(written))]
+    assert unsure == 0
+    assert sorted(places) == [[n] for n in range(len(read))]
+    assert all(read[place] == line for (place,), line in zip(places, written))
+
+
+@given(LINES, LINES)
+def test_content_is_found_in_all_that_is_equal_or_refused(read, written):
+    if set(written) - set(read):
+        with pytest.raises(Unmatched):
+            content(read, written)
+        return
+    found, _ = content(read, written)
+    for n, line in enumerate(written):
+        places = found.backward(Located.of("", Unit.ROW, [n]).positions).tolist()
+        assert places
+        assert all(read[place] == line for place in places)
+        if read.count(line) != written.count(line):
+            assert len(places) == read.count(line)
+
+
+def test_numbers_of_lines_have_to_agree():
+    with pytest.raises(Unmatched, match="wrote 1 lines and read 2"):
+        numbered([b"a", b"b"], [b"a"])
+
+
+# ---- the protocol ---------------------------------------------------------------------------------------------
+
+GROUPS = """
+import json, os, sys
+say = open(os.environ["BIGDEBUG_ACTOR"], "a")
+def call(**what): say.write(json.dumps(what) + "\\n")
+groups = {}
+for number, line in enumerate(open("in.txt")):
+    key = line.split()[0]
+    groups.setdefault(key, []).append(line)
+    call(input={"file": "in.txt", "line": number}, tag=key)
+with open("out.txt", "w") as out:
+    for number, (key, lines) in enumerate(sorted(groups.items())):
+        out.write(f"{key} {len(lines)}\\n")
+        call(output={"file": "out.txt", "line": number}, tag=[key])
+call(fail={"value": {"k": 1}}, error="strange")
+call(file="out.txt", form="text", options={})
+"""
+
+
+def test_a_program_says_itself_what_it_made_of_what(source, tmp_path):
+    actors.program([sys.executable, "-c", GROUPS], reads=source, writes="out.txt", lineage="protocol", cwd=tmp_path, name="count")
+    (step,) = actors.steps()
+    assert (tmp_path / "out.txt").read_text() == "ERROR 2\na 2\nb 2\n"
+    assert [back(step, tmp_path / "out.txt", n) for n in range(3)] == [{str(source): each} for each in ([2, 5], [1, 4], [0, 3])]
+    assert told(step.forward([Located.of(str(source), Unit.LINE, [4])])) == {str(tmp_path / "out.txt"): [1]}
+    assert [each.error for each in step.culprits] == ["strange"]
+    assert step.writes[0].form == "text"
+
+
+def test_all_calls_can_be_said(tmp_path):
+    calls = [
+        {"inputs": 2}, {"output": {"value": "both"}}, {"reset": True}, {"capture": [{"value": [1, None]}, {"file": "o", "offset": 3, "length": 4}]},
+        {"input": None, "tag": 1}, {"output": {"file": "w"}, "tag": [1, "x"]}, {"outputs": 1}, {"reset": "x"}, {"input": {"file": "r", "row": 7, "value": "v"}}, {"output": {"value": "last"}},
+    ]
+    program = f"import os; open(os.environ['BIGDEBUG_ACTOR'], 'w').write({chr(10).join(map(json.dumps, calls))!r})"
+    actors.program([sys.executable, "-c", program], lineage="protocol", cwd=tmp_path)
+    (step,) = actors.steps()
+    assert told(step.made_of("both")) == {f"item:{step.id}/in": [0, 1]}
+    assert told(step.made_from([1, None])) == {str(tmp_path / "o"): [3, 4, 5, 6]}
+    assert told(step.backward([Located.of(str(tmp_path / "w"), Unit.WHOLE, [0])])) == {f"item:{step.id}/in": [3]}
+    assert told(step.made_of("last")) == {str(tmp_path / "r"): [7]}
+
+
+@pytest.mark.parametrize(
+    "said", ["no json", "[]", "7", "{}", '{"input": {}}', '{"input": {"file": "f", "line": -1}}', '{"output": null, "tag": [[1]]}', '{"inputs": "x"}', '{"capture": [1]}', "[" * 100_000],
+)
+def test_what_is_no_call_is_named_by_its_line_and_the_program_has_done_its_work(tmp_path, said, caplog):
+    program = f"import os; open(os.environ['BIGDEBUG_ACTOR'], 'w').write('{{\"inputs\": 1}}\\n' + {said!r})"
+    assert actors.program([sys.executable, "-c", program], lineage="protocol", cwd=tmp_path).returncode == 0
+    (step,) = actors.steps()
+    assert "Line 2 of what the program said" in step.incomplete[0]
+    assert "Line 2" in caplog.text
+
+
+def test_a_program_that_says_nothing_made_nothing(tmp_path):
+    actors.program(["true"], lineage="protocol")
+    (step,) = actors.steps()
+    assert (step.reads, step.writes, step.incomplete) == ((), (), ())
