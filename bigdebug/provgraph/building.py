@@ -97,7 +97,7 @@ class _Build:
             by_dst.close()
             self._write("forward", forward, coded, None, None)
         found = Cycles() if steps.acyclic else self._cycles()
-        self.findings.add("cycles", found.items, _circle(steps.ids, found))
+        self.findings.add("cycles", found.items, circle(steps.ids, found))
         lost = sum(self.findings.count(kind) for kind in ("malformed", "missing", "self-loops"))
         report = ImportReport(
             self.rows + lost, edges, coded.ids.count, coded.operations.count, self.findings.found(), time.monotonic() - begun, self.folder.bytes
@@ -174,7 +174,7 @@ class _Build:
         return self.memory - _FIXED
 
 
-def _circle(ids: Ids, found: Cycles) -> Iterator[str]:
+def circle(ids: Ids, found: Cycles) -> Iterator[str]:
     """The example of a cycle as text, from what was derived to what it was derived from, and round to it."""
     some = [shown(one) for one in ids.take(np.array(found.example, np.int64)).tolist()]
     more = [f"({found.length - len(some):,} more)"] if found.length > len(some) else []

@@ -63,6 +63,8 @@ class ImportReport:
     findings: tuple[Finding, ...]
     seconds: float
     bytes: int
+    unlooked: tuple[str, ...] = ()
+    """What was not looked for, and why."""
 
     @property
     def clean(self) -> bool:
@@ -86,7 +88,7 @@ class ImportReport:
         between = f"{counted(self.edges, 'triple')} between {counted(self.items, 'item')}"
         size = f"{between} by {counted(self.operations, 'operation')}, of {counted(self.rows, 'row')}"
         place = f"{self.bytes:,} bytes in {self.seconds:.1f} s"
-        return "\n".join([f"{size}; {place}", *(f"  {finding}" for finding in self.findings)])
+        return "\n".join([f"{size}; {place}", *(f"  {finding}" for finding in self.findings), *(f"  not looked for: {what}" for what in self.unlooked)])
 
     def data(self) -> dict[str, Any]:
         """It as JSON."""
@@ -98,7 +100,7 @@ class ImportReport:
         findings = tuple(Finding(kind, count, tuple(examples)) for kind, count, examples in data["findings"])
         if unknown := [finding.kind for finding in findings if finding.kind not in KINDS]:
             raise ValueError(f"no finding is called {unknown[0]!r}")
-        return cls(**{**data, "findings": findings})
+        return cls(**{**data, "findings": findings, "unlooked": tuple(data.get("unlooked", ()))})
 
 
 @dataclass

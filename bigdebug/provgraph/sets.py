@@ -105,8 +105,7 @@ def sets(index: Index, threshold: int = THRESHOLD, splits: Any = None, *, found:
     in each half of a split. Reads all triples once for each level of splits, and holds some forty bytes for each item. Raises ProvenanceError for a graph
     without a workflow that has a component so large.
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, np.integer)) or threshold < 1:
-        raise ProvenanceError("The threshold is a number of items", value=threshold, remedy=f"Give 1 or more; the paper's is {THRESHOLD:,}.")
+    check_threshold(threshold)
     whole = found or components(index)
     labels, cuts = whole.labels, []
     if (whole.sizes >= threshold).any():
@@ -116,6 +115,12 @@ def sets(index: Index, threshold: int = THRESHOLD, splits: Any = None, *, found:
                 break
         labels, cuts = cutting.labels, cutting.cuts
     return Sets(whole, labels, _dependencies(index, labels) if cuts else np.zeros((0, 2), np.uint32), tuple(cuts))
+
+
+def check_threshold(threshold: Any) -> None:
+    """Raises ProvenanceError for what is no number of items."""
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, np.integer)) or threshold < 1:
+        raise ProvenanceError("The threshold is a number of items", value=threshold, remedy=f"Give 1 or more; the paper's is {THRESHOLD:,}.")
 
 
 def _splits(index: Index, given: Any) -> tuple[Split, ...]:

@@ -232,6 +232,13 @@ class ArrowSource:
                 yield wanted.slice(start, _ROWS)
 
 
+def separator_of(path: str) -> str | None:
+    """What stands between the fields of the text files at a path; None where they are Parquet."""
+    local = Path(path)
+    files = _within(local) if local.is_dir() else [local]
+    return _SEPARATORS.get(_kind(files[0])) if files else None
+
+
 def _files(paths: Sequence[str | os.PathLike[str]]) -> Source:
     """The files of some paths, of which all are of one kind."""
     local = [Path(path) for path in paths]

@@ -48,7 +48,10 @@ class Triples:
         malformed; "007" and "+7" are texts, for two ways to write an integer are two texts.
         """
         source = given if hasattr(given, "batches") else source_of(given)
-        names = _present(source.names, columns)
+        names = names_of(columns)
+        for name in names:
+            if name is not None:
+                require(source.names, name)
         if ids not in ("auto", "int", "text"):
             raise ProvenanceError("Ids are integers or texts", value=ids, remedy='Say ids="int", ids="text", or leave it out.')
         return cls(source, names[0], names[1], names[2], *_kinds(source, source.sample([name for name in names if name]), names, ids))
@@ -131,16 +134,13 @@ def _refuse(file: str, line: int, text: str) -> None:
     raise ProvenanceError(f"Line {line} of {file} is no row of a list of items", value=text, remedy="Mend the list.")
 
 
-def _present(there: Sequence[str], wanted: Sequence[str | None]) -> tuple[str, str, str | None]:
-    """The names of the three columns. Raises ProvenanceError for one that is not there or there twice."""
+def names_of(wanted: Any) -> tuple[str, str, str | None]:
+    """The names of the three columns, the last of which there need not be. Raises ProvenanceError for what are none."""
     named = isinstance(wanted, (list, tuple)) and all(name is None or isinstance(name, str) for name in wanted)
     if not named or len(wanted) != 3 or wanted[0] is None or wanted[1] is None:
         raise ProvenanceError(
             "Triples have three columns, told by their names", value=wanted, remedy='Name those of src, dst and op: ("src", "dst", "op"); None: no operations.'
         )
-    for name in wanted:
-        if name is not None:
-            require(there, name)
     return wanted[0], wanted[1], wanted[2]
 
 

@@ -154,8 +154,8 @@ def test_what_is_no_triple_is_left_out_and_told_of(spark):
     report = prepared.report
     assert (report.rows, report.edges, report.items, report.operations) == (6, 3, 4, 2)
     assert {finding.kind: (finding.count, finding.examples) for finding in report.findings} == {
-        "missing": (1, ("None -> 'b/1' by 'x'",)), "self-loops": (1, ("'b/1' -> 'b/1'",)), "duplicates": (1, ()), "no table": (1, ("'c'",)),
-        "unmade": (1, ("'b/1' -> 'a/2' by '<script>alert(1)</script>'",)),
+        "missing": (1, ("None -> 'b/1' by 'x'",)), "self-loops": (1, ("'b/1' -> 'b/1'",)), "duplicates": (1, ("'a/1' -> 'b/1' by 'x'",)), "no table": (1, ("'c'",)),
+        "unmade": (1, ("'b/1' -> 'a/2' by '<script>alert(1)</script>' ('B' -> 'A')",)),
     }
     with pytest.raises(ProvenanceError, match="not clean"):
         Prepared(read(frame(spark, rows)), strict=True)

@@ -43,11 +43,15 @@ class FarAnswer:
     kind: str
     asked: Any
     far: Far
-    depth: int | None
+
+    @property
+    def stopped(self) -> str:
+        """Why there is no more of it, where depth or limit ended it; empty if this is all."""
+        return self.far.stopped
 
     def toDF(self) -> Any:
         """Columns item and depth."""
-        return self.far.items.where("depth > 0")
+        return self.far.items
 
     def triplesDF(self) -> Any:
         """Columns src, dst and op."""
@@ -64,8 +68,8 @@ class FarAnswer:
         return int(unheard(self.toDF(), "count"))
 
     def __repr__(self) -> str:
-        beyond = "" if self.depth is None else f" up to {self.depth} triples away"
-        return f"{self.kind} of {named_few(self.asked, len(self.asked))}{beyond}, in Spark: more triples than the driver takes; toDF() and triplesDF() have them"
+        beyond = f" (not all: {self.stopped})" if self.stopped else ""
+        return f"{self.kind} of {named_few(self.asked, len(self.asked))}, in Spark: more triples than the driver takes; toDF() and triplesDF() have them{beyond}"
 
 
 def _table(columns: dict[str, Any], item: Any) -> pa.Table:

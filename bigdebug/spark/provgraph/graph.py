@@ -22,11 +22,14 @@ from bigdebug.provgraph.membership import NO_TABLE, Prefixes, Ranges
 from bigdebug.provgraph.paths import Paths, paths
 from bigdebug.provgraph.questions import Common
 from bigdebug.provgraph.report import ImportReport
+from bigdebug.provgraph.walking import Codes, distinct
+from bigdebug.provgraph.workflow import Workflow
+from bigdebug.shown import shown
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
-from bigdebug.spark.provgraph.lookups import MOST, among, fetched
+from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few
 from bigdebug.spark.provgraph.plans import Plan
-from bigdebug.spark.provgraph.prepared import PLANS, Prepared
+from bigdebug.spark.provgraph.prepared import PLANS, Prepared, has_tables
 from bigdebug.spark.provgraph.recursion import BACKWARD, FORWARD, Ends, Far, recursed
 from bigdebug.spark.provgraph.sets import Sets
 from bigdebug.spark.provgraph.tables import TABLE
@@ -43,17 +46,27 @@ class SparkGraph:
 
     def __init__(self, prepared: Prepared, plan: str, why: str = "") -> None:
         if plan not in PLANS:
-            raise ProvenanceError("There is no such plan", value=plan, remedy=f"Plans are index, {', '.join(PLANS)}.")
+            raise ProvenanceError("There is no such plan in Spark", value=plan, remedy=f"Plans are {', '.join(PLANS)}; dbg.provenance(df, plan='index') makes an index.")
         self.plan = plan
         self._prepared = prepared
         self._why = why
-        self._plan: Plan = prepared.plan(plan)
+        self._closed = False
         prepared.enter(self)
+        try:
+            self._plan: Plan = prepared.plan(plan)
+        except BaseException:
+            prepared.leave(self)
+            raise
 
     @property
     def report(self) -> ImportReport:
         """What was found in the triples, and left out."""
         return self._prepared.report
+
+    @property
+    def workflow(self) -> Workflow | None:
+        """The workflow, if it says which table an item is of."""
+        return self._prepared.workflow
 
     def ancestors(self, items: Any, depth: int | None = None, limit: int | None = None) -> FrameAnswer | FarAnswer:
         """All items that these were derived from, directly or through others: of each up to ``depth`` triples, the nearest ``limit`` in all."""
@@ -65,53 +78,91 @@ class SparkGraph:
 
     def paths(self, source: Any, target: Any) -> Paths:
         """The paths along triples from one item to one that was derived from it. Raises TooLargeError where the lineage of the latter is."""
-        return paths(self._index([(_ids(target), BACKWARD)], [*_ids(source), *_ids(target)]), source, target)
+        start, end = self._array(source), self._array(target)
+        found = paths(self._index([(end, BACKWARD)], [start, end]), source, target)
+        return replace(found, index=self._placed(found.index, found.between.src, found.between.dst))
 
     def common(self, items: Any) -> Common:
         """The items that all of these were derived from, and which of them are the lowest."""
-        return questions.common(self._index([(_ids(items), BACKWARD)], _ids(items)), items)
+        asked = self._array(items)
+        found = questions.common(self._index([(asked, BACKWARD)], [asked]), items)
+        return replace(found, index=self._placed(found.index, found.codes))
 
     def feeds(self, source: Any, besides: Any, depth: int | None = None) -> FrameAnswer:
         """What else was derived from ``source``: its descendants without the items ``besides`` and what these were derived from."""
-        index = self._index([(_ids(source), FORWARD), (_ids(besides), BACKWARD)], [*_ids(source), *_ids(besides)])
-        return FrameAnswer.of(questions.feeds(index, source, besides, depth), self._prepared.spark)
+        questions.require_count("depth", depth)
+        start, others = self._array(source), self._array(besides)
+        index = self._index([(start, FORWARD), (others, BACKWARD)], [start, others])
+        return self._answered(questions.feeds(index, source, besides, depth))
+
+    def first(self, table: str | None = None, limit: int | None = 10) -> list[Any]:
+        """The first ids in their order, of all items or of those of a table: what can be asked about. None: all of them. A job."""
+        questions.require_count("limit", limit)
+        self._check_open()
+        items = self._prepared.items
+        if table is not None:
+            items = items.where(F.col(TABLE) == has_tables(self.workflow).place(table))
+        found = items.select("item").orderBy("item")
+        return [item for [item] in unheard(found if limit is None else found.limit(limit), "collect")]
 
     def statistics(self) -> pd.DataFrame:
         """By table (the last row is of items of no table): columns table, items, sources (items that nothing was derived into), results (that nothing was derived
         from), triples (that lead to them) and fan_in, the largest. A job.
         """
+        self._check_open()
         return self._prepared.statistics()
 
     def sets(self) -> Sets:
         """The sets that large components fall into along the workflow, and how these derive each other; found now, if the plan has not."""
+        self._check_open()
         return self._prepared.sets
 
     def planned(self, plan: str) -> SparkGraph:
         """The same graph with another plan; what both need is found once."""
+        self._check_open()
         return SparkGraph(self._prepared, plan, "as asked")
 
     def close(self) -> None:
         """Let Spark forget what this plan holds. What others of the same graph need goes with the last of them."""
-        self._plan.close()
-        self._prepared.leave(self)
+        if not self._closed:
+            self._closed = True
+            self._plan.close()
+            self._prepared.leave(self)
+
+    def __len__(self) -> int:
+        """How many items there are."""
+        return self.report.items
 
     def __repr__(self) -> str:
         report = self.report
-        why = f" ({self._why})" if self._why else ""
+        why = (f" ({self._why})" if self._why else "") + (", closed" if self._closed else "")
         return f"<provenance graph in Spark: {report.items:,} items, {report.edges:,} triples, plan {self.plan}{why}>"
 
     # ---- how --------------------------------------------------------------------------------------------------
 
-    def _asked(self, kind: str, items: Any, depth: int | None, limit: int | None) -> FrameAnswer | FarAnswer:
-        ask = questions.ancestors if kind == "ancestors" else questions.descendants
-        ids = _ids(items)
-        found = self._lineage(ids, BACKWARD if kind == "ancestors" else FORWARD, depth, limit)
-        if isinstance(found, Far):
-            self._check(self._array(ids))
-            return FarAnswer(kind, np.array(ids, object), found, depth)
-        return FrameAnswer.of(ask(self._indexed([found], ids), ids, depth, limit), self._prepared.spark)
+    def _check_open(self) -> None:
+        """Raise ProvenanceError for a graph that was closed, IncompleteLineageError if its Spark was stopped."""
+        if self._closed:
+            raise ProvenanceError("This graph was closed, and Spark has forgotten it", remedy="Make it again: dbg.provenance(df, ...).")
+        answering(self._prepared.spark.sparkContext)
 
-    def _index(self, ways: Iterable[tuple[list[Any], Ends]], ids: list[Any]) -> Index:
+    def _asked(self, kind: str, items: Any, depth: int | None, limit: int | None) -> FrameAnswer | FarAnswer:
+        questions.require_count("depth", depth)
+        questions.require_count("limit", limit)
+        start = self._array(items)
+        found = self._lineage(start, BACKWARD if kind == "ancestors" else FORWARD, depth, limit)
+        if isinstance(found, Far):
+            self._check(start)
+            return FarAnswer(kind, np.array(start.to_pylist(), object), found)
+        ask = questions.ancestors if kind == "ancestors" else questions.descendants
+        return self._answered(ask(self._indexed([found], [start]), items, depth, limit))
+
+    def _answered(self, answer: Answer) -> FrameAnswer:
+        """An answer with the tables of its items."""
+        index = self._placed(answer.index, answer.asked_codes, answer.walked.items)
+        return FrameAnswer.of(replace(answer, index=index), self._prepared.spark)
+
+    def _index(self, ways: Iterable[tuple[pa.Array, Ends]], ids: Sequence[pa.Array]) -> Index:
         """The whole lineages of some items, in the driver."""
         found = [self._lineage(asked, ends) for asked, ends in ways]
         near = [each for each in found if not isinstance(each, Far)]
@@ -119,35 +170,37 @@ class SparkGraph:
             raise TooLargeError("This question needs more triples than the driver takes", remedy="Ask for ancestors() or descendants(), which stay in Spark.")
         return self._indexed(near, ids)
 
-    def _lineage(self, ids: list[Any], ends: Ends, depth: int | None = None, limit: int | None = None) -> pa.Table | Far:
+    def _lineage(self, start: pa.Array, ends: Ends, depth: int | None = None, limit: int | None = None) -> pa.Table | Far:
         """Triples that have the lineage of these items, if not more."""
-        answering(self._prepared.spark.sparkContext)
-        start = self._array(ids)
+        self._check_open()
         volume = self._plan.volume(start, ends)
         triples = volume.triples.select("src", "dst", "op")
-        if volume.few and (whole := fetched(triples, MOST)) is not None:
+        if volume.few and (whole := few(triples, MOST)) is not None:
             return whole
         return recursed(triples, start, ends, MOST, depth, limit)
 
-    def _indexed(self, found: Sequence[pa.Table], ids: list[Any]) -> Index:
-        start = self._array(ids)
-        known = pa.chunked_array([chunk.cast(start.type) for each in found for end in ("src", "dst") for chunk in each[end].chunks], start.type)
-        self._check(start.filter(pc.invert(pc.is_in(start, value_set=known.combine_chunks()))))
-        src, dst, op = ([value for each in found for value in each[name].to_pylist()] for name in ("src", "dst", "op"))
-        return self._with_tables(Index.of_arrays(src, dst, op, ids))
+    def _indexed(self, found: Sequence[pa.Table], ids: Sequence[pa.Array]) -> Index:
+        asked = pa.concat_arrays(ids)
+        known = pa.chunked_array([chunk.cast(asked.type) for each in found for end in ("src", "dst") for chunk in each[end].chunks], asked.type)
+        self._check(asked.filter(pc.invert(pc.is_in(asked, value_set=known.combine_chunks()))))
+        src, dst, op = (pa.chunked_array([chunk for each in found for chunk in each[name].chunks], found[0].schema.field(name).type) for name in ("src", "dst", "op"))
+        return Index.of_arrays(src, dst, op, asked)
 
-    def _with_tables(self, index: Index) -> Index:
+    def _placed(self, index: Index, *some: Codes) -> Index:
+        """The index with the tables of these items: those of others nobody asks for."""
         workflow = self._prepared.workflow
         if workflow is None:
             return index
-        ids = index.ids.take(np.arange(index.items))
+        codes = distinct(np.concatenate(some))
+        tables = np.full(index.items, NO_TABLE, np.uint16)
+        ids = self._column(index.named(codes))
         if isinstance(workflow.items, Ranges | Prefixes):
-            return replace(index, workflow=workflow, tables=workflow.items.of(ids))
-        rows = fetched(among(self._prepared.items, "item", self._array(ids.tolist())).select("item", TABLE), index.items)
-        assert rows is not None  # an item is there once
-        known = dict(zip(rows["item"].to_pylist(), rows[TABLE].to_pylist()))
-        places = [NO_TABLE if (place := known.get(item)) is None else place for item in ids.tolist()]
-        return replace(index, workflow=workflow, tables=np.array(places, np.uint16))
+            tables[codes] = workflow.items.of(ids.to_numpy() if isinstance(workflow.items, Ranges) else ids)
+        else:
+            rows = fetched(among(self._prepared.items, "item", ids).select("item", TABLE).where(F.col(TABLE).isNotNull()), len(ids))
+            assert rows is not None  # an item is there once
+            tables[codes[pc.index_in(rows["item"].cast(ids.type), value_set=ids).to_numpy()]] = rows[TABLE].to_numpy()
+        return replace(index, workflow=workflow, tables=tables)
 
     # ---- items ------------------------------------------------------------------------------------------------
 
@@ -156,8 +209,12 @@ class SparkGraph:
         """Whether ids are integers."""
         return bool(dict(self._prepared.triples.dtypes)["src"] == "bigint")
 
-    def _array(self, ids: Sequence[Any]) -> pa.Array:
-        """Ids as Spark has them. Raises UnknownItemError for one of another type."""
+    def _array(self, items: Any) -> pa.Array:
+        """One id, several, or those of an answer, each once, as Spark has them. Raises UnknownItemError for one of another type, ProvenanceError for none."""
+        self._check_open()
+        return self._column(questions.ids_of(items)).unique()
+
+    def _column(self, ids: Any) -> pa.Array:
         try:
             return pa.array(integers(ids)) if self._whole else pa.array(texts(ids), pa.string())
         except (TypeError, UnicodeEncodeError) as problem:
@@ -169,7 +226,7 @@ class SparkGraph:
         if len(missing):
             lost = missing[0].as_py()
             others = f" (nor are {len(missing) - 1} of the others)" if len(missing) > 1 else ""
-            near = ", ".join(repr(other) for other in self._near(lost))
+            near = ", ".join(map(shown, self._near(lost)))
             raise UnknownItemError(f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items.")
 
     def _near(self, lost: Any) -> list[Any]:
@@ -177,13 +234,3 @@ class SparkGraph:
         before, behind = F.max(F.when(F.col("item") < at, F.col("item"))), F.min(F.when(F.col("item") > at, F.col("item")))
         [row] = unheard(self._prepared.items.agg(before, behind), "collect")
         return [item for item in row if item is not None]
-
-
-def _ids(items: Any) -> list[Any]:
-    """One id, several, or those of an answer, each once. Raises ProvenanceError for none."""
-    if isinstance(items, Answer | Common):
-        items = items.items.tolist()
-    ids = [items] if isinstance(items, str | bytes) or not isinstance(items, Iterable) else list(items)
-    if not ids:
-        raise ProvenanceError("No item is asked about", remedy="Give an id, or a list of them.")
-    return list(dict.fromkeys(value.item() if isinstance(value, np.generic) else value for value in ids))

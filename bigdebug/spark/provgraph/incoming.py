@@ -7,34 +7,35 @@ from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, IntegralType, StringType
+from pyspark.sql.types import DataType, IntegralType, NullType, StringType
 
 from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.membership import Columns
+from bigdebug.provgraph.triples import names_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.kept import kept
-from bigdebug.spark.provgraph.tables import TABLE, with_tables
+from bigdebug.spark.provgraph.tables import with_tables
 from bigdebug.spark.sql.catalyst import Catalyst
 
 _ROWS = 500_000
 """Triples that one partition has, or thereabouts."""
 
 
-def read(frame: Any, names: Sequence[str] = ("src", "dst", "op"), workflow: Workflow | None = None) -> Any:
+def read(frame: Any, names: Sequence[str | None] = ("src", "dst", "op"), workflow: Workflow | None = None) -> Any:
     """The triples of a DataFrame as they are now: kept, so that what they come from is read once. As ``triples_of`` otherwise."""
     return kept(triples_of(frame, names, workflow), "reading provenance")
 
 
-def triples_of(frame: Any, names: Sequence[str], workflow: Workflow | None) -> Any:
-    """The columns ``src``, ``dst`` and ``op`` of a DataFrame in which they are called ``names``; ``src_table`` and ``dst_table`` where the workflow says
-    that columns tell the tables.
+def triples_of(frame: Any, names: Sequence[str | None], workflow: Workflow | None) -> Any:
+    """The columns ``src``, ``dst`` and ``op`` of a DataFrame in which they are called ``names`` (None for op: there are no operations); ``src_table`` and
+    ``dst_table`` where the workflow says that columns tell the tables.
 
     Ids are integers of 64 bits or texts, compared byte by byte. Raises ProvenanceError for a column that is not there, or of another type.
     """
-    found = {column: _column(frame, name) for column, name in zip(("src", "dst", "op"), names)}
+    found = {column: F.lit(None) if name is None else _column(frame, name) for column, name in zip(("src", "dst", "op"), names_of(names))}
     kinds = {frame.select(found[end]).schema[0].dataType for end in ("src", "dst")}
-    whole = all(isinstance(kind, IntegralType) for kind in kinds)
-    if not whole and not all(isinstance(kind, StringType) for kind in kinds):
+    whole = all(isinstance(kind, IntegralType | NullType) for kind in kinds)
+    if not whole and not all(isinstance(kind, StringType | NullType) for kind in kinds):
         told = " and ".join(sorted(kind.simpleString() for kind in kinds))
         raise ProvenanceError(f"Ids of items are integers or texts, and those of src and dst are both the same; these are {told}", remedy="Cast them: col('src').cast('string').")
     columns = {end: _plain(found[end], "bigint" if whole else "string") for end in ("src", "dst")}
@@ -49,19 +50,11 @@ def partitions_for(spark: Any, triples: int) -> int:
     return max(int(spark.sparkContext.defaultParallelism), triples // _ROWS + 1)
 
 
-def items_of(triples: Any, workflow: Workflow | None, partitions: int) -> Any:
-    """Each item of some triples once: ``item`` and, of a workflow, its ``table``."""
+def items_of(rows: Any, workflow: Workflow | None, partitions: int) -> Any:
+    """Each item of some triples once: ``item`` and, of a workflow, its ``table`` and what else ``with_tables`` tells."""
     both = F.explode(F.array("src", "dst")).alias("item")
-    items = triples.select(both).repartition(partitions, "item").distinct()
-    return items if workflow is None else with_tables(items, triples, workflow)
-
-
-def unlike(triples: Any, items: Any, workflow: Workflow) -> Any:
-    """The triples between tables of which the workflow does not make one from the other."""
-    allowed = [workflow.place(source) * len(workflow.tables) + workflow.place(made) for source, made in workflow.edges]
-    tables = [items.select(F.col("item").alias(end), F.col(TABLE).alias(f"{end}_place")) for end in ("src", "dst")]
-    between = F.col("src_place") * len(workflow.tables) + F.col("dst_place")
-    return triples.join(tables[0], "src").join(tables[1], "dst").where(~between.isin(allowed)).select("src", "dst", "op")
+    items = rows.select(both).repartition(partitions, "item").distinct()
+    return items if workflow is None else with_tables(items, rows, workflow)
 
 
 def _column(frame: Any, name: str) -> Column:
@@ -86,6 +79,6 @@ def _operation(frame: Any, column: Column) -> Column:
     kind: DataType = frame.select(column).schema[0].dataType
     if isinstance(kind, IntegralType):
         return column.cast("bigint")
-    if isinstance(kind, StringType):
+    if isinstance(kind, StringType | NullType):
         return _plain(column, "string")
     raise ProvenanceError(f"Operations are texts or integers, and these are {kind.simpleString()}", remedy="Cast them, or say F.to_json(op) of a struct.")

@@ -10,6 +10,7 @@ from pyspark import StorageLevel
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.conversion import PandasConversionMixin
 
+from bigdebug.errors import TooLargeError
 from bigdebug.spark.jobs import counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
@@ -60,6 +61,14 @@ def fetched(frame: Any, most: int) -> pa.Table | None:
         # The limit of each partition, and a shuffle of what these leave to one for the limit of all: one job, as Spark's own way to limit is not.
         found = PandasConversionMixin.toArrow(frame.limit(most + 1))
     return found if found.num_rows <= most else None
+
+
+def few(frame: Any, most: int) -> pa.Table | None:
+    """``fetched``; also None if Spark does not let the driver take them: ids may be long."""
+    try:
+        return fetched(frame, most)
+    except TooLargeError:
+        return None
 
 
 def ids_in(column: pa.ChunkedArray) -> pa.Array:

@@ -61,18 +61,16 @@ class Layouts:
 class Recursive:
     """RQ: all triples, held by the end that a question comes from. The answer takes a job for each level (III-A)."""
 
-    def __init__(self, triples: Any, partitions: int) -> None:
+    def __init__(self, triples: Any, items: Any, partitions: int) -> None:
+        """``items`` are all that the graph has."""
+        self._items = items
         self._layouts = Layouts(triples, partitions, lambda near: (near, (near,)))
 
     def volume(self, items: pa.Array, ends: Ends) -> Volume:
         return Volume(self._layouts.by(ends.near), few=False)
 
     def missing(self, items: pa.Array) -> pa.Array:
-        for end in ("src", "dst"):
-            if len(items):
-                rows = fetched(among(self._layouts.triples, end, items).select(end).distinct(), MOST)
-                items = _without(items, rows, end)
-        return items
+        return _without(items, fetched(among(self._items, "item", items).select("item"), len(items)), "item")
 
     def close(self) -> None:
         self._layouts.close()
@@ -136,14 +134,15 @@ class ConnectedSets(_Grouped):
     def _sets(self) -> Index | None:
         """The dependencies between sets, if the driver takes them: then to follow them takes no job."""
         found = fetched(self._dependencies.triples, MOST)
-        return None if found is None else Index.of_arrays(found["src_csid"].to_pylist(), found["dst_csid"].to_pylist())
+        return None if found is None else Index.of_arrays(found["src_csid"], found["dst_csid"])
 
     def volume(self, items: pa.Array, ends: Ends) -> Volume:
         near = f"{ends.near}_csid"
         sets = self._lineage(self.groups(items), Ends(near, f"{ends.far}_csid"))
         triples = self._layouts.by(ends.near)
         if isinstance(sets, Far):
-            return Volume(triples.join(sets.items.select(F.col("item").alias(near)), near, "left_semi"), few=False)
+            own = sets.start.union(sets.items.select("item")).select(F.col("item").alias(near))
+            return Volume(triples.join(own, near, "left_semi"), few=False)
         return Volume(among(triples, near, sets), few=True)
 
     def _lineage(self, sets: pa.Array, ends: Ends) -> pa.Array | Far:

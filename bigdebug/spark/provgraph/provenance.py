@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,24 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from bigdebug.errors import ProvenanceError
-from bigdebug.provgraph.graph import ProvenanceGraph
+from bigdebug.provgraph.graph import ProvenanceGraph, directory
 from bigdebug.provgraph.graph import provenance as built
 from bigdebug.provgraph.membership import Columns, Listed
+from bigdebug.provgraph.sets import check_threshold
+from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.answers import FrameAnswer
 from bigdebug.spark.provgraph.graph import SparkGraph
 from bigdebug.spark.provgraph.incoming import read
-from bigdebug.spark.provgraph.prepared import PLANS, Prepared
+from bigdebug.spark.provgraph.kept import let_go
+from bigdebug.spark.provgraph.prepared import PLANS, Prepared, has_tables
 from bigdebug.spark.provgraph.streaming import batches
 from bigdebug.spark.sql.actions import unheard
 
 _BUILDING = 60
 """Bytes on disk that a triple takes at most while its index is built, beside its texts."""
+
+_log = logging.getLogger(__name__)
 
 _MOST = 2_000_000_000
 """Triples beyond which nobody would wait until they are on one machine."""
@@ -56,8 +61,8 @@ class IndexedGraph(ProvenanceGraph):
 
 
 def provenance(
-    frame: Any, workflow: Workflow | None, plan: str, *, at: str | os.PathLike[str] | None, memory: str | int, columns: Sequence[str], threshold: int,
-    splits: Any, strict: bool, progress: bool,
+    frame: Any, workflow: Workflow | None, plan: str, *, at: str | os.PathLike[str] | None, memory: str | int, columns: Sequence[str | None], threshold: int,
+    splits: Any, strict: bool, progress: bool, replace: bool = False,
 ) -> SparkGraph | IndexedGraph:
     """The graph of a DataFrame's triples, by the plan that is asked for; "auto" chooses from their size and from the disk's."""
     if plan not in ("auto", "index", *PLANS):
@@ -65,23 +70,28 @@ def provenance(
     if at is not None and plan in PLANS:
         raise ProvenanceError("Only an index is kept in a directory", value=str(at), remedy=f"Leave out at=, or plan={plan!r}.")
     Workflow.check(workflow)
+    check_threshold(threshold)
+    if splits is not None and workflow is not None:
+        splits_of(workflow, splits)
+    if plan == "csprov":
+        has_tables(workflow)
+    if at is not None:
+        directory(at)
     rows = read(frame, columns, workflow)
     why = "as asked"
     if plan == "auto":
-        plan, why = _chosen(rows, workflow, at)
+        try:
+            plan, why = _chosen(rows, workflow, at)
+        except BaseException:
+            let_go(rows)
+            raise
     if plan != "index":
-        return SparkGraph(Prepared(rows, workflow, threshold, splits, strict), plan, why)
-    home = Path(tempfile.mkdtemp(prefix="bigdebug-provenance-")) if at is None else None
-    try:
-        graph = built(batches(rows), _here(workflow), at=home / "index" if home else at, memory=memory, strict=strict, progress=progress)
-    except BaseException:
-        if home is not None:
-            shutil.rmtree(home, ignore_errors=True)
-        raise
-    found = IndexedGraph(graph, frame.sparkSession, why)
-    if home is not None:
-        weakref.finalize(found, shutil.rmtree, home, ignore_errors=True)
-    return found
+        far = SparkGraph(Prepared(rows, workflow, threshold, splits, strict), plan, why)
+        far.report.warn(_log)
+        return far
+    with batches(rows) as reader:
+        graph = built(reader, _here(workflow), at=at, memory=memory, strict=strict, replace=replace, progress=progress)
+    return IndexedGraph(graph, frame.sparkSession, why)
 
 
 def _chosen(rows: Any, workflow: Workflow | None, at: str | os.PathLike[str] | None) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -18,18 +19,17 @@ _ROWS = 2_000_000
 """Rows that are brought to the driver at once, or thereabouts."""
 
 
-def batches(frame: Any) -> pa.RecordBatchReader:
-    """The rows of a kept DataFrame, which is let go at their end."""
-    if max(_counts(frame).values(), default=0) > _ROWS:
-        before, frame = frame, kept(frame.repartition(2 * sum(_counts(frame).values()) // _ROWS + 1), "reading provenance")
-        let_go(before)
-
-    def each() -> Iterator[pa.RecordBatch]:
-        for table in tables(frame):
-            yield from table.to_batches()
+@contextmanager
+def batches(frame: Any) -> Iterator[pa.RecordBatchReader]:
+    """Within: the rows of a kept DataFrame, which is let go afterwards."""
+    try:
+        if max(_counts(frame).values(), default=0) > _ROWS:
+            before, frame = frame, kept(frame.repartition(2 * sum(_counts(frame).values()) // _ROWS + 1), "reading provenance")
+            let_go(before)
+        parts = (batch for table in tables(frame) for batch in table.to_batches())
+        yield pa.RecordBatchReader.from_batches(_schema(frame), parts)
+    finally:
         let_go(frame)
-
-    return pa.RecordBatchReader.from_batches(_schema(frame), each())
 
 
 def tables(frame: Any) -> Iterator[pa.Table]:
