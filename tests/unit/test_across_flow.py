@@ -167,6 +167,24 @@ def test_a_source_that_was_there_before_is_no_copy_of_what_became_equal_to_it(tm
     assert [s.name for s in flow.steps] == ["report"]
 
 
+def test_a_file_that_is_older_than_one_of_the_same_content_is_no_copy_of_it(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.txt", ["clean of 1"])
+    os.utime(old, (5, 5))
+    write(tmp_path / "a.txt", ["1"])
+    first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)
+    assert [s.name for s in pipeline(first, identity("report", old, tmp_path / "c.txt", 3, 4)).backward("c.txt").steps] == ["report"]
+
+
+def test_without_stamps_it_is_the_latest_writer_before(tmp_path: Path) -> None:
+    def step(name: str, read: str, wrote: str, began: float) -> PlainStep:
+        return PlainStep(name, [Extent(read, Unit.LINE)], [Extent(wrote, Unit.LINE)], [((wrote, 0), (read, 0))], began, began + 0.5)
+
+    found = pipeline(step("one", "/x/a", "/x/b", 1), step("two", "/x/z", "/x/b", 2), step("read", "/x/b", "/x/c", 3), step("three", "/x/y", "/x/b", 4))
+    assert [s.name for s in found.backward("/x/c").steps] == ["two", "read"]
+    assert [s.name for s in found.forward("/x/z").steps] == ["two", "read"]
+    assert [s.name for s in found.forward("/x/a").steps] == ["one"]
+
+
 def test_steps_of_which_nobody_knows_when_they_ran_are_joined_by_the_user(chain: list[PlainStep], tmp_path: Path) -> None:
     chain[1].began = chain[1].ended = None
     found = pipeline(*chain)

@@ -106,6 +106,8 @@ def build(home: Path, data: st.DataObject, units: bool) -> World:
         # Units are turned by reading the file again, so it stays; else anything may happen to it.
         target = data.draw(st.sampled_from(sorted(set(names) - set(there)) or there)) if units else data.draw(st.sampled_from(names))
         kind = data.draw(st.sampled_from(["step"] * 4 + ([] if units else ["change", "copy", "rename"])))
+        if kind == "change":
+            target = data.draw(st.sampled_from(there))
         if kind == "step" or (target in world.made and kind != "change"):
             world.step(data.draw(st.lists(st.sampled_from(there), min_size=1, max_size=2, unique=True)), target)
         elif kind == "change":
