@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -85,6 +85,16 @@ class RDDStep:
     def _mine(self, records: object) -> LineageRDD | None:
         trace = records.trace if isinstance(records, Sourced) else records
         return trace if isinstance(trace, LineageRDD) and trace.run is self.run else None
+
+    # ---- in parts (containment) ---------------------------------------------------------------------------------
+
+    def trace(self, standing: Mapping[int, Places]) -> LineageRDD:
+        """The trace over records at operators of the run."""
+        return self._sources.trace(self.run, standing)
+
+    def results_at(self, outputs: Sequence[Located]) -> Mapping[int, Places]:
+        """The records of the action's RDD that stand there."""
+        return {self.run.subject: self._records(outputs)}
 
     # ---- between files and records ------------------------------------------------------------------------------
 
