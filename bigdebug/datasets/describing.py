@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 from bigdebug.datasets.answers import Answer
-from bigdebug.datasets.graph import steps_from
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Field
 from bigdebug.datasets.rows import datasets_of, schema_of
+from bigdebug.datasets.steps import steps_from
 from bigdebug.datasets.uses import DIRECT
 from bigdebug.datasets.words import hows
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from bigdebug.datasets.graph import RESULT, flows, links, reached
+from bigdebug.datasets.graph import flows, links, reached
 from bigdebug.datasets.layers import Place, layered
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.rows import datasets_of, moment
+from bigdebug.datasets.steps import RESULT
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,10 @@ import json
 import sqlite3
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from bigdebug.datasets.steps import RESULT, UNKNOWN, Steps
 from bigdebug.datasets.uses import DIRECT, IDENTITY
-
-UNKNOWN = "UNKNOWN"
-"""How a column is used by a step of which no columns are known."""
-
-RESULT = "dataset.kind = 'memory' AND dataset.name LIKE 'result %'"
-"""Results of queries: nothing is made from them that we would hear of, and there are as many as queries."""
 
 _UPSTREAM = """
 WITH RECURSIVE reached (id) AS (
@@ -58,8 +52,7 @@ class Link(NamedTuple):
     far: int
 
 
-@dataclass(frozen=True)
-class Reached:
+class Reached(NamedTuple):
     """A dataset that is reached: over how many steps at least, and by which flows the last of them goes."""
 
     id: int
@@ -98,8 +91,7 @@ def reached(starts: Mapping[int, int], steps: Iterable[Link]) -> list[Reached]:
 # ---- columns ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ReachedColumn:
+class ReachedColumn(NamedTuple):
     """A column that is reached (all of its dataset, if it has no name), over how many steps at least, and how it is used, over all of them."""
 
     id: int
@@ -116,7 +108,7 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
     found: dict[tuple[int, str], tuple[int, set[str]]] = {}
     seen = {(start, column, IDENTITY)}
     standing = [(start, column, IDENTITY)]
-    asking = _Steps(db, upstream)
+    asking = Steps(db, upstream)
     steps = 0
     while standing:
         steps += 1
@@ -151,33 +143,6 @@ def _over(first: str, then: str) -> str:
     return then if then not in DIRECT else max(first, then, key=DIRECT.index)
 
 
-_ASKED = "WITH asked (id, name) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))"
-
-_UNKNOWN_STEP = """
-    CASE {end}.mode WHEN 'renamed' THEN asked.name ELSE '' END, CASE {end}.mode WHEN 'renamed' THEN 'IDENTITY' ELSE 'UNKNOWN' END
-"""
-"""Of what is renamed the columns stay; of other steps without columns nothing is known."""
-
-_MADE_OF = f"""{_ASKED}
-SELECT asked.id, asked.name, edge.input, edge.used, edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN edge ON edge.output = touch.other AND edge."column" IN (asked.name, '') WHERE asked.name <> ''
-UNION SELECT asked.id, asked.name, edge.input, edge.used, edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN edge ON edge.output = touch.other WHERE asked.name = ''
-UNION SELECT asked.id, asked.name, far.dataset, {_UNKNOWN_STEP.format(end="near")} FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN passage near ON near.dataset = touch.other AND near.written = 1 CROSS JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
-CROSS JOIN passage far ON far.flow = near.flow AND far.written = 0
-"""
-
-_MAKES = f"""{_ASKED}
-SELECT asked.id, asked.name, edge.output, edge."column", edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN edge ON edge.input = touch.other AND edge.used = asked.name CROSS JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE asked.name <> ''
-UNION SELECT asked.id, asked.name, edge.output, edge."column", edge.how FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN edge ON edge.input = touch.other CROSS JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT}) WHERE asked.name = ''
-UNION SELECT asked.id, asked.name, far.dataset, {_UNKNOWN_STEP.format(end="far")} FROM asked CROSS JOIN touch ON touch.dataset = asked.id
-CROSS JOIN passage near ON near.dataset = touch.other AND near.written = 0 CROSS JOIN flow ON flow.id = near.flow AND flow.lineage IS NULL
-CROSS JOIN passage far ON far.flow = near.flow AND far.written = 1 CROSS JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
-"""
-
 _COLUMN_QUERIES = f"""
 SELECT COUNT(DISTINCT edge.output) FROM json_each(?) reached
 JOIN touch ON touch.dataset = json_extract(reached.value, '$[0]') JOIN edge ON edge.input = touch.other AND edge.used = json_extract(reached.value, '$[1]')
@@ -188,27 +153,6 @@ JOIN dataset ON dataset.id = edge.output AND {RESULT}
 def queries_of_columns(db: sqlite3.Connection, columns: Iterable[tuple[int, str]]) -> int:
     """How many queries used any of the columns, and wrote nothing."""
     return int(db.execute(_COLUMN_QUERIES, (json.dumps(list(columns)),)).fetchone()[0])
-
-
-def steps_from(db: sqlite3.Connection, columns: Iterable[tuple[int, str]], upstream: bool) -> Mapping[tuple[int, str], list[tuple[int, str, str]]]:
-    """One step from each of some columns: to which dataset, which column (all of it, if it has no name), and how that is used."""
-    return _Steps(db, upstream)(columns)
-
-
-class _Steps:
-    """One step from each of some columns; each is asked once."""
-
-    def __init__(self, db: sqlite3.Connection, upstream: bool) -> None:
-        self._db = db
-        self._question = _MADE_OF if upstream else _MAKES
-        self._known: dict[tuple[int, str], list[tuple[int, str, str]]] = {}
-
-    def __call__(self, columns: Iterable[tuple[int, str]]) -> Mapping[tuple[int, str], list[tuple[int, str, str]]]:
-        new = [column for column in dict.fromkeys(columns) if column not in self._known]
-        self._known.update((column, []) for column in new)
-        for here, name, *step in self._db.execute(self._question, (json.dumps(new),)) if new else ():
-            self._known[here, name].append((step[0], step[1], step[2]))
-        return self._known
 
 
 # ---- what is known of flows -------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bigdebug.datasets.answers import Answer
-from bigdebug.datasets.graph import RESULT, UNKNOWN, flows, links, reached
+from bigdebug.datasets.graph import flows, links, reached
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.rows import datasets_of, moment
+from bigdebug.datasets.steps import RESULT, UNKNOWN
 from bigdebug.datasets.uses import IDENTITY
 from bigdebug.datasets.words import hows, more
 

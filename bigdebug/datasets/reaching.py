@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.graph import (
-    UNKNOWN,
     columns_reached,
     flows,
     is_direct,
@@ -18,6 +17,7 @@ from bigdebug.datasets.graph import (
 )
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.rows import datasets_of, moment
+from bigdebug.datasets.steps import UNKNOWN
 from bigdebug.datasets.words import hows, more
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from bigdebug.datasets.layers import layered
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.naming import of_path, of_session, of_table
 from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.steps import steps_from
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import (
     AmbiguousDatasetError,
@@ -344,6 +346,33 @@ def test_what_is_reached_is_what_steps_lead_to_and_both_ways_agree(tmp_path_fact
         for name, column in {edge[1] for edge in edges}:
             backward = {(far, near) for near, far in edges}
             assert {(row["dataset"], row["column"]) for row in asked.downstream(name, column)} == closure(backward, (name, column)) - {(name, column)}
+    store.close()
+
+
+@given(programs(), st.booleans())
+@settings(max_examples=40)
+def test_steps_that_are_read_at_once_are_those_that_are_asked_one_by_one(tmp_path_factory: pytest.TempPathFactory, given: list[Process], renames: bool) -> None:
+    if renames:
+        given = [replace(each, writes=tuple(replace(write, mode="renamed") for write in each.writes)) for each in given]
+    store = DatasetStore(tmp_path_factory.mktemp("s") / "s.sqlite")
+    store.record(*given)
+    with store.reading() as db, pytest.MonkeyPatch.context() as patch:
+        columns = [(number, name) for (number,) in db.execute("SELECT id FROM dataset").fetchall() for name in ("a", "b", "c", "")]
+        for upstream in (True, False):
+            asked = {column: set(steps) for column, steps in steps_from(db, columns, upstream).items()}
+            patch.setattr("bigdebug.datasets.steps._FAR", 0)
+            assert {column: set(steps) for column, steps in steps_from(db, columns, upstream).items()} == asked
+            patch.undo()
+    store.close()
+
+
+def test_a_long_chain_is_followed_to_its_end(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    places = [of_path(f"/step{i}") for i in range(301)]
+    store.record(*(process(i, f"j{i}", [near], [far], [(far, "a", near, "a", "IDENTITY")]) for i, (near, far) in enumerate(pairwise(places))))
+    asked = Datasets(store)
+    assert [row["steps"] for row in asked.upstream("/step300", "a")] == list(range(1, 301))
+    assert len(asked.downstream("/step0", "a")) == len(asked.impact("/step0", "a")) // 2 == 300
     store.close()
 
 
