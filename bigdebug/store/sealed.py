@@ -23,7 +23,7 @@ _MEND = "Restore the file, or save the session again."
 
 
 class Problem(NamedTuple):
-    """What is wrong with a file: "altered", "truncated", "longer", "missing", "foreign" (nobody of ours wrote it there), or "a link"."""
+    """What is wrong with a file: "altered", "truncated", "longer", "missing", "foreign" (nobody of ours wrote it there), "a link", or "no plain file"."""
 
     file: str
     what: str
@@ -105,6 +105,8 @@ class Sealed:
             return "a link"
         if name not in self.files:
             return "foreign"
+        if not (self.home / name).is_file():
+            return "no plain file"
         size, known = self.files[name]
         now = contained(self.home, name).stat().st_size
         if now != size:

@@ -63,10 +63,14 @@ class Numbering:
             raise UnknownRecordError("There is no record of this id here", value=int(rids[~here][0]), remedy="rids() lists the ids that there are.")
         return self._numbers[run] + rids - self._starts[run]
 
+    def rids_of(self, numbers: Positions) -> Rids:
+        """The rid of each of some numbers, in their order."""
+        run = np.searchsorted(self._numbers, numbers, "right") - 1
+        return self._starts[run] + numbers - self._numbers[run]
+
     def places(self, numbers: Positions) -> dict[int, Positions]:
         """The inverse of ``numbers``; these ascend."""
-        run = np.searchsorted(self._numbers, numbers, "right") - 1
-        return places_of(self._starts[run] + numbers - self._numbers[run]) if len(numbers) else {}
+        return places_of(self.rids_of(numbers)) if len(numbers) else {}
 
     def every(self) -> dict[int, Positions]:
         """All records. Raises TooLargeError for more than 2**30."""

@@ -12,15 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bigdebug.errors import NotCapturedError, StoreError
-from bigdebug.store.contained import contained, each_file
+from bigdebug.errors import NotCapturedError, StoreError, UnknownOperatorError
+from bigdebug.store.contained import contained
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import Problem, Sealed, read_catalog
 from bigdebug.trace.run import Run, runs_table
+from bigdebug.trace.saved_checks import check
 from bigdebug.trace.saved_runs import SavedRun, load_run
 from bigdebug.trace.saved_trace import SavedTrace, standing_at, whole_trace
-from bigdebug.trace.saving import BLOCKS, FORMAT, directory, save
+from bigdebug.trace.saving import BLOCKS, FORMAT, UNFINISHED, directory, save
 from bigdebug.trace.table import Table
 
 __all__ = ["FORMAT", "SavedSession", "SavedTrace", "open_session", "save"]
@@ -33,6 +34,8 @@ def open_session(path: str | os.PathLike[str], trusted: bool = False) -> SavedSe
     somebody else may have written.
     """
     home = directory("a saved session", path)
+    if (home / UNFINISHED).exists():
+        raise StoreError("This session was not written to its end", value=str(home), remedy="Save it again; bigdebug prune removes what is left of it.")
     try:
         data = read_catalog(home)
         check_format(data["format"], FORMAT, home, "session was saved", "wrote")
@@ -40,7 +43,7 @@ def open_session(path: str | os.PathLike[str], trusted: bool = False) -> SavedSe
         store = LineageStore(home / BLOCKS, read)
         runs = tuple(load_run(run, store, find, read, trusted, standing_at) for run in data["runs"])
         return SavedSession(home, runs, data)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError, OverflowError) as problem:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError, OverflowError, UnknownOperatorError) as problem:
         raise _none_of_ours(path, f"{type(problem).__name__}: {problem}") from problem
     except StoreError as problem:
         if type(problem) is not StoreError:
@@ -71,7 +74,6 @@ class SavedSession:
         self.runs = runs
         self.saved: float | None = catalog.get("saved")
         """When, in seconds since 1970; None for format 1."""
-        self._catalog = catalog
 
     def run(self, name: str) -> SavedRun:
         """The latest run of this name or id."""
@@ -92,13 +94,8 @@ class SavedSession:
         return whole_trace(chosen, chosen.subject if operator is None else chosen.graph[operator].id)
 
     def problems(self) -> list[Problem]:
-        """What is wrong with its files, all of which are read: altered, truncated, longer, missing, foreign, a link. Empty if nothing is.
-
-        Of format 1, which has no digests, files that are no blocks, and links; blocks are checked when they are read.
-        """
-        if self._catalog["format"] > 1:
-            return list(Sealed.of(self.path, self._catalog).problems())
-        return _unlisted(self.path)
+        """What is wrong with its files, all of which are read: altered, truncated, longer, missing, foreign, a link. Empty if nothing is."""
+        return check(self.path)
 
     def runs_table(self) -> Table:
         """The runs, and what of each is here."""
@@ -120,13 +117,3 @@ def _size(run: SavedRun) -> str:
     if run.associated is not None:
         return f"{run.associated.pairs:,} associations, {run.associated.bytes / 1e6:.1f} MB"
     return "no lineage" if run.frame else "blocks"
-
-
-def _unlisted(home: Path) -> list[Problem]:
-    found = []
-    for name in each_file(home):
-        if (home / name).is_symlink():
-            found.append(Problem(name, "a link"))
-        elif name != "session.json" and not name.startswith(f"{BLOCKS}/"):
-            found.append(Problem(name, "foreign"))
-    return found

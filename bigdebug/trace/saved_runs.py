@@ -14,6 +14,7 @@ from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.model import StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.associated import Associated
+from bigdebug.trace.counts import whole
 from bigdebug.trace.origins import SourceFacts
 from bigdebug.trace.run import Run
 from bigdebug.trace.saved_culprits import Names, dump_culprits, load_culprits
@@ -52,6 +53,12 @@ class SavedRun(Run):
             f"The lineage of run {self.name!r} was not saved: {self.unsaved or 'Spark derives it when it is asked'}",
             remedy="Save it with dbg.save(DIR, lineage=True), which takes about as long as the query; or ask dbg.index(df) before.",
         )
+
+    def counted(self, operator: int) -> Mapping[int, int]:
+        """Records in those partitions of a source that are known to have been read to their end."""
+        if self.frame or operator in self.whole:
+            return self.whole.get(operator, {})
+        return whole(self.lineage, operator)
 
     def input_names(self) -> dict[int, str]:
         if not self.frame or not self.sources:

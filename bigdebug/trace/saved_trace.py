@@ -11,9 +11,8 @@ import numpy as np
 from bigdebug.errors import IncompleteLineageError, UnknownOperatorError, UnknownRecordError
 from bigdebug.model import NO_RIDS, Origin, Rids, SourceRecord
 from bigdebug.shown import counted, shown
-from bigdebug.trace.counts import sizes, whole
-from bigdebug.trace.numbering import Numbering
-from bigdebug.trace.numbering import whole as numbered_whole
+from bigdebug.trace.counts import sizes
+from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.page import Page, check_numbers, numbers_given, page_of
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.saved_runs import SavedRun
@@ -169,8 +168,7 @@ class SavedTrace(Trace):
         facts = self.run.sources.get(operator)
         if facts is None:
             return None
-        known = self.run.whole.get(operator)
-        return SavedSource(facts, known if known is not None else {} if self.run.frame else whole(self.run.lineage, operator))
+        return SavedSource(facts, self.run.counted(operator))
 
     def source_record(self, operator: int, rid: int) -> SourceRecord:
         """One of the records of a source."""
@@ -226,7 +224,7 @@ def numbering_of(run: SavedRun, operator: int) -> Numbering | None:
     """The numbers of an operator's records, if they are known without looking at blocks."""
     if run.associated is not None and operator in run.associated.levels:
         return run.associated.levels[operator]
-    return numbered_whole(run.outputs.count) if run.frame and run.outputs is not None and operator == run.subject else None
+    return whole(run.outputs.count) if run.frame and run.outputs is not None and operator == run.subject else None
 
 
 def standing_at(run: SavedRun, names: Iterable[tuple[int, int]]) -> SavedTrace:

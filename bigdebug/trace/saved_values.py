@@ -68,7 +68,7 @@ def _plain(value: Any, depth: int) -> Any:
         return {kind.__name__: base64.b64encode(value).decode()}
     if kind is Decimal:
         return {"decimal": str(value)}
-    if kind in (datetime.date, datetime.datetime) and getattr(value, "tzinfo", None) is None:
+    if kind in (datetime.date, datetime.datetime) and getattr(value, "tzinfo", None) is None and not getattr(value, "fold", 0):
         return {kind.__name__: value.isoformat()}
     fields = getattr(value, "__fields__", None)
     if kind.__name__ == "Row" and isinstance(fields, list):

@@ -1,0 +1,89 @@
+"""What is typed: words and what they take, how an answer is printed, and what the program ends with."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NoReturn
+
+from bigdebug.cli.datasets import DATASETS, QUESTIONS
+from bigdebug.cli.question import Question
+from bigdebug.cli.saved import SAVED, WORDS
+from bigdebug.datasets.home import default_store
+from bigdebug.errors import BigdebugError
+from bigdebug.shown import plain
+from bigdebug.store.home import HOME
+
+WRONG, MISUSED, CUT = 1, 2, 141
+"""What it ends with: a question that has no answer, a command that is none, a reader that went away (as a shell says it)."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer what is asked on the command line; gives what the program ends with."""
+    given = parser().parse_args(arguments)
+    question: Question = given.asked
+    try:
+        answer = question.ask(given)
+    except BigdebugError as problem:
+        print(f"bigdebug: {plain(str(problem))}", file=sys.stderr)
+        return WRONG
+    ended = _print(json.dumps(answer.data(), indent=2, default=str) if given.json else answer.table().text(_width()))
+    return ended or (WRONG if question.wrong(answer) else 0)
+
+
+def parser() -> argparse.ArgumentParser:
+    """What can be typed."""
+    top = _Parser("bigdebug", description="Record-level debugging and lineage for PySpark, on the command line.")
+    top.add_argument("--version", action="version", version=_version())
+    nouns = top.add_subparsers(required=True, metavar="WORD", title="what to ask about")
+    datasets = nouns.add_parser("datasets", help="which data feeds which", description=DATASETS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words = datasets.add_subparsers(required=True, metavar="QUESTION", title="questions")
+    for name, question in QUESTIONS.items():
+        word = _word(words, name, question)
+        word.add_argument("--store", type=Path, metavar="FILE", help=f"the store to ask ({default_store()}, or where {HOME} says)")
+    for name, question in WORDS.items():
+        _word(nouns, name, question).epilog = SAVED
+    return top
+
+
+def _word(words: argparse._SubParsersAction[_Parser], name: str, question: Question) -> argparse.ArgumentParser:
+    word = words.add_parser(name, help=question.help, description=f"{question.help[0].upper()}{question.help[1:]}.")
+    for names, said in question.takes:
+        word.add_argument(*names, **said)
+    word.add_argument("--json", action="store_true", help="as JSON: title, rows, notes; times are ISO 8601")
+    word.set_defaults(asked=question)
+    return word
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong, and where help is, in place of a usage of many lines."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {plain(message)}\nTry: {self.prog} --help", file=sys.stderr)
+        raise SystemExit(MISUSED)
+
+
+def _version() -> str:
+    try:
+        return f"bigdebug {version('bigdebug')}"
+    except PackageNotFoundError:  # run from a folder that nobody installed
+        return "bigdebug, not installed"
+
+
+def _width() -> int:
+    """Characters of a cell: as they fit a terminal; all, where it is none."""
+    return max(30, os.get_terminal_size().columns // 2) if sys.stdout.isatty() else 0
+
+
+def _print(text: str) -> int:
+    try:
+        print(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode(sys.stdout.encoding or "utf-8"), flush=True)
+    except BrokenPipeError:  # `| head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CUT
+    return 0

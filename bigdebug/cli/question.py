@@ -1,0 +1,21 @@
+"""A question: a word of the command line, what it takes, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from bigdebug.datasets.answers import Answer
+
+Takes = Sequence[tuple[tuple[str, ...], dict[str, Any]]]
+"""Names and properties of arguments, as argparse takes them."""
+
+
+class Question(NamedTuple):
+    """What a word asks, what it takes, its answer, and whether that says that something is wrong."""
+
+    help: str
+    takes: Takes
+    ask: Callable[[argparse.Namespace], Answer]
+    wrong: Callable[[Answer], bool] = lambda answer: False

@@ -1,0 +1,149 @@
+"""Retention: which saved sessions in a directory are too old, or too many for their size; and saves that ended half way."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bigdebug.errors import StoreError
+from bigdebug.store.contained import each_file, read_json
+from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
+from bigdebug.trace.saving import BLOCKS, FORMAT, UNFINISHED, directory
+
+_AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+_SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_ABANDONED = 86400.0
+"""Seconds after which a save of another machine is taken for one that ended half way."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A directory that was looked at. ``why`` says why it is to go, or why it cannot, though it should; empty if it stays. ``goes`` says whether it is to go."""
+
+    path: Path
+    bytes: int
+    saved: float
+    why: str = ""
+    goes: bool = False
+
+
+def seconds_of(text: str) -> float:
+    """``30d``, ``12h``, ``90m``, ``45s``, ``2w``, in seconds. Raises StoreError for what is no time."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text.strip())
+    if match is None:
+        raise StoreError("This is no age", value=text, remedy="Say 30d, 12h, 2w.")
+    return float(match[1]) * _AGES[match[2]]
+
+
+def bytes_of(text: str) -> int:
+    """``10GB``, ``500M``, ``1.5 TB``, ``1000`` in bytes; a kilobyte has 1,000. Raises StoreError for what is no size."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text.strip().upper())
+    if match is None:
+        raise StoreError("This is no size", value=text, remedy="Say 10GB, 500MB.")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def chosen(home: Path, older: float | None = None, larger: int | None = None, now: float | None = None) -> list[Kept]:
+    """The saved sessions right below a directory, oldest first, and which are to go: saves that ended half way, those saved more than ``older`` seconds
+    ago, and of the others the oldest, until all that stay have ``larger`` bytes at most.
+
+    A session that has files which it was not saved with stays. Other directories are not looked at, and no link is followed.
+    """
+    home = directory("where sessions are saved", home)
+    if not home.is_dir():
+        raise StoreError("There is no such directory", value=str(home), remedy="Name the one that sessions are saved below.")
+    if (home / CATALOG).exists():
+        raise StoreError("This is a saved session itself", value=str(home), remedy=f"Name the directory that it is in: {home.parent}")
+    at = time.time() if now is None else now
+    found = sorted(_looked_at(home, at), key=lambda kept: kept.saved)
+    if older is not None:
+        found = [_going(kept, f"saved {_days(at - kept.saved)} ago") if not kept.goes and at - kept.saved > older else kept for kept in found]
+    left = sum(kept.bytes for kept in found if not kept.goes)
+    for number, kept in enumerate(found):
+        if larger is None or left <= larger:
+            break
+        if not kept.goes:
+            found[number] = _going(kept, "the oldest of too many bytes")
+            left -= kept.bytes if found[number].goes else 0
+    return found
+
+
+def prune(found: list[Kept]) -> None:
+    """Remove those that are to go. Each is moved aside first, under a name of a save that ended half way: what is half removed goes the next time."""
+    for kept in found:
+        if kept.goes:
+            aside = kept.path.parent / f".{kept.path.name.lstrip('.')}-{secrets.token_hex(4)}"
+            try:
+                kept.path.rename(aside)
+                (aside / UNFINISHED).write_text('{"bigdebug": "a session that is being removed", "process": 0, "host": ""}')
+                shutil.rmtree(aside)
+            except OSError as problem:
+                raise StoreError(f"A saved session cannot be removed: {problem}", value=str(kept.path), remedy="Check the permissions of the directory.") from problem
+
+
+def _looked_at(home: Path, now: float) -> Iterator[Kept]:
+    for path in sorted(home.iterdir()):
+        if path.is_symlink() or not path.is_dir():
+            continue
+        if (path / UNFINISHED).exists():
+            yield _unfinished(path, now)
+        elif (path / CATALOG).exists() and (session := _session(path)) is not None:
+            yield session
+
+
+def _session(path: Path) -> Kept | None:
+    try:
+        catalog = read_catalog(path)
+        if type(catalog["format"]) is not int or not isinstance(catalog["runs"], list):
+            return None
+        saved = catalog.get("saved")
+        when = float(saved) if isinstance(saved, int | float) else (path / CATALOG).stat().st_mtime
+    except (StoreError, OSError, LookupError, ValueError, OverflowError):
+        return None
+    names = each_file(path)
+    own = {CATALOG, SEAL, *(catalog["files"] if isinstance(catalog.get("files"), dict) else ())}
+    strange = [name for name in names if name not in own and not (catalog["format"] == 1 and name.startswith(f"{BLOCKS}/"))]
+    size = sum(os.lstat(path / name).st_size for name in names)
+    if catalog["format"] > FORMAT:
+        return Kept(path, size, when, f"is of format {catalog['format']}, which this bigdebug does not know")
+    return Kept(path, size, when, f"has files that are not its own: {', '.join(strange[:3])}" if strange else "")
+
+
+def _unfinished(path: Path, now: float) -> Kept:
+    newest = max((os.lstat(path / name).st_mtime for name in each_file(path)), default=now)
+    size = sum(os.lstat(path / name).st_size for name in each_file(path))
+    try:
+        told = read_json(path, UNFINISHED)
+        process, host = int(told["process"]), str(told["host"])
+    except (StoreError, LookupError, TypeError, ValueError):
+        process, host = 0, ""
+    being_written = _runs(process) if host == socket.gethostname() else now - newest < _ABANDONED and bool(process)
+    return Kept(path, size, newest, "is being written" if being_written else "was not written to its end", goes=not being_written)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this machine runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return process > 0
+
+
+def _going(kept: Kept, why: str) -> Kept:
+    if kept.why:  # it should, and cannot
+        return kept if why in kept.why else Kept(kept.path, kept.bytes, kept.saved, f"stays, though {why}: it {kept.why}")
+    return Kept(kept.path, kept.bytes, kept.saved, why, goes=True)
+
+
+def _days(seconds: float) -> str:
+    return f"{seconds / 86400:.1f} days" if seconds >= 86400 else f"{seconds / 3600:.1f} hours"

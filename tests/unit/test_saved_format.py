@@ -1,0 +1,267 @@
+"""Saved sessions: what a directory holds, what is found wrong with it, and that sessions of older formats still open."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bigdebug
+from bigdebug.errors import (
+    BigdebugError,
+    CorruptBlockError,
+    IncompleteLineageError,
+    StoreError,
+    StoreVersionError,
+    UnknownRecordError,
+)
+from bigdebug.store.arrays import Listed, StoredArray, write_array
+from bigdebug.trace.associated import Associated, Pairs, write
+from bigdebug.trace.numbering import Numbering, whole
+from bigdebug.trace.saved_checks import check
+from bigdebug.trace.saved_values import read, written
+from tests.unit.saved import ROWS, rewritten, session
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "saved" / "format-1"
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return session(tmp_path / "saved")
+
+
+# ---- arrays and associations --------------------------------------------------------------------------------------
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=40),
+    counts=st.lists(st.integers(0, 5), min_size=1, max_size=4),
+)
+def test_associations_are_answered_both_ways_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[int, int]], counts: list[int]) -> None:
+    home = tmp_path_factory.mktemp("associations")
+    below = Numbering.of_counts(dict(enumerate(counts)))
+    pairs = [(a, b) for a, b in pairs if b < below.count]
+    above, of = (np.array([pair[i] for pair in pairs], np.int64) for i in (0, 1))
+    listed = json.loads(json.dumps(write(home, "x", {1: below, 2: whole(7)}, [Pairs(2, 1, 0, above, of)])))
+    known = Associated.load(listed, lambda name: home / name)
+    for record in range(7):
+        assert known.back(2, 1, 0, {0: np.array([record])}).keys() == below.places(np.array(sorted({b for a, b in pairs if a == record}), np.int64)).keys()
+        found = below.numbers(known.back(2, 1, 0, {0: np.array([record])}))
+        assert found.tolist() == sorted({b for a, b in pairs if a == record})
+    for number in range(below.count):
+        ahead = known.ahead(2, 1, 0, below.places(np.array([number])))
+        assert ahead.get(0, np.array([])).tolist() == sorted({a for a, b in pairs if b == number})
+    assert known.pairs == len(set(pairs))
+
+
+@given(st.lists(st.integers(0, 200), unique=True))
+def test_numberings_of_rids_are_their_order(rids: list[int]) -> None:
+    known = Numbering.of_rids(np.array(sorted(rids), np.int64))
+    every = np.arange(len(rids))
+    assert known.count == len(rids)
+    assert known.numbers(known.places(every)).tolist() == every.tolist()
+    assert known.rids_of(every).tolist() == sorted(rids)
+    with pytest.raises(UnknownRecordError):
+        known.numbers({0: np.array([201])})
+
+
+@pytest.mark.parametrize("at", [0, 70_000, 200_000, 600_000, 800_005])
+def test_a_page_that_was_altered_is_no_answer(tmp_path: Path, at: int) -> None:
+    listed = write_array(tmp_path, "values", np.arange(100_000))
+    data = bytearray((tmp_path / "values").read_bytes())
+    data[at] ^= 1
+    (tmp_path / "values").write_bytes(data)
+    stored = StoredArray(listed, lambda name: tmp_path / name)
+    with pytest.raises(CorruptBlockError, match="altered"):
+        stored.take(np.array([at // 8 if at < 800_000 else 5]))
+    if at < 800_000:
+        far = (at // 8 + 50_000) % 100_000
+        assert StoredArray(listed, lambda name: tmp_path / name).take(np.array([far])).tolist() == [far]
+
+
+def test_an_array_that_claims_more_than_its_file_has_is_none(tmp_path: Path) -> None:
+    listed = write_array(tmp_path, "values", np.arange(10))
+    for other in (Listed("values", "<i8", 1 << 50, listed.checks), Listed("values", "<u1", 10, listed.checks)):
+        with pytest.raises(CorruptBlockError, match="bytes instead of"):
+            StoredArray(other, lambda name: tmp_path / name).take(np.array([0]))
+    for kind in ("|O", "<f8", "object"):
+        with pytest.raises(ValueError, match="no arrays"):
+            Listed.load({"file": "values", "kind": kind, "length": 10, "checks": 0})
+
+
+# ---- sessions -----------------------------------------------------------------------------------------------------
+
+
+def test_a_session_answers_what_was_written(saved: Path) -> None:
+    opened = bigdebug.open(saved)
+    trace = opened.lineage("rows")
+    assert trace.count() == 3
+    assert trace.rids().tolist() == [0, 1, 2]
+    assert [tuple(row) for row in trace.collect()] == ROWS
+    odd = trace.where({"n": 3})
+    assert list(map(str, odd.goBackAll().origins())) == ["/data/a.csv[2]", "/data/a.csv[5]", "/data/b.csv[2]"]
+    assert odd.goBack().rids().tolist() == odd.goBackAll()["orders"].rids().tolist()
+    assert opened.lineage("rows", 1).at([(1 << 40) + 3]).goNextAll().collect() == [ROWS[0]]
+    assert opened.lineage("rows", 1).count() == 10
+    with pytest.raises(UnknownRecordError, match="no such record"):
+        trace.at([3]).count()
+    with pytest.raises(IncompleteLineageError, match="not kept"):
+        odd.goBackAll().collect()
+    assert trace.page(1, 1).rows[0][0] == ROWS[1][0]
+    assert "10 associations" in str(opened.runs_table())
+    assert "<script>" not in opened.lineage("rows").table().html()
+
+
+def test_records_that_only_a_pickle_tells_are_texts_unless_the_directory_is_trusted(saved: Path) -> None:
+    plain, odd, pair = bigdebug.open(saved).lineage("records").collect()
+    assert (plain, pair, repr(odd)) == ({1, 2}, ("t", b"x"), "<odd>")
+    assert type(odd).__name__ == "Described"
+    assert type(bigdebug.open(saved, trusted=True).lineage("records").collect()[1]).__name__ == "Odd"
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.decimals() | st.dates() | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner, max_size=3) | st.frozensets(st.integers()), max_leaves=8,
+))
+def test_plain_values_are_read_as_they_were(value: object) -> None:
+    text = written(value)
+    assert text is None or repr(read(text)) == repr(value) or read(text) == value  # sets have no order
+
+
+def test_sessions_of_format_1_still_open() -> None:
+    opened, known = bigdebug.open(GOLDEN / "session"), json.loads((GOLDEN / "answers.json").read_text())
+    assert [[r.id, r.name, r.action, r.status, r.began] for r in opened.runs] == known["runs"]
+    trace = opened.lineage("report")
+    assert trace.rids().tolist() == known["rids"]
+    assert [list(map(str, trace.at([rid]).goBackAll().origins())) for rid in known["rids"]] == known["origins"]
+    back = trace.goBackAll()
+    assert {name: [back[name].at([rid]).goNextAll().rids().tolist() for rid in back[name].rids().tolist()] for name in back.inputs} == known["ahead"]
+    assert [culprit.text().splitlines()[:3] for culprit in opened.run("crash").culprits] == known["culprits"]
+    with pytest.raises(IncompleteLineageError, match="lineage=True"):
+        opened.lineage("query").goBackAll()
+    assert check(GOLDEN / "session") == []
+
+
+def test_a_session_of_a_later_format_is_refused_by_name(saved: Path) -> None:
+    catalog = json.loads((saved / "session.json").read_text())
+    (saved / "session.json").write_text(json.dumps({**catalog, "format": 3}))
+    for ask in (bigdebug.open, check):
+        with pytest.raises(StoreVersionError, match="format 3 and this bigdebug reads up to 2"):
+            ask(saved)
+
+
+# ---- integrity ----------------------------------------------------------------------------------------------------
+
+
+def every_file(saved: Path) -> list[str]:
+    return sorted(path.relative_to(saved).as_posix() for path in saved.rglob("*") if path.is_file())
+
+
+def test_check_finds_every_file_that_is_not_as_it_was(saved: Path) -> None:
+    assert check(saved) == []
+    for name in every_file(saved):
+        path, data = saved / name, (saved / name).read_bytes()
+        catalog = name in ("session.json", "seal.json")
+        for what, changed in {"altered": data[:-1] + bytes([data[-1] ^ 1]), "truncated": data[:-1], "longer": data + b"x"}.items():
+            path.write_bytes(changed)
+            [problem] = check(saved)
+            assert catalog or problem == (name, what)
+        path.unlink()
+        [problem] = check(saved)
+        assert problem.file == name
+        path.write_bytes(data)
+    (saved / "blocks" / "thesis.txt").write_text("mine")
+    assert check(saved) == [("blocks/thesis.txt", "foreign")]
+
+
+def test_no_altered_file_is_an_answer(saved: Path) -> None:
+    """Whatever byte is changed: the same answers, or an error of ours."""
+
+    def ask() -> list[object]:
+        opened = bigdebug.open(saved)
+        answers: list[object] = []
+        for name in ("rows", "records"):
+            back = [opened.lineage(name).at([n]).goBackAll().rids().tolist() for n in range(3)]
+            ahead = [opened.lineage(name, 1).at([n]).goNextAll().rids().tolist() for n in range(6)]
+            answers += [back, ahead, list(map(repr, opened.lineage(name).collect()))]
+        return answers
+
+    expected = ask()
+    refused = 0
+    for name in every_file(saved):
+        path, data = saved / name, (saved / name).read_bytes()
+        for at in range(0, len(data), max(len(data) // 7, 1)):
+            path.write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1 :])
+            try:
+                assert ask() == expected, (name, at)
+            except BigdebugError:
+                refused += 1
+        path.write_bytes(data)
+    assert refused > 50
+
+
+def test_a_foreign_block_is_not_read_as_another_attempt(saved: Path) -> None:
+    block = next((saved / "blocks").rglob("*.block"))
+    shutil.copy(block, block.with_name("p0.a9.block"))
+    with pytest.raises(StoreError, match="not in the catalog"):
+        bigdebug.open(saved).runs[0].store.block(["r1"], "s1", 0)
+
+
+def test_a_save_that_ended_half_way_is_not_opened(saved: Path) -> None:
+    (saved / "seal.json").unlink()
+    with pytest.raises(StoreError, match="not written to its end"):
+        bigdebug.open(saved)
+    (saved / "unfinished.json").write_text("{}")
+    with pytest.raises(StoreError, match="not written to its end"):
+        bigdebug.open(saved)
+    assert "not written to its end" in check(saved)[0].what
+
+
+def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    from bigdebug.store.directory import LineageStore
+    from bigdebug.trace.saving import save
+    from tests.unit.saved import run
+
+    def broken(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        save([run(1, "x")], LineageStore(tmp_path / "store"), tmp_path / "saved", broken)  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("change", [
+    lambda c: c["runs"][0]["lineage"]["ways"][0]["back"].update(count=10**15),
+    lambda c: c["runs"][0]["lineage"]["ways"][0].update(made=99),
+    lambda c: c["runs"][0]["lineage"]["levels"]["1"]["starts"].update(kind="|O"),
+    lambda c: c["runs"][0]["graph"]["operators"][0].update(partitions=10**18),
+    lambda c: c["runs"][0]["graph"]["operators"][0].update(parents=[2]),
+    lambda c: c["runs"][0].update(id="../../etc"),
+    lambda c: c["runs"][0].update(earlier=["/etc"]),
+    lambda c: c["runs"][0].update(subject=7),
+    lambda c: c["runs"][0].update(sources={"1": {"unit": "moon"}}),
+    lambda c: c.update(runs=[None]),
+    lambda c: c.update(runs={"a": 1}),
+    lambda c: c["runs"][0].update(computed={"s1/../../x": {}}),
+])
+def test_a_catalog_that_says_what_cannot_be_is_refused(saved: Path, change: object) -> None:
+    with pytest.raises(StoreError):
+        bigdebug.open(rewritten(saved, change))
+
+
+def test_outputs_of_another_number_are_refused(saved: Path) -> None:
+    opened = bigdebug.open(rewritten(saved, lambda c: c["runs"][0]["outputs"].update(count=10**12)))
+    with pytest.raises((CorruptBlockError, BigdebugError)):
+        opened.lineage("rows").collect()
+
+
+def test_digests_do_not_depend_on_where_a_session_lies(saved: Path, tmp_path: Path) -> None:
+    moved = shutil.move(saved, tmp_path / "elsewhere")
+    assert check(moved) == []
+    assert bigdebug.open(os.fspath(moved)).lineage("rows").count() == 3

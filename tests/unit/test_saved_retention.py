@@ -1,0 +1,111 @@
+"""Pruning: what goes, what stays, and what is nobody's business."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from bigdebug.errors import StoreError
+from bigdebug.trace.retention import bytes_of, chosen, prune, seconds_of
+from tests.unit.saved import rewritten, session
+
+DAY = 86400.0
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Sessions that were saved one, two and three days ago, each of the same size."""
+    made = session(tmp_path / "made")
+    home = tmp_path / "home"
+    for days in (1, 2, 3):
+        shutil.copytree(made, home / f"d{days}")
+        rewritten(home / f"d{days}", lambda catalog, days=days: catalog.update(saved=NOW - days * DAY))
+    return home
+
+
+def gone(home: Path, **limits: float) -> list[str]:
+    return [kept.path.name for kept in chosen(home, now=NOW, **limits) if kept.goes]  # type: ignore[arg-type]
+
+
+def test_age_and_size_say_what_goes_oldest_first(home: Path) -> None:
+    size = chosen(home, now=NOW)[0].bytes
+    assert size == sum(path.stat().st_size for path in (home / "d3").rglob("*") if path.is_file())
+    assert gone(home) == []
+    assert gone(home, older=1.5 * DAY) == ["d3", "d2"]
+    assert gone(home, larger=3 * size + 9) == []
+    assert gone(home, larger=2 * size + 9) == ["d3"]
+    assert gone(home, larger=0) == ["d3", "d2", "d1"]
+    assert gone(home, older=2.5 * DAY, larger=size + 9) == ["d3", "d2"]
+    found = chosen(home, older=1.5 * DAY, now=NOW)
+    assert sorted(path.name for path in home.iterdir()) == ["d1", "d2", "d3"]
+    prune(found)
+    assert sorted(path.name for path in home.iterdir()) == ["d1"]
+
+
+def test_what_is_no_session_of_ours_is_left_alone(home: Path, tmp_path: Path) -> None:
+    (home / "thesis").mkdir()
+    (home / "thesis" / "years.txt").write_text("work")
+    (home / "theirs").mkdir()
+    (home / "theirs" / "session.json").write_text('{"cookies": []}')
+    (home / "file").write_text("x")
+    elsewhere = Path(shutil.copytree(home / "d3", tmp_path / "elsewhere"))
+    (home / "link").symlink_to(elsewhere)
+    (home / "d2" / "notes.txt").write_text("mine")
+    prune(found := chosen(home, older=0.0, larger=0, now=NOW))
+    assert sorted(path.name for path in home.iterdir()) == ["d2", "file", "link", "theirs", "thesis"]
+    assert elsewhere.exists()
+    [stayed] = [kept for kept in found if not kept.goes]
+    assert "notes.txt" in stayed.why
+
+
+def test_saves_that_ended_half_way_go_and_those_that_go_on_stay(home: Path) -> None:
+    def half(name: str, process: int, host: str) -> Path:
+        path = home / name
+        (path / "blocks").mkdir(parents=True)
+        (path / "unfinished.json").write_text(json.dumps({"bigdebug": "a session that is being saved", "process": process, "host": host}))
+        return path
+
+    half(".dead-x1", 1 << 22, socket.gethostname())
+    half(".alive-x2", os.getpid(), socket.gethostname())
+    half(".far-x3", 1, "another machine")
+    old = half(".long-x4", 1, "another machine")
+    os.utime(old / "unfinished.json", (NOW, NOW - 2 * DAY))
+    for name in (".alive-x2", ".far-x3", ".dead-x1"):
+        os.utime(home / name / "unfinished.json", (NOW, NOW))
+    prune(chosen(home, now=NOW))
+    assert sorted(path.name for path in home.iterdir()) == [".alive-x2", ".far-x3", "d1", "d2", "d3"]
+
+
+def test_sessions_of_format_1_and_of_later_formats(home: Path) -> None:
+    golden = Path(__file__).resolve().parents[1] / "golden" / "saved" / "format-1" / "session"
+    shutil.copytree(golden, home / "old")
+    os.utime(home / "old" / "session.json", (NOW, NOW - 9 * DAY))
+    catalog = json.loads((home / "d3" / "session.json").read_text())
+    (home / "d3" / "session.json").write_text(json.dumps({**catalog, "format": 9}))
+    assert gone(home, older=2.5 * DAY) == ["old"]
+    [later] = [kept for kept in chosen(home, older=2.5 * DAY, now=NOW) if kept.path.name == "d3"]
+    assert "format 9" in later.why
+
+
+def test_ages_and_sizes() -> None:
+    assert [seconds_of(text) for text in ("30d", "12h", "90m", "2w", "1.5d", "5s")] == [30 * DAY, 43200, 5400, 14 * DAY, 1.5 * DAY, 5]
+    assert [bytes_of(text) for text in ("10GB", "500M", "1.5 tb", "7", "2kb")] == [10**10, 5 * 10**8, 1_500_000_000_000, 7, 2000]
+    for wrong in ("", "d", "-1d", "1y", "soon"):
+        with pytest.raises(StoreError, match="no age"):
+            seconds_of(wrong)
+    for wrong in ("", "GB", "-1", "1PB"):
+        with pytest.raises(StoreError, match="no size"):
+            bytes_of(wrong)
+
+
+def test_a_session_itself_is_not_a_place_for_sessions(home: Path) -> None:
+    with pytest.raises(StoreError, match="saved session itself"):
+        chosen(home / "d1")
+    with pytest.raises(StoreError, match="no such directory"):
+        chosen(home / "nowhere")
