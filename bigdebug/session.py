@@ -410,14 +410,14 @@ class DebugSession(Inquiry):
 
     def provenance(
         self, triples: Any, workflow: Workflow | None = None, plan: str = "auto", *, at: str | os.PathLike[str] | None = None, memory: str | int = "1g",
-        columns: Sequence[str] = ("src", "dst", "op"), threshold: int = 25_000, splits: Any = None, strict: bool = False,
+        columns: Sequence[str | None] | None = None, threshold: int | None = None, splits: Any = None, strict: bool = False, replace: bool = False,
         values: bool = False, tables: Mapping[str, Any] | None = None,
     ) -> SparkGraph | IndexedGraph:
-        """The provenance graph of triples (src, dst, op) in a DataFrame; ids are integers or texts, and ``columns`` names theirs.
+        """The provenance graph of triples (src, dst, op) in a DataFrame; ids are integers or texts, and ``columns`` names theirs, None for op if there are none.
 
         ``plan`` says how questions are answered. "index": in milliseconds, from an index that is built in the directory ``at`` of this machine (a temporary one
-        if None) within ``memory``; ``bigdebug.open(at)`` opens it again. By the plans of Rajmohan et al., in some Spark jobs each, where only a cluster holds the
-        graph: "rq" goes level by level, "ccprov" through the component of the item, "csprov" through the sets that components of ``threshold`` items or more fall into along
+        if None) within ``memory``; ``bigdebug.open(at)`` opens it again, and ``replace`` builds it anew. By the plans of Rajmohan et al., in some Spark jobs each, where only a cluster holds the
+        graph: "rq" goes level by level, "ccprov" through the component of the item, "csprov" through the sets that components of ``threshold`` items (25,000 if None) or more fall into along
         ``splits`` of the workflow (lists of tables; found if None). "auto": the index, if half of the free disk takes it; else csprov, or without a workflow ccprov.
 
         Of a run, or of what ``capture`` gave: the graph of its lineage. Items are the records of its sources, of its result, and of operators between, those where goBack()
@@ -426,17 +426,21 @@ class DebugSession(Inquiry):
         records were made of which.
 
         The triples are read once, when this is called, and are not looked at later. Raises ProvenanceError for columns without ids, and if ``strict`` for triples
-        that are not clean; else ``report`` says what was left out. ``close()`` of a graph in Spark lets go of what it holds there.
+        that are not clean; else the log and ``report`` say what was left out. ``close()`` of a graph in Spark lets go of what it holds there.
         """
         # A tenth of a second, for which attaching need not wait.
-        from bigdebug.spark.provgraph.provenance import provenance
+        from bigdebug.spark.provgraph.provenance import check_given, check_triples, provenance
         from bigdebug.spark.provgraph.runs import exported
 
         if isinstance(triples, Run | Capture):
-            return exported(self.spark, self.lineage(triples), values, tables or {}, at, memory, self.progress)
+            other = None if plan in ("auto", "index") else plan
+            check_given("a run", workflow=workflow, plan=other, columns=columns, threshold=threshold, splits=splits, strict=strict)
+            return exported(self.spark, self.lineage(triples), values, tables or {}, at, memory, self.progress, replace)
+        check_triples(triples)
         check_frame(triples, self.spark)
+        check_given("triples", values=values, tables=tables)
         return provenance(
-            triples, workflow, plan, at=at, memory=memory, columns=columns, threshold=threshold, splits=splits, strict=strict, progress=self.progress,
+            triples, workflow, plan, at=at, memory=memory, columns=columns, threshold=threshold, splits=splits, strict=strict, replace=replace, progress=self.progress,
         )
 
     def __repr__(self) -> str:

@@ -17,9 +17,10 @@ from bigdebug.errors import ProvenanceError
 from bigdebug.provgraph.graph import ProvenanceGraph, directory
 from bigdebug.provgraph.graph import provenance as built
 from bigdebug.provgraph.membership import Columns, Listed
-from bigdebug.provgraph.sets import check_threshold
+from bigdebug.provgraph.sets import THRESHOLD, check_threshold
 from bigdebug.provgraph.splits import splits_of
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.spark.attachment import is_frame, is_remote
 from bigdebug.spark.provgraph.answers import FrameAnswer
 from bigdebug.spark.provgraph.graph import SparkGraph
 from bigdebug.spark.provgraph.incoming import read
@@ -60,8 +61,24 @@ class IndexedGraph(ProvenanceGraph):
         return f"{super().__repr__()[:-1]}, plan index ({self._why})>"
 
 
+def check_given(of: str, **given: Any) -> None:
+    """Raise ProvenanceError for a parameter that was given and means nothing ``of`` what is asked for."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ProvenanceError(f"{name}= means nothing of {of}", value=value, remedy=f"Leave out {name}=.")
+
+
+def check_triples(triples: Any) -> None:
+    """Raise ProvenanceError for what neither Spark nor this session knows."""
+    if not is_frame(triples) and not is_remote(triples):
+        raise ProvenanceError(
+            "Triples in Spark are a DataFrame, and this is none", value=type(triples),
+            remedy="Of files, of pandas and of Arrow: bigdebug.provenance(triples, workflow). Of a run: dbg.provenance(run).",
+        )
+
+
 def provenance(
-    frame: Any, workflow: Workflow | None, plan: str, *, at: str | os.PathLike[str] | None, memory: str | int, columns: Sequence[str | None], threshold: int,
+    frame: Any, workflow: Workflow | None, plan: str, *, at: str | os.PathLike[str] | None, memory: str | int, columns: Sequence[str | None] | None, threshold: int | None,
     splits: Any, strict: bool, progress: bool, replace: bool = False,
 ) -> SparkGraph | IndexedGraph:
     """The graph of a DataFrame's triples, by the plan that is asked for; "auto" chooses from their size and from the disk's."""
@@ -70,6 +87,8 @@ def provenance(
     if at is not None and plan in PLANS:
         raise ProvenanceError("Only an index is kept in a directory", value=str(at), remedy=f"Leave out at=, or plan={plan!r}.")
     Workflow.check(workflow)
+    columns = ("src", "dst", "op") if columns is None else columns
+    threshold = THRESHOLD if threshold is None else threshold
     check_threshold(threshold)
     if splits is not None and workflow is not None:
         splits_of(workflow, splits)

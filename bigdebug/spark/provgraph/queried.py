@@ -102,8 +102,12 @@ class QueryRows:
         for level, table in self.tables.items():
             places = matched_texts(self._items[level], wanted)
             if len(places):
-                found[table] = self._known.names[level].take(pa.array(places))
+                found[table] = self.names_at(level, places)
         return found
+
+    def names_at(self, level: int, places: Positions) -> Names:
+        """The names of some rows of a level, by their places."""
+        return self._known.names[level].take(pa.array(places))
 
     # ---- values -----------------------------------------------------------------------------------------------
 
@@ -151,7 +155,7 @@ class QueryValues:
 
     @property
     def edges(self) -> list[tuple[str, str, str]]:
-        sources = {source for _, origins in self._origins for source, _ in origins}
+        sources = {source for _, origins in self._origins for source, _ in origins if source != self.run.subject}
         return [(self.tables[source], self.tables[self.run.subject], column) for source in sorted(sources) for column, _ in self._origins]
 
     @property
@@ -177,7 +181,8 @@ class QueryValues:
         for column, origins in self._origins:
             made = self._of(self.run.subject, column)
             for source, name in origins:
-                if source in behind:
+                # What a query reads and nothing else is its result: a value is not made of itself.
+                if source in behind and source != self.run.subject:
                     above, below = behind[source]
                     values = [self._of(source, name).take(pa.array(below)), made.take(pa.array(above))]
                     yield pa.record_batch([*values, pa.repeat(pa.scalar(column, pa.large_string()), len(above))], schema=TRIPLES)
@@ -190,7 +195,11 @@ class QueryValues:
 
     def traces(self, items: Iterable[str]) -> dict[str, Any]:
         """By table, the names of the rows that have these values."""
-        return self._rows.traces(item.rpartition("].")[0] + "]" for item in items)
+        wanted, places = pa.array(list(dict.fromkeys(items)), pa.large_string()), dict[int, list[Positions]]()
+        for level, column in sorted(self._columns):
+            places.setdefault(level, []).append(matched_texts(self._of(level, column), wanted))
+        rows = {level: distinct(np.concatenate(some)) for level, some in places.items()}
+        return {self.tables[level]: self._rows.names_at(level, some) for level, some in rows.items() if len(some)}
 
 
 def check_run(trace: Any, run: FrameRun) -> None:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +15,7 @@ from bigdebug.provgraph.graph import ProvenanceGraph
 from bigdebug.provgraph.graph import provenance as built
 from bigdebug.provgraph.membership import Listed
 from bigdebug.provgraph.paths import Paths
-from bigdebug.provgraph.questions import Common
+from bigdebug.provgraph.questions import Common, codes_of
 from bigdebug.provgraph.recorded import ITEMS, TRIPLES, Exported, RunRecords
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.spark.provgraph.answers import FrameAnswer
@@ -46,8 +42,11 @@ class RunGraph(IndexedGraph):
         return self._exported.ids(trace)
 
     def traces(self, items: Any) -> dict[str, Any]:
-        """By table, the records that some items are (an answer, ids), as traces over the run: to show them, collect them, or go on from there."""
-        given = items.items.tolist() if isinstance(items, Answer | Common) else [items] if isinstance(items, str) else items
+        """By table, the records that some items are (an answer, ids), as traces over the run: to show them, collect them, or go on from there.
+
+        Raises UnknownItemError for one that is not there.
+        """
+        given = self.index.named(codes_of(self.index, items)).tolist() if not isinstance(items, Answer | Common) or len(items) else []
         return {table: self._standing(self._tables[table], records) for table, records in self._exported.traces(given).items()}
 
     def _standing(self, operator: int, records: Any) -> Any:
@@ -74,9 +73,17 @@ class RunGraph(IndexedGraph):
         return self.items(items) if isinstance(items, LineageRDD | LineageFrame) else items
 
 
-def exported(spark: Any, whole: Any, values: bool, tables: Mapping[str, Any], at: str | os.PathLike[str] | None, memory: str | int, progress: bool) -> RunGraph:
+def exported(
+    spark: Any, whole: Any, values: bool, tables: Mapping[str, Any], at: str | os.PathLike[str] | None, memory: str | int, progress: bool, replace: bool = False,
+) -> RunGraph:
     """The graph of the run that ``whole`` is a trace over all of; ``tables`` names operators."""
     run: Run = whole.run
+    if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
+        raise UnknownOperatorError("tables= has names of operators", value=tables, remedy='Give tables={"delays": df}.')
+    if values and tables:
+        raise UnknownOperatorError(
+            "Values are told of sources and of the result alone, and tables= names other operators", value=list(tables), remedy="Leave out tables=, or values=True.",
+        )
     names = _operators(run, tables)
     stops = frozenset(names)
     found: Any
@@ -87,17 +94,8 @@ def exported(spark: Any, whole: Any, values: bool, tables: Mapping[str, Any], at
     else:
         found = RunRecords(run, stops, names)
     flow = Workflow.of(found.edges, tables=found.tables.values(), items=None).placing(Listed(_stream(ITEMS, found.items)))
-    home = Path(tempfile.mkdtemp(prefix="bigdebug-provenance-")) if at is None else None
-    try:
-        graph = built(_stream(TRIPLES, found.triples), flow, at=home / "index" if home else at, memory=memory, progress=progress)
-    except BaseException:
-        if home is not None:
-            shutil.rmtree(home, ignore_errors=True)
-        raise
-    made = RunGraph(graph, found, whole, stops, found.tables, spark)
-    if home is not None:
-        weakref.finalize(made, shutil.rmtree, home, ignore_errors=True)
-    return made
+    graph = built(_stream(TRIPLES, found.triples), flow, at=at, memory=memory, replace=replace, progress=progress)
+    return RunGraph(graph, found, whole, stops, found.tables, spark)
 
 
 def _operators(run: Run, tables: Mapping[str, Any]) -> dict[int, str]:
