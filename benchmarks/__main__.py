@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.actors import capture_costs
 from benchmarks.brushing import time_to_linked
 from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.crashes import time_to_culprits
@@ -55,6 +56,7 @@ MEASURES = {
     "P10": Measure(time_to_culprits, "time from a failure to all culprits / time of plain PySpark without bad records"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
     "A2": Measure(question_times, "time of questions about datasets over 10,000 recorded processes"),
+    "N2": Measure(capture_costs, "time of steps that are not Spark's (pandas, generators, a program) with capture / without"),
     "P12-SQL": Measure(query_growth, "P5 at 1, 4 and 16 times the scale, which is 0.0625 if not given", 0.0625, query_picture),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,10 @@ from bigdebug.actors.actor import Home
 from bigdebug.actors.associations import Associations, Intervals, Unknown, made_of
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
+from bigdebug.actors.paired import Paired
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
 from bigdebug.actors.steady import GENERATOR, Steady, steady
 from bigdebug.actors.tried import Trial
-from bigdebug.agents.pairing import Pairing, pairing
 from bigdebug.errors import ActorError
 from bigdebug.trace.positions import Positions
 
@@ -56,51 +56,59 @@ def generator(
 
 def _passing(function: Transform, promise: Promise, name: str, home: Home, records: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
     with steady(name, GENERATOR, home) as actor:
-        capture = Capture(lambda given: function(given, *args, **kwargs), promise, name, actor)
-        with suppress(GeneratorExit):  # nobody wants more
+        capture = Capture(lambda given: function(given, *args, **kwargs), promise, name)
+        with suppress(GeneratorExit), capture.failing(actor):  # nobody wants more
             yield from capture.outputs(records)
-        capture.commit(lambda inputs, outputs: (Items(inputs), Items(outputs)))
+        inputs, outputs, associations, why = capture.ended()
+        actor.commit_as(Items(inputs), Items(outputs), associations, why)
 
 
 class Capture:
     """One call of a generator: its outputs, and afterwards what they were made of."""
 
-    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]], promise: Promise, name: str, actor: Steady) -> None:
+    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]], promise: Promise, name: str) -> None:
+        self._function = function
         self._promise = promise
         self._name = name
-        self._actor = actor
         self._trial = Trial(function) if promise.each and promise.check else None
-        self._function = function
         self._tagged: tuple[list[int], list[int]] = ([], [])
         self._codes: dict[Hashable, int] = {}
-        self._pairing: Pairing | None = None
+        self._paired: Paired | None = None
 
     def outputs(self, records: Iterable[Any]) -> Iterator[Any]:
         """The outputs of the generator over these records, as they come."""
-        if self._promise.tags is not None:
-            records = self._noted(records, self._promise.tags[0], self._tagged[0])
+        trial, tags = self._trial, self._promise.tags
+        if tags is not None:
+            records = self._noted(records, tags[0], self._tagged[0])
+        function = self._function if trial is None else lambda given: self._function(trial.inputs(given))
+        self._paired = Paired(function, records, note_inputs=self._promise.each)
+        given = self._paired.records
+        if tags is not None:
+            return self._noted(given, tags[1], self._tagged[1])
+        return given if trial is None else trial.outputs(given)
+
+    @contextmanager
+    def failing(self, actor: Steady) -> Iterator[None]:
+        """Within, outputs are taken: what the function raises is raised, and the input that was read last is its culprit."""
         try:
-            self._pairing = pairing(self._called, records)
-            given = self._pairing.records
-            if self._promise.tags is not None:
-                given = self._noted(given, self._promise.tags[1], self._tagged[1])
-            yield from given if self._trial is None else self._trial.outputs(given)
-        except Exception as error:  # the user's
-            self._actor.fail_at(-1 if self._pairing is None else self._pairing.inputs() - 1, error)
+            yield
+        except Exception as error:
+            actor.fail_at(self._stopped().inputs - 1, error)
             raise
 
-    def commit(self, stand: Callable[[int, int], tuple[Items, Items]]) -> None:
-        """It is over. ``stand`` says of so many inputs and outputs where they stand."""
-        if self._pairing is None:  # it was closed before it began
-            self._actor.commit_as(*stand(0, 0), since_the_beginning(np.zeros(0, np.int64)))
-            return
-        reads = self._pairing.reads()
-        inputs, outputs = stand(self._pairing.inputs(), len(reads))
-        associations, why = self._associations(reads)
-        self._actor.commit_as(inputs, outputs, associations, why)
+    def ended(self) -> tuple[int, int, Associations, tuple[str, ...]]:
+        """How many inputs and outputs there were, what was made of what, and what is not exact about it. Nothing passes any more."""
+        paired = self._stopped()
+        associations, why = self._associations(paired.reads())
+        return paired.inputs, paired.outputs, associations, why
 
-    def _called(self, records: Iterator[Any]) -> Iterable[Any]:
-        return self._function(records if self._trial is None else self._trial.inputs(records))
+    def _stopped(self) -> Paired:
+        paired = self._paired or Paired(self._nothing, (), False)
+        paired.stop()
+        return paired
+
+    def _nothing(self, records: Iterator[Any]) -> Iterator[Any]:
+        return records
 
     def _noted(self, records: Iterable[Any], key: Key, codes: list[int]) -> Iterator[Any]:
         note, number = codes.append, self._codes.setdefault
@@ -117,13 +125,14 @@ class Capture:
         if self._promise.tags is not None:
             taken, given = (np.array(codes, np.int64) for codes in self._tagged)
             return tagged(taken, given, reads), ()
-        if not self._promise.each:
-            return since_the_beginning(reads), ()
-        if len(reads) and reads[0] == 0:  # before any input: made of nothing
-            first = int(np.searchsorted(reads, 1))
-            made = made_of(Column.of(reads[first:] - 1))
-            return Intervals(Column.steps(len(reads) - first, first), made.starts, made.stops, made.members), ()
-        return made_of(Column.of(reads - 1)), ()
+        return (of_the_last(reads) if self._promise.each else since_the_beginning(reads)), ()
+
+
+def of_the_last(reads: Positions) -> Intervals:
+    """Outputs made of the input that had been read last; of nothing, before any."""
+    first = int(np.searchsorted(reads, 1))
+    made = made_of(Column.of(reads[first:] - 1))
+    return Intervals(Column.steps(len(reads) - first, first), made.starts, made.stops, made.members)
 
 
 def since_the_beginning(reads: Positions) -> Intervals:

@@ -46,7 +46,9 @@ class Side:
         """What there is to note of an item. Raises ActorError, and then there is nothing noted."""
         if isinstance(item, Place):
             item, at = NEXT, item
-        if at is not None and self.extents.get(at.path, Extent(at.path, at.unit)).unit is not at.unit:
+        if at is not None and at.path not in self._codes:
+            self._new_file(Extent(at.path, at.unit))
+        if at is not None and self.extents[at.path].unit is not at.unit:
             raise ActorError(f"{at.path} is counted in units of {self.extents[at.path].unit.value} already", value=at.unit.value)
         return None if item is NEXT else digest_of(item, self._kind.digest), at
 
@@ -56,14 +58,12 @@ class Side:
             self._valued.append(self.count)
             self._digests += digest
         if at is not None:
-            self.note_run(Extent(at.path, at.unit), at.position, 1, at.length)
+            self._runs.extend((self.count, 1, self._codes[at.path], at.position, at.length))
         self.count += 1
 
-    def note_run(self, extent: Extent, position: int, count: int, size: int = 1) -> None:
-        """Where the next items stand."""
-        code = self._codes.setdefault(extent.path, len(self._codes))
-        self.extents.setdefault(extent.path, extent)
-        self._runs.extend((self.count, count, code, position, size))
+    def _new_file(self, extent: Extent) -> None:
+        self._codes[extent.path] = len(self._codes)
+        self.extents[extent.path] = extent
 
     def closed(self, extents: dict[str, Extent]) -> Items:
         """All of them. ``extents`` say more of files than the calls did: their format, their stamps."""

@@ -52,15 +52,16 @@ def _call(function: Transform, promise: Promise, name: str, home: Home, sources:
     if target in sources:
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     with steady(name, GENERATOR, home) as actor:
-        capture = Capture(function, promise, name, actor)
-        with stamping(sources) as stamps, ExitStack() as files:
+        capture = Capture(function, promise, name)
+        with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):
             read = _Read([files.enter_context(open(path, encoding=encoding)) for path in sources])
             written = Written(files.enter_context(open(target, "w", encoding=encoding)))
             written.write(capture.outputs(iter(read)))
         options = () if encoding == "utf-8" else (("encoding", encoding),)
         extents = [Extent(path, Unit.LINE, "text", options, stamps[path]) for path in sources]
         there = Extent(target, Unit.LINE, "text", options, stamp_of(target))
-        capture.commit(lambda inputs, outputs: (rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there))))
+        inputs, outputs, associations, why = capture.ended()
+        actor.commit_as(rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there)), associations, why)
 
 
 class _Read:

@@ -30,14 +30,19 @@ class Trial:
 
     def outputs(self, given: Iterator[Any]) -> Iterator[Any]:
         """The outputs; those of the first records are kept."""
+        return chain(self._first(given), given, self._end())
+
+    def _first(self, given: Iterator[Any]) -> Iterator[Any]:
         for output in given:
             if self._taken and not self._why:
                 self._given[-1].append(self._copy(output))
             yield output
             if len(self._taken) > FIRST:
                 break
-        yield from given
+
+    def _end(self) -> Iterator[Any]:
         self._ended = True
+        yield from ()
 
     def broken(self) -> str:
         """Why the function does not make each output of the record read last; empty if it was not seen otherwise."""
