@@ -20,7 +20,9 @@ from bigdebug.spark.sql.keys import restricted
 from bigdebug.trace.names import array_of
 
 _SKIPPED = ("BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN", "DATE")
-"""Types of columns whose values Parquet and ORC skip by."""
+"""Types of columns by whose values files are skipped, of the formats that do so; and how many columns are enough."""
+
+_SKIPPING, _FEW = ("parquet", "orc"), 4
 
 _VALUE, _HASH, _PLACE = "__bigdebug_value", "__bigdebug_hash", "__bigdebug_place"
 
@@ -111,7 +113,7 @@ def _keyed(catalyst: Catalyst, target: Target, plan: Node, name: Expr, values: S
         raise UntraceableError(f"Values of {strange.dataType().sql().lower()} are not found again in what was written", value=target.folder)
     hashes = [catalyst.alias(each, f"{_HASH}_{i}") for i, each in enumerate(fingerprint(catalyst, plan, known, bits=True))]
     plan = catalyst.extended(plan, hashes)
-    skipped = [each for each in known if target.form in ("parquet", "orc") and each.dataType().sql() in _SKIPPED]
-    return Keyed(catalyst, plan, name, [each.toAttribute() for each in hashes], made[-1] if places else None, skipped)
+    skipped = [each for each in known if each.dataType().sql() in _SKIPPED] if target.form in _SKIPPING else []
+    return Keyed(catalyst, plan, name, [each.toAttribute() for each in hashes], made[-1] if places else None, skipped[:_FEW])
 
 

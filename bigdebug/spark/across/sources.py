@@ -12,6 +12,7 @@ import pyarrow as pa
 from bigdebug.errors import BigdebugError, UntraceableError
 from bigdebug.spark.across.leaffiles import LeafFiles
 from bigdebug.spark.crossing import Crossing
+from bigdebug.spark.jobs import answering
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
@@ -46,6 +47,7 @@ class Sources:
         """What is not known of where a run's records came from."""
         if isinstance(run, FrameRun):
             try:
+                answering(run.frame.sparkSession.sparkContext)
                 _ = run.questions.leaves
             except BigdebugError as refused:
                 return (str(refused),)
@@ -155,6 +157,7 @@ class Sources:
 
     def _extents_of_frame(self, run: FrameRun) -> Iterable[Extent]:
         try:
+            answering(run.frame.sparkSession.sparkContext)
             leaves = run.questions.leaves
         except BigdebugError:
             return  # incomplete() says so

@@ -87,13 +87,20 @@ def _typed_query(target: Target, data: _Named, loose: Collection[int]) -> list[V
 
 
 def _csv_query(target: Target, data: _Named, loose: Collection[int]) -> list[Values]:
-    reading = {**_reading_csv(target), "header": "false"}
-    parsed = F.from_csv(_as_csv(target, data), ", ".join(f"c{i} STRING" for i in range(len(data))), reading)
-    return [parsed[f"c{i}"] for i in range(len(data)) if i not in loose]
+    """All values in one: to Spark each field of what it parses is a parser of its own."""
+    kept = [each for i, each in enumerate(data) if i not in loose]
+    names = ["first", *(f"c{i}" for i in range(len(kept)))]
+    text = _as_csv(target, [(F.lit("x"), "first"), *kept])  # a line of a single NULL is blank, and none to a parser
+    return [F.from_csv(text, ", ".join(f"{name} STRING" for name in names), {**_reading_csv(target), "header": "false"})] if kept else []
 
 
 def _as_csv(target: Target, data: _Named) -> Values:
     return F.to_csv(F.struct(*(values.alias(f"c{i}") for i, (values, _) in enumerate(data))), dict(target.options))
+
+
+def _csv_values(columns: Sequence[Values], loose: Collection[int]) -> list[Values]:
+    kept = [column for i, column in enumerate(columns) if i not in loose]
+    return [F.struct(F.lit("x").alias("first"), *(column.alias(f"c{i}") for i, column in enumerate(kept)))] if kept else []
 
 
 def _json_query(target: Target, data: _Named, loose: Collection[int]) -> list[Values]:
@@ -141,6 +148,8 @@ def of_files(target: Target, columns: Sequence[Values], loose: Collection[int]) 
     """The values of a row of such a DataFrame, as ``of_query`` has them."""
     if target.form == "json":
         return _json_values(target, columns[0], loose)
+    if target.form == "csv":
+        return _csv_values(columns, loose)
     return [column for i, column in enumerate(columns) if i not in loose]
 
 

@@ -1,0 +1,211 @@
+"""Runs of DataFrames, and commands of SQL, as steps: rows of the files that they wrote lead to what these were made of, and back."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+from bigdebug.errors import NondeterminismError, SourceChangedError, UntraceableError
+from bigdebug.trace.across.located import Located, Unit
+
+HOSTILE = ["plain", "", None, " spaced ", "a,b", 'say "hi"', "two\nlines", "return\r\n", "back\\slash", "<script>alert(1)</script>", "שלום", "nan"]
+
+
+def saved(dbg: Any, save: Any) -> Any:
+    with dbg.capture() as run:
+        save()
+    return dbg._steps.step_of(run.latest)
+
+
+def told(found: Sequence[Located]) -> dict[str, list[int]]:
+    return {os.path.basename(one.path): one.positions.tolist() for one in found}
+
+
+def all_of(step: Any) -> list[Located]:
+    """All that a step wrote, for as many rows as there may be."""
+    return [Located.of(extent.path, extent.unit, range(100)) for extent in step.writes]
+
+
+@pytest.fixture
+def numbers(spark: Any, tmp_path: Path) -> Any:
+    (tmp_path / "numbers.csv").write_text("i,k,t\n" + "".join(f"{i},{i % 3},{HOSTILE[i] if i in (0, 9, 10) else 'x'}\n" for i in range(12)))
+    return spark.read.schema("i int, k int, t string").option("header", True).csv(str(tmp_path / "numbers.csv"))
+
+
+@pytest.mark.parametrize("form", ["parquet", "orc", "csv", "json"])
+def test_rows_of_files_and_their_folders(dbg: Any, numbers: Any, tmp_path: Path, form: str) -> None:
+    frame = numbers.where("i % 2 = 1").withColumn("half", F.col("i") / 2)
+    out = str(tmp_path / "out")
+    step = saved(dbg, lambda: frame.repartition(2).write.partitionBy("k", "t").option("header", True).format(form).save(out))
+    assert [(os.path.basename(e.path), e.unit, e.form) for e in step.reads] == [("numbers.csv", Unit.ROW, "csv")]
+    assert dict(step.reads[0].options)["header"] == "true"
+    assert {(e.unit, e.form) for e in step.writes} == {(Unit.ROW, form)}
+    assert step.began <= step.ended
+    read = dbg.spark.read.format(form).option("header", True)
+    expected = {}
+    for extent in step.writes:
+        rows = read.load(extent.path).collect()
+        for number, row in enumerate(rows):
+            expected[extent.path, number] = int(row["i"])
+    assert sorted(expected.values()) == [1, 3, 5, 7, 9, 11]
+    for (path, number), source in list(expected.items())[:2]:
+        assert told(step.backward([Located.of(path, Unit.ROW, [number])])) == {"numbers.csv": [source]}
+    assert told(step.backward(all_of(step))) == {"numbers.csv": [1, 3, 5, 7, 9, 11]}
+    ahead = step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [4, 9])])
+    assert [(one.path, one.positions.tolist()) for one in ahead] == [(path, [number]) for (path, number), source in expected.items() if source == 9]
+    assert step.incomplete == ()
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_whatever_is_in_a_text(dbg: Any, spark: Any, tmp_path: Path, form: str) -> None:
+    texts = spark.createDataFrame([(i, text) for i, text in enumerate(HOSTILE)], "i int, s string")
+    texts.coalesce(1).write.parquet(str(tmp_path / "in"))
+    frame = spark.read.parquet(str(tmp_path / "in")).select("s", (F.col("i") * 2).alias("i"))
+    step = saved(dbg, lambda: frame.coalesce(1).write.format(form).save(str(tmp_path / "out")))
+    [written] = step.writes
+    sources = {(path, n): row["i"] for path in {e.path for e in step.reads} for n, row in enumerate(pq.read_table(path).to_pylist())}
+    for numbers in ([1], [2], [6, 7], [*range(len(HOSTILE))]):
+        [found] = step.backward([Located.of(written.path, Unit.ROW, numbers)])
+        assert [sources[found.path, p] for p in found.positions] == numbers
+        assert step.forward([found]) == [Located.of(written.path, Unit.ROW, numbers)]
+    assert step.incomplete == ()
+
+
+def test_lines_of_text_of_which_a_row_has_several(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    values = ["one", "two\nlines", None, "", "ends\r", "a\r\nb\n"]
+    spark.createDataFrame([(i, value) for i, value in enumerate(values)], "i int, s string").coalesce(1).write.parquet(str(tmp_path / "in"))
+    frame = spark.read.parquet(str(tmp_path / "in")).orderBy("i").select("s")
+    step = saved(dbg, lambda: frame.write.text(str(tmp_path / "out")))
+    [written] = step.writes
+    assert (written.unit, written.form) == (Unit.LINE, "text")
+    lines = ["one", "two", "lines", "", "", "ends", "a", "b", ""]
+    assert Path(written.path).read_bytes().decode().replace("\r\n", "\n").split("\n")[:-1] == lines
+    name = os.path.basename(step.reads[0].path)
+    owners = [[0], [1], [1], [2, 3, 5], [2, 3, 5], [4], [5], [5], [2, 3, 5]]
+    for number in (0, 1, 2, 5, 7):
+        assert told(step.backward([Located.of(written.path, Unit.LINE, [number])])) == {name: owners[number]}
+    assert step.incomplete == ()
+    assert told(step.backward([Located.of(written.path, Unit.LINE, [3])])) == {name: [2, 3, 5]}
+    assert "equal to others" in step.incomplete[0]
+
+
+def test_values_of_all_types(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    when = datetime.datetime(2026, 3, 29, 1, 30, 0, 123456)
+    rows = [
+        (float(i) if i else -0.0, b"\x00\xff" * i, [("a", i)], {"k": [i], "a": None}, decimal.Decimal(i) / 7, when + datetime.timedelta(hours=i), when.date(), i % 2 == 0, None)
+        for i in range(4)
+    ] + [(math.nan, None, None, None, None, None, None, None, None), (0.0, b"", [("a", 0)], {"k": [0], "a": None}, decimal.Decimal(0), when, when.date(), True, None)]
+    kinds = "d double, b binary, n array<struct<x string, y int>>, m map<string,array<int>>, c decimal(20,10), t timestamp, a date, f boolean, v string"
+    spark.createDataFrame(rows, kinds).coalesce(1).write.parquet(str(tmp_path / "in"))
+    frame = spark.read.parquet(str(tmp_path / "in"))
+    for form in ("parquet", "orc"):
+        step = saved(dbg, lambda form=form: frame.write.format(form).save(str(tmp_path / form)))
+        [written], [source] = step.writes, step.reads
+        for number in (0, 4, 5):
+            assert step.backward([Located.of(written.path, Unit.ROW, [number])]) == [Located.of(source.path, Unit.ROW, [number])]
+        assert step.forward([Located.of(source.path, Unit.ROW, [0, 3, 4])]) == [Located.of(written.path, Unit.ROW, [0, 3, 4])]
+        assert step.incomplete == ()
+
+
+def test_rows_that_are_equal_are_all_told_and_said_so(dbg: Any, numbers: Any, tmp_path: Path) -> None:
+    step = saved(dbg, lambda: numbers.select("k").write.parquet(str(tmp_path / "out")))
+    [written] = step.writes
+    assert told(step.backward([Located.of(written.path, Unit.ROW, [1])])) == {"numbers.csv": [1, 4, 7, 10]}
+    assert "equal to others" in step.incomplete[0]
+    assert step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [4])])[0].positions.tolist() == [1, 4, 7, 10]
+
+
+def test_groups_of_which_the_last_digits_vary(dbg: Any, numbers: Any, tmp_path: Path) -> None:
+    tenths = numbers.groupBy("k").agg(F.sum(F.col("i") * 0.1).alias("s"), F.collect_list("i").alias("all"))
+    for form in ("parquet", "json"):
+        step = saved(dbg, lambda form=form: tenths.coalesce(1).write.format(form).save(str(tmp_path / form)))
+        [written] = step.writes
+        found = [told(step.backward([Located.of(written.path, Unit.ROW, [number])]))["numbers.csv"] for number in range(3)]
+        assert sorted(found) == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]
+        assert step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [5])]) == [Located.of(written.path, Unit.ROW, [found.index([2, 5, 8, 11])])]
+        assert step.incomplete == ()
+
+
+def test_appending_overwriting_and_many_files(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    first = saved(dbg, lambda: numbers.where("i < 6").write.option("maxRecordsPerFile", 2).parquet(out))
+    second = saved(dbg, lambda: numbers.where("i >= 6").write.mode("append").parquet(out))
+    assert (len(first.writes), len(second.writes)) == (3, 1)
+    assert not {e.path for e in first.writes} & {e.path for e in second.writes}
+    assert told(second.backward(all_of(second))) == {"numbers.csv": [6, 7, 8, 9, 10, 11]}
+    assert [one.positions.tolist() for one in first.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [3])])] == [[1]]
+    third = saved(dbg, lambda: numbers.where("i = 11").write.mode("overwrite").parquet(out))
+    with pytest.raises(SourceChangedError, match="has been changed since"):
+        first.backward(all_of(first))
+    assert told(third.backward(all_of(third))) == {"numbers.csv": [11]}
+
+
+def test_tables_of_sql(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    numbers.createOrReplaceTempView("numbers")
+    table = "across_table"
+    try:
+        made = saved(dbg, lambda: spark.sql(f"CREATE TABLE {table} USING parquet PARTITIONED BY (k) AS SELECT i, k, t FROM numbers WHERE i < 4"))
+        assert made.run.action == "sql"
+        assert told(made.backward(all_of(made))) == {"numbers.csv": [0, 1, 2, 3]}
+        more = saved(dbg, lambda: spark.sql(f"INSERT INTO {table} PARTITION (k = 7) SELECT CAST(i AS BIGINT) i, t FROM numbers WHERE i > 9"))
+        assert told(more.backward(all_of(more))) == {"numbers.csv": [10, 11]}
+        assert len(more.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [11])])) == 1
+        put = saved(dbg, lambda: numbers.where("i = 5").select(F.col("i").cast("long"), "t", F.lit(9)).write.insertInto(table))
+        assert told(put.backward(all_of(put))) == {"numbers.csv": [5]}
+        copied = saved(dbg, lambda: spark.table(table).select("t", "i", "k").write.saveAsTable(f"{table}_2"))
+        assert {e.path for e in copied.reads} == {e.path for step in (made, more, put) for e in step.writes}
+        written = [Located.of(e.path, e.unit, [n]) for e in copied.writes for n, row in enumerate(pq.read_table(e.path).to_pylist()) if row["i"] == 11]
+        [found] = copied.backward(written)
+        assert told(more.backward([found])) == {"numbers.csv": [11]}
+        with dbg.capture() as run:
+            assert spark.sql("SELECT 1").collect()[0][0] == 1
+            spark.sql(f"DESCRIBE {table}").count()
+        assert [one.action for one in run.runs] == ["collect", "count"]
+    finally:
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+        spark.sql(f"DROP TABLE IF EXISTS {table}_2")
+
+
+def test_a_write_that_cannot_be_told_is_refused_by_name(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    drawn = saved(dbg, lambda: numbers.withColumn("r", F.rand()).write.parquet(str(tmp_path / "drawn")))
+    with pytest.raises(NondeterminismError):
+        drawn.backward(all_of(drawn))
+    pretty = saved(dbg, lambda: numbers.write.option("pretty", True).json(str(tmp_path / "pretty")))
+    with pytest.raises(UntraceableError, match="over several lines"):
+        pretty.backward(all_of(pretty))
+    ordered = saved(dbg, lambda: numbers.groupBy().agg(F.collect_list("i").alias("all")).write.parquet(str(tmp_path / "ordered")))
+    with pytest.raises(NondeterminismError, match="No value of the result"):
+        ordered.backward(all_of(ordered))
+    nothing = saved(dbg, lambda: numbers.where("i > 99").write.csv(str(tmp_path / "nothing")))
+    assert nothing.backward(all_of(nothing)) == ()
+    assert nothing.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [3])]) == []
+
+
+def test_traces_and_actions_that_write_nothing(dbg: Any, numbers: Any, tmp_path: Path) -> None:
+    frame = numbers.where("k = 2")
+    collected = saved(dbg, frame.collect)
+    assert collected.writes == ()
+    trace = dbg.lineage(collected.run).where("i = 8")
+    assert told(collected.inputs_of(trace)) == {"numbers.csv": [8]}
+    assert collected.outputs_of(trace) == []
+    written = saved(dbg, lambda: frame.write.json(str(tmp_path / "out")))
+    assert written.inputs_of(trace) is None
+    assert [one.positions.tolist() for one in written.outputs_of(dbg.lineage(written.run).where("i = 8"))] == [[2]]
+
+
+def test_many_columns_and_a_long_text(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    wide = spark.range(2).select(F.repeat(F.lit("x"), 10_000_000).alias("long"), *((F.col("id") * i).alias(f"c{i}") for i in range(300)))
+    wide.coalesce(1).write.parquet(str(tmp_path / "in"))
+    step = saved(dbg, lambda: spark.read.parquet(str(tmp_path / "in")).write.csv(str(tmp_path / "out")))
+    [written] = step.writes
+    [found] = step.backward([Located.of(written.path, Unit.ROW, [1])])
+    assert found.positions.tolist() == [1]
