@@ -1,0 +1,53 @@
+"""Paired: the order of what a generator reads and gives, noted without a step of Python for each (paired capture, Newt 3.2)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress, count
+from operator import not_
+from typing import Any
+
+import numpy as np
+
+from bigdebug.trace.positions import Positions
+
+
+class Paired:
+    """One clock ticks at each input and at each output. The ticks of one side are kept, and the other side's follow from them.
+
+    Both sides pass through iterators that are not Python's own code: some 25 ns for a record whose tick is not kept, some 70 ns and 8 bytes for one whose tick is.
+    ``note_inputs`` keeps those of inputs, which is less where each gives several outputs.
+    """
+
+    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]], records: Iterable[Any], note_inputs: bool) -> None:
+        self._clock = count(1)
+        self._ticks = array("q")
+        self._note_inputs = note_inputs
+        self._total = -1
+        noted, passed = map(not_, map(self._ticks.append, self._clock)), self._clock
+        self.records: Iterator[Any] = compress(function(compress(records, noted if note_inputs else passed)), passed if note_inputs else noted)
+
+    def stop(self) -> None:
+        """Nothing passes any more. Questions come afterwards."""
+        if self._total < 0:
+            self._total = next(self._clock) - 1
+
+    @property
+    def inputs(self) -> int:
+        """How many have been read."""
+        return len(self._ticks) if self._note_inputs else self._total - len(self._ticks)
+
+    @property
+    def outputs(self) -> int:
+        """How many have been given."""
+        return self._total - self.inputs
+
+    def reads(self) -> Positions:
+        """How many inputs had been read when each output was given."""
+        ticks = np.array(self._ticks, dtype=np.int64)
+        others = ticks - np.arange(1, len(ticks) + 1)
+        if not self._note_inputs:
+            return others
+        # Of each input, how many outputs came before it: those from one to the next had read so many.
+        return np.repeat(np.arange(len(ticks) + 1), np.diff(others, prepend=0, append=self.outputs))
