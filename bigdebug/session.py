@@ -7,13 +7,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bigdebug import actors
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.shown import masking, shown
+from bigdebug.spark.across.runs import RunSteps
 from bigdebug.spark.attachment import (
     check_frame,
     check_session,
@@ -47,6 +50,7 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
 from bigdebug.store.directory import LineageStore, check_place
+from bigdebug.trace.across.pipelines import Pipeline
 from bigdebug.trace.capture import Capture, each_run
 from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.given import labels
@@ -126,6 +130,7 @@ class DebugSession(Inquiry):
         self._recorder = self.context._bigdebug
         self._frames = FrameRecorder(spark, self._recorder)
         self._recorder.crossing = self._frames.crossing = Crossing(self._recorder, self._frames)
+        self._steps = RunSteps(self._recorder, self._frames, self._recorder.crossing)
         # One for all sessions of an application: what Spark tells of it, it tells of all.
         known = vars(self.context)
         if "_bigdebug_datasets" not in known:
@@ -213,6 +218,15 @@ class DebugSession(Inquiry):
         """Captured runs, oldest first; among them DataFrames that were asked about though no action on them was captured."""
         users = [run for run in self._recorder.runs if run.id not in self._recorder.crossing.runs]
         return tuple(sorted([*users, *self._frames.runs], key=lambda run: int(run.id[1:])))
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The captured runs of this session and the actors of this user (``bigdebug.actors``) as steps, joined by the files between them.
+
+        ``dbg.pipeline.backward("out.csv", lines=[12])``, ``forward("orders.csv", lines=[17])``, also of a trace or a culprit; ``add(bigdebug.open(dir))`` adds
+        what was saved. Costs nothing before it is asked.
+        """
+        return Pipeline(self._steps.steps, actors.steps)
 
     @contextmanager
     def capture(
