@@ -26,7 +26,10 @@ PANEL := labextension/dist/package.json
 # Its builder is a Python package; one .venv is enough for what is asked.
 BUILDER := $(VENV)/.has-$(if $(filter test%,$(MAKECMDGOALS)),test,examples)
 
-.PHONY: demo lab test test-all test-python test-panel test-browser panel bench clean doctor
+# `make test` leaves out what takes long, and draws fewer programs; asked for by itself, each part is whole.
+SOME := $(filter test,$(MAKECMDGOALS))
+
+.PHONY: demo lab test test-all test-python test-cluster test-panel test-browser panel bench clean doctor
 
 demo: $(VENV)/.has-examples
 	$(BIN)/python examples/run_demo.py
@@ -35,11 +38,8 @@ lab: $(VENV)/.has-examples $(if $(NODE),panel)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab opens without bigdebug's panel." >&2)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab --ServerApp.root_dir=examples --LabApp.default_url=/lab/tree/tour.ipynb $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
-test test-all: test-python $(if $(NODE),test-panel test-browser)
+test test-all: test-python $(if $(SOME),,test-cluster) $(if $(NODE),test-panel test-browser)
 	@$(if $(NODE),:,echo "There is no Node on the PATH, so JupyterLab's panel was not tested." >&2)
-
-# `make test` leaves out what takes long, and draws fewer programs; asked for by itself, each part is whole.
-SOME := $(filter test,$(MAKECMDGOALS))
 
 # What the JVMs of tests share, so that they start in half the time.
 QUICK := SPARK_SUBMIT_OPTS="$$($(BIN)/python -m tests.jvm)"
@@ -48,6 +48,11 @@ test-python: $(VENV)/.has-test $(if $(NODE),panel)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(QUICK) $(if $(SOME),LAW_EXAMPLES=5) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SOME),-m "not slow")
+
+# On executors that are processes of their own: faults, and the laws of capture, strategies and recomputation.
+test-cluster: $(VENV)/.has-test
+	$(QUICK) BIGDEBUG_TEST_MASTER=standalone $(BIN)/python -m pytest tests/cluster
+	$(QUICK) BIGDEBUG_TEST_MASTER='local-cluster[2,1,1024]' $(BIN)/python -m pytest tests/laws/test_laws.py tests/laws/test_sql_laws.py -k "_1_ or _5_ or _6_"
 
 test-panel: panel
 	cd labextension && npm run --silent check && npm run --silent test

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,14 @@ os.environ["BIGDEBUG_HOME"] = tempfile.mkdtemp(prefix="bigdebug-home-")
 atexit.register(shutil.rmtree, os.environ["BIGDEBUG_HOME"], ignore_errors=True)
 
 
+MASTER = os.environ.get("BIGDEBUG_TEST_MASTER", "local[2]")
+"""Where the session of the tests runs: in this process; on ``local-cluster[2,1,1024]`` tasks run in two executors; ``standalone`` is a cluster of
+a master and two workers, which are two hosts to Spark."""
+
+# These kill executors.
+collect_ignore = [] if MASTER == "standalone" else ["cluster"]
+
+
 LONG = ("test_upstream.py", "test_sql_laws.py", "test_tpch.py", "test_sql_by_name.py", "test_sql_subqueries.py", "test_sql.py")
 """Modules of minutes. They come first: of two processes that share the modules, neither begins one when the other is about to end."""
 
@@ -59,8 +68,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
 
-    session = (
-        SparkSession.builder.master("local[2]")
+    builder = (
+        SparkSession.builder.master(MASTER)
         .appName("bigdebug tests")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
@@ -75,11 +84,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
     )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
+    with ExitStack() as running:
+        if MASTER == "standalone":
+            from tests.cluster.standalone import standalone
+
+            builder.master(running.enter_context(standalone(tmp_path_factory.mktemp("standalone"))))
+            # A task that takes much longer than the others is given to another host as well, and the slower one of both is killed.
+            builder.config("spark.speculation", "true").config("spark.speculation.interval", "100ms").config("spark.speculation.minTaskRuntime", "2s")
+            builder.config("spark.speculation.task.duration.threshold", "2s").config("spark.deploy.maxExecutorRetries", "-1")
+        if MASTER != "local[2]":
+            builder.config("spark.executor.memory", "1g").config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC")
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
 
 
 @pytest.fixture(scope="module")
