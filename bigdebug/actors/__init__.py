@@ -14,6 +14,7 @@ captured, for a pipeline.
 from __future__ import annotations
 
 from bigdebug.actors.actor import Actor, flow_link, register
+from bigdebug.actors.actorstep import ActorStep
 from bigdebug.actors.committed import ActorCulprit
 from bigdebug.actors.files import read_csv, read_json, read_parquet, to_csv, to_json, to_parquet
 from bigdebug.actors.functions import groups, merge, rows, whole
@@ -21,9 +22,9 @@ from bigdebug.actors.generators import generator
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.kinds import DATASET, FILE, JOB, OPERATOR, RECORD, STAGE, TASK, ActorType, DataType
 from bigdebug.actors.log import ANY, NEXT
+from bigdebug.actors.opening import UncommittedStep, forget, step, steps
 from bigdebug.actors.places import Place
-from bigdebug.actors.program import program
-from bigdebug.actors.step import ActorStep, UncommittedStep, forget, step, steps
+from bigdebug.actors.programs import program
 from bigdebug.actors.textfiles import lines
 
 __all__ = [

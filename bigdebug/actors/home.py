@@ -121,7 +121,7 @@ class ActorHome:
             (self.root / f"{actor}{suffix}").unlink(missing_ok=True)
         for folder in (actor, f"{actor}{_PARTS}"):
             shutil.rmtree(self.root / folder, ignore_errors=True)
-        for link in self._links():
+        for link in self.links():
             if actor in link:
                 (self.root / _LINKS / "@".join(link)).unlink(missing_ok=True)
 
@@ -175,28 +175,25 @@ class ActorHome:
         """The actors that one contains."""
         return [name for name in self._names(self.root / f"{actor}{_PARTS}") if _ID.fullmatch(name)]
 
-    def sources(self, actor: str) -> list[str]:
-        """The actors whose data one takes, as ``link`` said."""
-        return [source for source, target in self._links() if target == actor]
+    def has(self, actor: str) -> bool:
+        """Whether an actor has committed."""
+        return (self.root / actor).is_dir()
 
-    def targets(self, actor: str) -> list[str]:
-        """The actors that take the data of one, as ``link`` said."""
-        return [target for source, target in self._links() if source == actor]
+    def links(self) -> list[tuple[str, str]]:
+        """Who takes what whom gives, as ``link`` said: source and target."""
+        pairs = [name.split("@") for name in self._names(self.root / _LINKS)]
+        return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
 
     # ---- inside -----------------------------------------------------------------------------------------------
 
     def _upstream(self, actor: str) -> set[str]:
-        found, todo, links = {actor}, [actor], self._links()
+        found, todo, links = {actor}, [actor], self.links()
         while todo:
             here = todo.pop()
             new = {source for source, target in links if target == here} - found
             found |= new
             todo += new
         return found
-
-    def _links(self) -> list[tuple[str, str]]:
-        pairs = [name.split("@") for name in self._names(self.root / _LINKS)]
-        return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
 
     def _names(self, folder: Path) -> list[str]:
         try:

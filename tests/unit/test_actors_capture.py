@@ -340,7 +340,7 @@ def test_what_is_forgotten_takes_its_parts_along(home):
     job.commit()
     actors.forget(job)
     assert [step.name for step in actors.steps(home)] == ["other"]
-    assert home.sources(other.id) == []
+    assert home.links() == []
 
 
 # ---- flows (3.2, 3.3) -----------------------------------------------------------------------------------------

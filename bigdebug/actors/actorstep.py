@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.actors.actor import Actor, Home, home_of
 from bigdebug.actors.committed import ActorCulprit, Committed, Facts, Kept
 from bigdebug.actors.flows import Flows, gives_path, takes_path
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.items import Items
 from bigdebug.actors.values import digest_of
-from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.positions import Positions, distinct
+
+
+class Links(NamedTuple):
+    """The actors that one takes from, and those that take from it, as ``flow_link`` said."""
+
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,6 +36,7 @@ class ActorStep:
     facts: Facts
     _kept: Kept
     _home: ActorHome
+    links: Links
 
     @property
     def id(self) -> str:
@@ -82,7 +89,7 @@ class ActorStep:
     def writes(self) -> Sequence[Extent]:
         """The files that its outputs stand in, and what it passes on without one."""
         files = list(self._committed.outputs.places.files)
-        if self._committed.outputs.nowhere() or self._home.targets(self.id):
+        if self._committed.outputs.nowhere() or self.links.targets:
             files.append(_items(gives_path(self.id)))
         return tuple(files)
 
@@ -139,11 +146,7 @@ class ActorStep:
 
     @cached_property
     def _flows(self) -> Flows:
-        sources = self._home.sources(self.id)
-        return Flows(self._committed.inputs, {source: self._home.kept(source).committed.outputs for source in sources if self._has_committed(source)})
-
-    def _has_committed(self, actor: str) -> bool:
-        return (self._home.root / actor).is_dir()
+        return Flows(self._committed.inputs, {source: self._home.kept(source).committed.outputs for source in self.links.sources if self._home.has(source)})
 
     def _told_inputs(self, numbers: Positions) -> Sequence[Located]:
         """Inputs, by where they stand: in files, in what another actor gave, or in this one's arrivals."""
@@ -158,80 +161,9 @@ class ActorStep:
     def _told_outputs(self, numbers: Positions) -> Sequence[Located]:
         places = self._committed.outputs.places
         found, own = list(places.locate(numbers)), places.without(numbers)
-        if self._home.targets(self.id):
+        if self.links.targets:
             own = numbers
         return (*found, *([Located.of(gives_path(self.id), Unit.ROW, own)] if len(own) else []))
-
-
-@dataclass(frozen=True)
-class UncommittedStep:
-    """An actor that has not committed: it is there, and ``incomplete`` says why it cannot be asked. ``culprits`` are those that it failed on."""
-
-    id: str
-    name: str
-    kind: str
-    began: float | None
-    ended: float | None
-    incomplete: Sequence[str]
-    parents: Sequence[str] = ()
-    culprits: Sequence[ActorCulprit] = ()
-    reads: Sequence[Extent] = ()
-    writes: Sequence[Extent] = ()
-
-    def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
-        raise self._refused()
-
-    def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
-        raise self._refused()
-
-    def _refused(self) -> BigdebugError:
-        return IncompleteLineageError(self.incomplete[0], remedy="Run it again, and commit it when it is done.")
-
-
-def steps(home: Home = None) -> list[ActorStep | UncommittedStep]:
-    """All actors of a home (of this user's, if None), in the order in which they began; those that have not committed say so.
-
-    One that was damaged is left among those that say so; the others are not touched by it.
-    """
-    place = home_of(home)
-    committed, waiting = place.ids()
-    found: list[ActorStep | UncommittedStep] = [_opened(place, actor) for actor in committed]
-    found += filter(None, (_uncommitted(place, actor) for actor in waiting))
-    return sorted(found, key=lambda step: (step.began or 0.0, step.id))
-
-
-def step(actor: Actor | str, home: Home = None) -> ActorStep:
-    """A committed actor, to be asked. Raises UnknownActorError, IncompleteLineageError if it has not committed, StoreErrors."""
-    place = home_of(actor._home if isinstance(actor, Actor) and home is None else home)
-    name = actor.id if isinstance(actor, Actor) else actor
-    if name in place.ids()[1]:
-        raise IncompleteLineageError(f"The actor {name} cannot be asked: {place.why_not(name)[0]}", remedy="Commit it when it is done.")
-    kept = place.kept(name)
-    return ActorStep(kept.facts, kept, place)
-
-
-def forget(actor: Actor | str | ActorStep | UncommittedStep, home: Home = None) -> None:
-    """Take away an actor, committed or not, and all that it contains."""
-    own = getattr(actor, "_home", None)
-    home_of(own if home is None else home).forget(actor if isinstance(actor, str) else actor.id)
-
-
-def _opened(home: ActorHome, actor: str) -> ActorStep | UncommittedStep:
-    try:
-        kept = home.kept(actor)
-    except BigdebugError as damaged:
-        return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),))
-    return ActorStep(kept.facts, kept, home)
-
-
-def _uncommitted(home: ActorHome, actor: str) -> UncommittedStep | None:
-    why, told = home.why_not(actor)
-    try:
-        facts = home.facts(actor)
-    except BigdebugError as damaged:
-        return UncommittedStep(actor, actor, "actor", None, None, (str(damaged),))
-    culprits = tuple(ActorCulprit(**each) for each in told.get("culprits", ()))
-    return UncommittedStep(actor, facts.name, facts.kind[0], facts.began, told.get("ended"), (f"The actor {facts.name} cannot be asked: {why}",), facts.within, culprits)
 
 
 def _numbers(items: Items, asked: Sequence[Located], own: str) -> Positions:

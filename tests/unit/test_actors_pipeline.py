@@ -1,0 +1,87 @@
+"""Actors in a pipeline: lineage runs through frames, generators, programs and linked actors, from file to file, both ways."""
+
+import pytest
+
+from bigdebug import actors
+from bigdebug.trace.across.pipelines import pipeline
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+    return actors.ActorHome()
+
+
+
+def test_from_file_to_file_through_pandas_a_program_and_a_generator(tmp_path):
+    (tmp_path / "orders.csv").write_text('city,amount\nx,5\n"y\nz",7\nx,9\nw,1\n')
+    orders = actors.read_csv(tmp_path / "orders.csv")
+    good = actors.rows(lambda f: f[f.amount > 4], name="good")(orders)
+    sums = actors.groups(lambda f: f.groupby("city", as_index=False).amount.sum(), by="city", name="sums")(good)
+    actors.to_csv(sums, tmp_path / "sums.csv", index=False, header=False)
+    actors.program(["grep", "x"], stdin=tmp_path / "sums.csv", stdout=tmp_path / "x.csv", lineage="filter")
+    actors.lines(lambda lines: (line.upper() for line in lines), each=True, name="upper")(tmp_path / "x.csv", tmp_path / "report.txt")
+    assert (tmp_path / "report.txt").read_text() == "X,14\n"
+    flow = pipeline(actors.steps).backward("report.txt", lines=[1])
+    assert [step.name for step in flow.steps] == ["good", "sums", "write sums.csv", "grep", "upper"]
+    assert flow["orders.csv"].located.positions.tolist() == [0, 2]
+    assert flow.records("orders.csv")
+    assert flow.notes == ()
+    flow = pipeline(actors.steps).forward("orders.csv", lines=[5])
+    assert [step.name for step in flow.steps] == ["good", "sums", "write sums.csv", "grep", "upper"]
+    assert flow["report.txt"].located.positions.tolist() == [0]
+    assert "sums.csv" not in pipeline(actors.steps).forward("orders.csv", lines=[6])
+
+
+def test_linked_actors_that_run_at_the_same_time_are_one_flow(tmp_path):
+    with actors.register("reader", home=None) as reader, actors.register("count") as counter:
+        actors.flow_link(reader, counter)
+        for number, word in enumerate(["a", "b", "a"]):
+            reader.reset()
+            reader.add_input(at=actors.Place.line(tmp_path / "in.txt", number))
+            reader.add_output(word)
+            counter.add_input(word, word)
+        for number, word in enumerate(["a", "b"]):
+            counter.add_output(at=actors.Place.line(tmp_path / "out.txt", number), tag=word)
+        (tmp_path / "in.txt").write_text("a\nb\na\n")
+        (tmp_path / "out.txt").write_text("a 2\nb 1\n")
+    flow = pipeline(actors.steps).backward("out.txt", lines=[1])
+    assert [step.name for step in flow.steps] == ["reader", "count"]
+    assert flow["in.txt"].located.positions.tolist() == [0, 2]
+    assert pipeline(actors.steps).forward("in.txt", lines=[2])["out.txt"].located.positions.tolist() == [1]
+
+
+def test_a_generator_that_another_reads_is_linked(tmp_path):
+    (tmp_path / "in.txt").write_text("1\n2\n3\n")
+    first = actors.generator(lambda lines: (int(line) for line in lines if line != "2\n"), name="first")
+    with (tmp_path / "in.txt").open() as lines:
+        list(actors.generator(lambda numbers: (n * 2 for n in numbers), each=True, name="second")(first(lines)))
+    steps = {step.name: step for step in actors.steps()}
+    actors.flow_link(steps["first"].id, steps["second"].id)
+    every = pipeline(actors.steps)
+    flow = every.backward(every.step("second"))
+    assert [step.name for step in flow.steps] == ["first", "second"]
+
+
+def test_actors_that_never_committed_are_told_and_others_are_followed(tmp_path):
+    lost = actors.register("lost")
+    (tmp_path / "in.txt").write_text("1\n2\n")
+    actors.lines(lambda lines: lines, each=True, name="copy")(tmp_path / "in.txt", tmp_path / "out.txt")
+    every = pipeline(actors.steps)
+    assert lost.id in str(every.table()) or "lost" in str(every.table())
+    assert "has not committed yet" in str(every.table())
+    assert every.backward("out.txt", lines=[2])["in.txt"].located.positions.tolist() == [1]
+
+
+def test_a_pipeline_reads_actors_once(tmp_path):
+    (tmp_path / "in.txt").write_text("1\n2\n")
+    actors.register("lost")
+    actors.lines(lambda lines: lines, each=True, name="copy")(tmp_path / "in.txt", tmp_path / "out.txt")
+    every = pipeline(actors.steps)
+    known = every.dataflow
+    assert every.dataflow is known
+    with actors.register("new"):
+        pass
+    assert every.dataflow is not known
+    before = {step.id: step for step in known.steps}
+    assert all(before.get(step.id, step) is step for step in every.dataflow.steps)
