@@ -103,14 +103,12 @@ class Associated:
 
 
 def write(home: Path, folder: str, levels: Mapping[int, Numbering], pairs: Iterable[Pairs]) -> dict[str, Any]:
-    """Write the lineage of a run into a folder below ``home``; what a catalog lists of it.
+    """Write the lineage of a run into a folder below ``home``; what a catalog lists of it. ``levels`` may become known while ``pairs`` are given.
 
     Takes two sorts of the pairs of two levels and some 40 bytes of memory for each, and 4 to 8 bytes on disk; less where records are made one of one.
     Raises TooLargeError for more than 2**28 between two levels.
     """
     listed: dict[str, Any] = {"levels": {}, "ways": []}
-    for level, numbering in levels.items():
-        listed["levels"][str(level)] = numbering.dump(home, f"{folder}/{level}")
     for way in pairs:
         if len(way.above) > MOST:
             raise TooLargeError(f"Between operators {way.made} and {way.of} there are {len(way.above):,} associations", remedy="Save runs of fewer records.")
@@ -121,6 +119,8 @@ def write(home: Path, folder: str, levels: Mapping[int, Numbering], pairs: Itera
         lower, upper = _sorted(lower, upper, above)
         ahead = write_associations(home, f"{name}.ahead", lower, upper, below)
         listed["ways"].append({"made": way.made, "of": way.of, "branch": way.branch, "back": back, "ahead": ahead})
+    for level, numbering in levels.items():
+        listed["levels"][str(level)] = numbering.dump(home, f"{folder}/{level}")
     return listed
 
 

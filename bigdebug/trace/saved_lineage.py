@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import OperatorGraph
-from bigdebug.model import pack
+from bigdebug.model import NO_RIDS, Rids, pack
 from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.lineage import Hop, Lineage
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.places import Places
-from bigdebug.trace.positions import Positions
+from bigdebug.trace.positions import Positions, distinct
 from bigdebug.trace.run import Run
 from bigdebug.trace.walk import all_of
 from bigdebug.trace.ways import Way, ways_of
@@ -23,19 +24,68 @@ from bigdebug.trace.ways import Way, ways_of
 
 def write_lineage(home: Path, folder: str, run: Run) -> dict[str, Any]:
     """Write the lineage of an RDD program's run between the operators where a trace steps; what a catalog lists. Raises BigdebugErrors for what is not known."""
-    ways = ways_of(run)
-    operators = sorted({run.subject, *(way.made for way in ways), *(way.hop.operator for way in ways)})
-    places = {operator: all_of(run.lineage, operator) for operator in operators}
-    levels = {operator: Numbering.of_counts({partition: len(at) for partition, at in here.items()}) for operator, here in places.items()}
-    return write(home, folder, levels, (_pairs(run, way, places[way.made], levels) for way in ways))
+    return _Levels(run).written(home, folder)
 
 
-def _pairs(run: Run, way: Way, places: Places, levels: dict[int, Numbering]) -> Pairs:
-    above, below = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for partition, sender, which, there in run.lineage.pairs(way.made, way.hop, places):
-        above.append(levels[way.made].numbers_of(pack(partition, places[partition][which])))
-        below.append(levels[way.hop.operator].numbers_of(pack(sender, there)))
-    return Pairs(way.made, way.hop.operator, way.hop.branch, np.concatenate(above), np.concatenate(below))
+class _Levels:
+    """The records of a run's levels, numbered while its ways are gone back. What nobody counted at an operator, the JVM's to arrange, is what others were made of."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._ways = sorted(ways_of(run), key=lambda way: -way.made)
+        self._known: dict[int, Numbering] = {}
+        self._reached: dict[int, list[Rids]] = {}
+        for operator in {run.subject, *(way.made for way in self._ways), *(way.hop.operator for way in self._ways)}:
+            known = _counted(run, operator)
+            if known is None:
+                self._reached[operator] = []
+            else:
+                self._known[operator] = known
+
+    def written(self, home: Path, folder: str) -> dict[str, Any]:
+        return write(home, folder, self._known, self._pairs())
+
+    def _pairs(self) -> Iterator[Pairs]:
+        held: list[tuple[Way, Rids, Rids]] = []
+        for way in self._ways:
+            above, below = self._rids(way)
+            if way.hop.operator in self._reached:
+                self._reached[way.hop.operator].append(distinct(below))
+                held.append((way, above, below))
+            else:
+                yield self._numbered(way, above, below)
+        for way, above, below in held:
+            self._numbering(way.hop.operator)
+            yield self._numbered(way, above, below)
+
+    def _rids(self, way: Way) -> tuple[Rids, Rids]:
+        """The records of a level and those that they were made of, by rid."""
+        places = self._numbering(way.made).every()
+        above, below = [NO_RIDS], [NO_RIDS]
+        for partition, sender, which, there in self._run.lineage.pairs(way.made, way.hop, places):
+            above.append(pack(partition, places[partition][which]))
+            below.append(pack(sender, there))
+        return np.concatenate(above), np.concatenate(below)
+
+    def _numbering(self, operator: int) -> Numbering:
+        """Asked of an operator when all ways to it have been gone: ids grow along the program."""
+        if operator not in self._known:
+            self._known[operator] = Numbering.of_rids(distinct(np.concatenate([NO_RIDS, *self._reached[operator]])))
+        return self._known[operator]
+
+    def _numbered(self, way: Way, above: Rids, below: Rids) -> Pairs:
+        made, of = self._known[way.made], self._known[way.hop.operator]
+        return Pairs(way.made, way.hop.operator, way.hop.branch, made.numbers_of(above), of.numbers_of(below))
+
+
+def _counted(run: Run, operator: int) -> Numbering | None:
+    """All records of an operator; None where nobody counted them. Raises IncompleteLineageError where the action's own were not."""
+    try:
+        return Numbering.of_counts({partition: len(at) for partition, at in all_of(run.lineage, operator).items()})
+    except IncompleteLineageError:
+        if operator == run.subject:
+            raise
+        return None
 
 
 @dataclass

@@ -127,11 +127,17 @@ def test_records_that_only_a_pickle_tells_are_texts_unless_the_directory_is_trus
 
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.decimals() | st.dates() | st.datetimes(),
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner, max_size=3) | st.frozensets(st.integers()), max_leaves=8,
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner, max_size=3), max_leaves=8,
 ))
 def test_plain_values_are_read_as_they_were(value: object) -> None:
     text = written(value)
-    assert text is None or repr(read(text)) == repr(value) or read(text) == value  # sets have no order
+    assert text is None or repr(read(text)) == repr(value)
+
+
+@given(st.sets(st.integers() | st.text()))
+def test_sets_are_read_as_they_were(value: set[object]) -> None:
+    assert read(written(value) or "") == value
+    assert read(written(frozenset(value)) or "") == frozenset(value)
 
 
 def test_sessions_of_format_1_still_open() -> None:

@@ -18,10 +18,11 @@ MOST = 10_000
 
 def program_of(recorder: Any, run: Run, home: Path, name: str, *, derive: bool) -> Beside:
     """As ``program``; if it is to ``derive``, with the records that the action was called on, if they are 10,000 at most, by a job."""
+    derive = derive and run in recorder.runs
+    trace = trace_of(recorder, run, run.subject) if derive else None  # from here on the run knows how to derive
     beside = program(run, home, name, derive=derive)
-    if derive and run in recorder.runs:
+    if trace is not None:
         try:
-            trace = trace_of(recorder, run, run.subject)
             if trace.count() <= MOST:
                 records = trace.collect()
                 beside.outputs = keep_outputs(home, name, encode_records(records), len(records))
