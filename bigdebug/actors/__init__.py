@@ -25,10 +25,11 @@ from bigdebug.actors.log import ANY, NEXT
 from bigdebug.actors.opening import UncommittedStep, forget, step, steps
 from bigdebug.actors.places import Place
 from bigdebug.actors.programs import program
+from bigdebug.actors.pruning import prune
 from bigdebug.actors.textfiles import lines
 
 __all__ = [
-    "register", "Actor", "flow_link", "steps", "step", "forget", "ActorStep", "UncommittedStep", "ActorCulprit", "ActorHome",
+    "register", "Actor", "flow_link", "steps", "step", "forget", "prune", "ActorStep", "UncommittedStep", "ActorCulprit", "ActorHome",
     "rows", "groups", "whole", "merge", "read_csv", "read_json", "read_parquet", "to_csv", "to_json", "to_parquet", "lines", "generator", "program",
     "Place", "NEXT", "ANY",
     "ActorType", "DataType", "JOB", "STAGE", "TASK", "OPERATOR", "DATASET", "FILE", "RECORD",

@@ -117,7 +117,7 @@ class ActorHome:
         self._check(actor)
         for part in self.parts(actor):
             self.forget(part)
-        for suffix in (_OPEN, _FAILED):
+        for suffix in (_OPEN, _CLOSING, _FAILED):
             (self.root / f"{actor}{suffix}").unlink(missing_ok=True)
         for folder in (actor, f"{actor}{_PARTS}"):
             shutil.rmtree(self.root / folder, ignore_errors=True)
@@ -164,12 +164,22 @@ class ActorHome:
         with suppress(OSError, ValueError):
             told = json.loads((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"))
             return f"it failed: {told['error']}", told
-        try:
-            with (self.root / f"{actor}{_OPEN}").open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return "it has not committed yet", {}
-        return "it never committed, and its process let go of it", {}
+        return "it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it", {}
+
+    def captures(self, actor: str) -> bool:
+        """Whether somebody holds an actor that has not committed, or is committing it."""
+        return any(map(_held, (self.root / f"{actor}{_OPEN}", self.root / f"{actor}{_CLOSING}")))
+
+    def paths(self, actor: str) -> list[Path]:
+        """The files of an actor; none of those that it contains."""
+        folder = self.root / actor
+        own = [self.root / f"{actor}{suffix}" for suffix in (_OPEN, _CLOSING, _FAILED)]
+        return [path for path in (*own, *(folder / name for name in self._names(folder))) if path.exists()]
+
+    def halves(self) -> list[tuple[Path, str]]:
+        """What is being written, or was by a process that is gone; and of which actor it is."""
+        names = [name for name in self._names(self.root) if name.startswith(".") and name.endswith(".part")]
+        return [(self.root / name, name.removeprefix(".").removesuffix(".part")) for name in names]
 
     def parts(self, actor: str) -> list[str]:
         """The actors that one contains."""
@@ -228,3 +238,15 @@ class ActorHome:
                 f"The home of actors cannot be written: {problem.strerror or problem}.{full}".rstrip("."), value=str(self.root),
                 remedy=f"Name a directory that you may write by {HOME}, or by home=.",
             ) from problem
+
+
+def _held(path: Path) -> bool:
+    """Whether somebody has a file locked."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -341,6 +341,30 @@ def test_what_is_forgotten_takes_its_parts_along(home):
     actors.forget(job)
     assert [step.name for step in actors.steps(home)] == ["other"]
     assert home.links() == []
+
+
+def test_old_actors_go_and_the_oldest_of_too_many_bytes(home, tmp_path):
+    job = actors.register("job", actors.JOB, home=home)
+    upper_lines(home, tmp_path / "a", tmp_path / "b", ["x"] * 50)
+    with actors.register("t", actors.TASK, within=job, home=home):
+        pass
+    job.commit()
+    held = actors.register("held", home=home)
+    actors.register("let go", home=home)
+    with actors.register("new", home=home):
+        pass
+    (home.root / ".let-go-1.part").mkdir()
+    assert actors.prune(home=home) == []
+    assert not (home.root / ".let-go-1.part").exists()
+    sizes = {step.name: sum(path.stat().st_size for path in home.paths(step.id)) for step in actors.steps(home)}
+    gone = actors.prune(larger_than=sum(sizes.values()) - sizes["held"] - 1, home=home)
+    assert [name.rpartition("-")[0] for name in gone] == ["job"]
+    assert [step.name for step in actors.steps(home)] == ["upper", "held", "let go", "new"]
+    assert len(actors.prune(older_than=timedelta(seconds=0), home=home)) == 3
+    assert [step.id for step in actors.steps(home)] == [held.id]
+    for wrong in ("30d", -1, True):
+        with pytest.raises(ActorError, match="no age"):
+            actors.prune(older_than=wrong, home=home)
 
 
 # ---- flows (3.2, 3.3) -----------------------------------------------------------------------------------------
