@@ -1,7 +1,8 @@
 """The graph: what is upstream and downstream of a dataset, or of a column of it, over all that was recorded.
 
 A dataset is reached through whoever wrote or read it, the files that it stands on, what contains it, or a part of it (``touch``). Walks are over
-flows: they cost what there is to tell, not how often it was done.
+flows: they cost what there is to tell, not how often it was done. Nothing is followed through a view or a cache (``steps.ENDS``): who reads one is known to
+read what it was made of then.
 """
 
 from __future__ import annotations
@@ -12,27 +13,32 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from bigdebug.datasets.steps import RESULT, UNKNOWN, Steps
+from bigdebug.datasets.steps import ENDS, RESULT, UNKNOWN, Steps, ending
 from bigdebug.datasets.uses import DIRECT, IDENTITY
 
-_UPSTREAM = """
+_FROM = f"""
+FROM reached JOIN dataset here ON here.id = reached.id AND (here.id IN (SELECT value FROM json_each(:starts)) OR NOT {ENDS.format(of="here")})
+JOIN touch ON touch.dataset = reached.id
+"""
+
+_UPSTREAM = f"""
 WITH RECURSIVE reached (id) AS (
     SELECT value FROM json_each(:starts) UNION
-    SELECT far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+    SELECT far.dataset {_FROM}
     JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
 )
-SELECT DISTINCT reached.id, near.flow, far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+SELECT DISTINCT reached.id, near.flow, far.dataset {_FROM}
 JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
 """
 
 _DOWNSTREAM = f"""
 WITH RECURSIVE reached (id) AS (
     SELECT value FROM json_each(:starts) UNION
-    SELECT far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+    SELECT far.dataset {_FROM}
     JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
     JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
 )
-SELECT DISTINCT reached.id, near.flow, far.dataset FROM reached JOIN touch ON touch.dataset = reached.id
+SELECT DISTINCT reached.id, near.flow, far.dataset {_FROM}
 JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
 JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
 """
@@ -65,9 +71,10 @@ def links(db: sqlite3.Connection, starts: Iterable[int], upstream: bool) -> list
     return [Link(*row) for row in db.execute(_UPSTREAM if upstream else _DOWNSTREAM, {"starts": json.dumps(list(starts))})]
 
 
-def queries_of(db: sqlite3.Connection, datasets: Iterable[int]) -> int:
-    """How many queries used any of the datasets, and wrote nothing."""
-    return int(db.execute(_QUERIES, (json.dumps(list(datasets)),)).fetchone()[0])
+def queries_of(db: sqlite3.Connection, start: int, datasets: Iterable[int]) -> int:
+    """How many queries used a dataset, or any of those downstream of it, and wrote nothing."""
+    every = set(datasets)
+    return int(db.execute(_QUERIES, (json.dumps([start, *(every - ending(db, every))]),)).fetchone()[0])
 
 
 def reached(starts: Mapping[int, int], steps: Iterable[Link]) -> list[Reached]:
@@ -125,7 +132,8 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
                 if (far, other, whole) not in seen:
                     seen.add((far, other, whole))
                     reached_now.append((far, other, whole))
-        standing = reached_now
+        ends = asking.ends({here for here, _, _ in reached_now})
+        standing = [each for each in reached_now if each[0] not in ends]
     return [ReachedColumn(each, name, steps, frozenset(how)) for (each, name), (steps, how) in found.items()]
 
 
@@ -150,9 +158,11 @@ JOIN dataset ON dataset.id = edge.output AND {RESULT}
 """
 
 
-def queries_of_columns(db: sqlite3.Connection, columns: Iterable[tuple[int, str]]) -> int:
-    """How many queries used any of the columns, and wrote nothing."""
-    return int(db.execute(_COLUMN_QUERIES, (json.dumps(list(columns)),)).fetchone()[0])
+def queries_of_columns(db: sqlite3.Connection, start: tuple[int, str], columns: Iterable[tuple[int, str]]) -> int:
+    """How many queries used a column, or any of those downstream of it, and wrote nothing."""
+    every = set(columns)
+    ends = ending(db, {here for here, _ in every})
+    return int(db.execute(_COLUMN_QUERIES, (json.dumps([start, *(each for each in every if each[0] not in ends)]),)).fetchone()[0])
 
 
 # ---- what is known of flows -------------------------------------------------------------------------------------

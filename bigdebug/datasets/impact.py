@@ -14,7 +14,7 @@ from bigdebug.datasets.graph import flows, links, reached
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.rows import datasets_of, moment
-from bigdebug.datasets.steps import RESULT, UNKNOWN
+from bigdebug.datasets.steps import RESULT, UNKNOWN, ending
 from bigdebug.datasets.uses import IDENTITY
 from bigdebug.datasets.words import hows, more
 
@@ -60,11 +60,11 @@ def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
             effect = LOSES if how == (IDENTITY,) else MAY_FAIL if how == (UNKNOWN,) else FAILS
             if flow not in found.flows or (FAILS, MAY_FAIL, LOSES).index(effect) < (FAILS, MAY_FAIL, LOSES).index(found.flows[flow][0]):
                 found.flows[flow] = (effect, how, steps + 1)
-            for output, other, _, is_result in used if effect == LOSES else ():
-                if is_result:
-                    continue  # nobody uses it
+            lost = [(output, other) for output, other, _, is_result in used if not is_result] if effect == LOSES else []  # a result nobody uses
+            ends = ending(db, {output for output, _ in lost}) if lost else set()
+            for output, other in lost:
                 found.lost[output].append(other)
-                if (output, other) not in seen:
+                if (output, other) not in seen and output not in ends:
                     seen.add((output, other))
                     rest.append((output, other, steps + 1))
     _stale(db, found)
@@ -76,7 +76,9 @@ def _stale(db: sqlite3.Connection, found: Affected) -> None:
     for flow, written in db.execute(_WRITTEN, (json.dumps(list(found.flows)),)):
         _, _, steps = found.flows[flow]
         starts[written] = min(steps, starts.get(written, steps))
-    found.stale = {**starts, **{each.id: each.steps for each in reached(starts, links(db, starts, upstream=False)) if each.id not in starts}}
+    ends = ending(db, starts)
+    begun = {each: steps for each, steps in starts.items() if each not in ends}
+    found.stale = {**starts, **{each.id: each.steps for each in reached(begun, links(db, begun, upstream=False)) if each.id not in starts}}
 
 
 def answer(db: sqlite3.Connection, of: Meant, column: str, limit: int) -> Answer:

@@ -31,7 +31,7 @@ def datasets(db: sqlite3.Connection, of: Meant, upstream: bool, limit: int) -> A
         last = max((jobs[flow] for flow in each.flows), key=lambda flow: flow.last)
         by = tuple(dict.fromkeys(jobs[flow].job for flow in each.flows))
         rows.append((each.steps, str(names[each.id]), names[each.id].kind, by, moment(last.last), last.status))
-    queries = 0 if upstream else queries_of(db, {of.id, *(each.id for each in found)})
+    queries = 0 if upstream else queries_of(db, of.id, (each.id for each in found))
     columns = ("steps", "dataset", "kind", "by", "last run", "status")
     return Answer(f"{_side(upstream)} of {of.dataset}", columns, tuple(rows)).noting(of.note, more(len(found), limit), _queries(queries))
 
@@ -41,7 +41,7 @@ def columns(db: sqlite3.Connection, of: Meant, name: str, upstream: bool, limit:
     found = columns_reached(db, of.id, name, upstream)
     names = datasets_of(db, {each.id for each in found[:limit]})
     rows = tuple((each.steps, str(names[each.id]), each.name or "(all columns)", _influence(each.how), hows(each.how)) for each in found[:limit])
-    queries = 0 if upstream else queries_of_columns(db, [(of.id, name), *((each.id, each.name) for each in found)])
+    queries = 0 if upstream else queries_of_columns(db, (of.id, name), ((each.id, each.name) for each in found))
     unknown = "Of some steps it is not known which columns go into which." if any(UNKNOWN in each.how for each in found) else ""
     return Answer(f"{_side(upstream)} of {name} of {of.dataset}", ("steps", "dataset", "column", "influence", "how"), rows).noting(
         of.note, more(len(found), limit), _queries(queries), unknown,

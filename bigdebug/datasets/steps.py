@@ -15,6 +15,14 @@ UNKNOWN = "UNKNOWN"
 RESULT = "dataset.kind = 'memory' AND dataset.name LIKE 'result %'"
 """Results of queries: nothing is made from them that we would hear of, and there are as many as queries."""
 
+ENDS = """({of}.kind = 'cache' OR {of}.kind = 'view' AND EXISTS (
+    SELECT 1 FROM passage defined WHERE defined.dataset = {of}.id AND defined.written = 1 AND defined.mode = 'defined'))"""
+"""Views and caches: by the next time they may be defined otherwise, and what reads them says what they were made of when it did. The table of a stream in
+memory is none: who reads it does not know the stream.
+"""
+
+_ENDING = f"SELECT dataset.id FROM json_each(?) some JOIN dataset ON dataset.id = some.value WHERE {ENDS.format(of='dataset')}"
+
 Column = tuple[int, str]
 """The number of a dataset, and a column of it; all of it, if that has no name."""
 
@@ -74,8 +82,17 @@ class Steps:
         self._db = db
         self._upstream = upstream
         self._known: dict[Column, list[Step]] = {}
+        self._ends: dict[int, bool] = {}
         self._questions = 0
         self._all: _Every | None = None
+
+    def ends(self, datasets: Iterable[int]) -> set[int]:
+        """Those of some datasets through which nothing is followed; each is asked once."""
+        new = [each for each in datasets if each not in self._ends]
+        if new:
+            found = ending(self._db, new) if self._all is None else self._all.ends
+            self._ends.update((each, each in found) for each in new)
+        return {each for each in datasets if self._ends[each]}
 
     def __call__(self, columns: Iterable[Column]) -> Mapping[Column, list[Step]]:
         new = [column for column in dict.fromkeys(columns) if column not in self._known]
@@ -92,6 +109,11 @@ class Steps:
         return self._known
 
 
+def ending(db: sqlite3.Connection, datasets: Iterable[int]) -> set[int]:
+    """Those of some datasets through which nothing is followed."""
+    return {number for (number,) in db.execute(_ENDING, (json.dumps(list(datasets)),))}
+
+
 class _Every:
     """All steps that there are, in one direction."""
 
@@ -103,6 +125,7 @@ class _Every:
             self._edges[here].append((name, far, other, how))
         for here, far, renamed in db.execute(_ALL_UNKNOWN, {"upstream": int(upstream)}):
             self._unknown[here].append((far, renamed))
+        self.ends = {number for (number,) in db.execute(f"SELECT id FROM dataset WHERE {ENDS.format(of='dataset')}")}
 
     def of(self, here: int, name: str) -> list[Step]:
         """As a question would answer."""

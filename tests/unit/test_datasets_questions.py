@@ -366,6 +366,34 @@ def test_steps_that_are_read_at_once_are_those_that_are_asked_one_by_one(tmp_pat
     store.close()
 
 
+def test_a_view_that_is_defined_anew_does_not_mix_what_it_was_made_of(tmp_path: Path) -> None:
+    """As in a loop over months with a temporary view in it: each report is made of its own month."""
+    store = DatasetStore(tmp_path / "s.sqlite")
+    view = Dataset("spark:app", "t", "view")
+    for month in range(3):
+        source, report = of_path(f"/in/{month}"), of_path(f"/out/{month}")
+        edges = [(report, "a", source, "a", "IDENTITY"), (report, "a", view, "a", "IDENTITY")]
+        define = process(10 * month, "define", [source], [view], [(view, "a", source, "a", "IDENTITY")])
+        store.record(replace(define, writes=(replace(define.writes[0], mode="defined"),)), process(10 * month + 1, f"write {month}", [source, view], [report], edges))
+    asked = Datasets(store)
+    assert set(asked.upstream("/out/1").column("dataset")) == {"file:/in/1", "spark:app/t"}
+    assert set(asked.downstream("/in/1").column("dataset")) == {"spark:app/t", "file:/out/1"}
+    assert set(asked.upstream("t").column("dataset")) == {"file:/in/0", "file:/in/1", "file:/in/2"}
+    assert set(asked.downstream("t").column("dataset")) == {"file:/out/0", "file:/out/1", "file:/out/2"}
+    assert set(asked.upstream("/out/1", "a").column("dataset")) == {"file:/in/1", "spark:app/t"}
+    assert set(asked.downstream("/in/1", "a").column("dataset")) == {"spark:app/t", "file:/out/1"}
+    assert {each for row in asked.impact("/in/1", "a") for each in row["writes"]} == {"spark:app/t", "file:/out/1"}
+    store.close()
+
+
+def test_the_table_of_a_stream_is_followed_to_what_the_stream_read(tmp_path: Path) -> None:
+    store = DatasetStore(tmp_path / "s.sqlite")
+    table = Dataset("spark:app", "live", "view")
+    store.record(process(1, "stream", [of_path("/in")], [table], []), process(2, "write", [table], [of_path("/out")], []))
+    assert Datasets(store).upstream("/out").column("dataset") == ["spark:app/live", "file:/in"]
+    store.close()
+
+
 def test_a_long_chain_is_followed_to_its_end(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path / "s.sqlite")
     places = [of_path(f"/step{i}") for i in range(301)]
