@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from bigdebug.agents.apart import MOST_POSTED, kept
 from bigdebug.agents.emit import Emission, Emitted
 from bigdebug.agents.frames import checksum
 from bigdebug.agents.merge import MERGES
@@ -15,7 +16,7 @@ from bigdebug.agents.notes import Notes
 from bigdebug.agents.readers import Reader
 from bigdebug.agents.segments import Leaked
 from bigdebug.agents.watches.wanted import Link
-from bigdebug.store.blocks import Block, write_block
+from bigdebug.store.blocks import Block
 
 TOO_LARGE = 1 << 30
 """Tables of a partition beyond so many bytes are not written: deriving them on demand is cheaper than keeping them."""
@@ -59,6 +60,8 @@ class Report:
     met: Any = ()
     """The crashes that something was chosen for, and that came."""
     watched: Any = None
+    block: Any = b""
+    """The block, where the task does not see the store."""
 
 
 ADDING = threading.Lock()
@@ -82,7 +85,8 @@ class StageFunction:
     """A stage as PySpark runs it: called with a partition's index and iterator, gives the frames of its output.
 
     The user's records, results and exceptions pass as they would without agents. A block that cannot be written is
-    reported as missing; it never fails the task.
+    reported as missing; it never fails the task. ``store`` is a directory, or "" where tasks do not see it: then the driver gets blocks with the
+    reports, and tables of no more than ``most`` bytes with them.
     """
 
     stage: str
@@ -103,6 +107,7 @@ class StageFunction:
     arrives: bool = False
     """The operator whose records it reads; and whether these are its own only here, for nothing of ours computed them."""
     link: Link | None = None
+    most: int = MOST_POSTED
 
     def __call__(self, split: int, incoming: Iterable[Any], watch: Watch | None = None) -> Iterator[bytes]:
         started = time.perf_counter()
@@ -162,18 +167,18 @@ class StageFunction:
         if task.run is None:
             return
         counts = notes.counts(emitted.records)
-        size, error = 0, None
+        size, error, posted = 0, None, b""
         try:
             columns = {name: column() for name, column in notes.columns.items()}
-            stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > TOO_LARGE
+            stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > (TOO_LARGE if self.store else self.most)
             block = Block(
                 stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,
                 columns={} if stub else columns, stub=stub, ended=notes.ended, finished=notes.finished,
             )
-            size = write_block(self.store, task.run, block)
+            size, posted = kept(self.store, task.run, block)
         except Exception as problem:  # whatever it is, the user's task must not fail of it
             error = f"{type(problem).__name__}: {problem}"
         guard = notes.guard
         crashes, crashed, unposted, met = ((), 0, None, ()) if guard is None else (guard.crashes, guard.total, guard.unposted, tuple(guard.met))
         watched = None if notes.watching is None else notes.watching.told()
-        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted, met, watched)])
+        self.report([Report(task.run, self.stage, split, task.attempt, counts, digest, size, seconds, error, crashes, crashed, unposted, met, watched, posted)])

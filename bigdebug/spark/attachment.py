@@ -17,6 +17,7 @@ from pyspark.sql.classic.dataframe import DataFrame
 from bigdebug.errors import NotCapturedError
 from bigdebug.shown import shown
 from bigdebug.spark import masks
+from bigdebug.spark.executors import send_agents
 from bigdebug.spark.jobs import RESTART, alive, gone
 from bigdebug.spark.rdd.captured import Captured
 from bigdebug.spark.rdd.context import LineageContext
@@ -100,6 +101,7 @@ def install(spark: SparkSession, context: LineageContext, frames: FrameRecorder)
     actions.install()
     DataFrame.getLineage = lineage  # type: ignore[attr-defined]
     plain = plain_context(context)
+    send_agents(plain)
     masks.pass_on(context)
     vars(plain).setdefault(_PYTHON, plain.pythonExec)
     plain.pythonExec = context.pythonExec

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
-from bigdebug.store.blocks import Block, block_name, decode
+from bigdebug.store.blocks import Block, block_name, decode, write_whole
 
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 CACHE_BYTES = 512 << 20
@@ -82,6 +82,10 @@ class LineageStore:
                 if attempts := self._listing(run, stage).get(partition):
                     return self._remember(key, self._agreed(run, stage, partition, attempts))
             return None
+
+    def keep(self, run: str, stage: str, partition: int, attempt: int, block: bytes) -> None:
+        """Write a block that a task has encoded."""
+        write_whole(self.root / run / stage, block_name(partition, attempt), block)
 
     def count(self, run: str, attempts: Iterable[tuple[str, int, int]]) -> None:
         """From here on only these attempts of ``run`` count, each a stage, a partition and a number; and those that were counted before."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from bigdebug.agents.apart import kept
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.early import Early
@@ -17,8 +18,8 @@ from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
-from bigdebug.agents.stage import StageFunction
-from bigdebug.store.blocks import Block, write_block
+from bigdebug.agents.stage import Report, StageFunction
+from bigdebug.store.blocks import Block
 from bigdebug.store.directory import GUARDED
 
 
@@ -70,4 +71,7 @@ class Diagnose:
     def _write(self, split: int, notes: Notes, emitted: int) -> None:
         columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
         levels = notes.counts(emitted)
-        write_block(self.stage.store, self.run, Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished))
+        block = Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished)
+        size, posted = kept(self.stage.store, self.run, block)
+        if posted:
+            self.stage.report([Report(self.run, self.stage.stage, split, GUARDED, levels, bytes=size, block=posted)])

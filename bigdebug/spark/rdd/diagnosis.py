@@ -181,7 +181,7 @@ class Diagnosis:
 
     def _diagnosed(self, stage: Stage, partitions: Sequence[int], early: Early | None = None) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early if self._recorder.place else None)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
             found = self._told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bigdebug.errors import NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
 from bigdebug.spark.callers import caller
+from bigdebug.spark.executors import sharing
 from bigdebug.spark.rdd.acting import Acting
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering
@@ -36,6 +37,7 @@ class Recorder(Acting):
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.streams = Streams(sc)
+        self._place: str | None = None
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._questions: dict[str, Questions] = {}
@@ -90,6 +92,14 @@ class Recorder(Acting):
         fused = tuple(not (p.is_cached or p.is_checkpointed or p.has_resource_profile) for p in parents)
         captured: Captured = into_captured(rdd, self, Definition(operator, tuple(parents), lowering, again, fused))
         return captured
+
+    @property
+    def place(self) -> str:
+        """Where tasks write their blocks: the store, or "" where they do not see it. Asked once, by a job where tasks run elsewhere."""
+        if self._place is None:
+            with self.plain():
+                self._place = str(self.store.root) if sharing(self.sc, self.store.root) else ""
+        return self._place
 
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"

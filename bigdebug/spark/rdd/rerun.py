@@ -19,6 +19,7 @@ from pyspark import RDD
 from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
+from bigdebug.agents.stage import TOO_LARGE
 from bigdebug.errors import IncompleteLineageError, NondeterminismError
 from bigdebug.graph import FINE, Stage
 from bigdebug.spark.asking import answers, asking
@@ -126,7 +127,7 @@ class Rerun:
         again = self._again(stage)
         again = again.fine() if stage.id.endswith(FINE) else again
         name = stage.id + AGAIN
-        function = replace(again.function, stage=name, lazy=False)
+        function = replace(again.function, stage=name, lazy=False, most=TOO_LARGE)
         drained = Drained(function, frozenset(partitions), self._told.limits(origin, partitions))
         with working_for(running(self._recorder.sc), self._run.id):
             self.job("deriving lineage", self._base(again), drained, dict.fromkeys(partitions, ()))

@@ -17,7 +17,7 @@ from bigdebug.spark.rdd.compiler import Compiled
 from bigdebug.spark.rdd.definition import definitions, resolved
 from bigdebug.spark.rdd.recipe import Recipe
 from bigdebug.spark.rdd.summary import summary
-from bigdebug.store.directory import LineageStore
+from bigdebug.store.directory import GUARDED, LineageStore
 from bigdebug.trace.origins import SourceFacts, settled
 from bigdebug.trace.run import Run
 
@@ -144,6 +144,7 @@ class Runs:
             mine = [r for r in reports if r.run == run]
             reports[:] = [r for r in reports if r.run != run]
         self._store.count(run, [(r.stage, r.partition, r.attempt) for r in mine if r.error is None])
+        mine = [self._keep(report) for report in mine]
         latest: dict[tuple[str, int], Report] = {}
         for report in mine:
             known = latest.get((report.stage, report.partition))
@@ -151,12 +152,22 @@ class Runs:
                 latest[report.stage, report.partition] = report
         return list(latest.values())
 
+    def _keep(self, report: Report) -> Report:
+        """Write the block of a task that could not do so into the store; its report, or one that says why there is none."""
+        if not report.block:
+            return report
+        try:
+            self._store.keep(report.run, report.stage, report.partition, report.attempt, report.block)
+        except OSError as problem:
+            return replace(report, block=b"", error=f"{type(problem).__name__}: {problem}")
+        return replace(report, block=b"")
+
     def hear(self, run: Run) -> None:
         """Take what tasks of ``run`` have reported since it was made: stages that a question needed and that had not run."""
         reports = self.reports_of(run.id)
         with self._alone:
             for report in reports:
-                if report.error is None and report.partition not in self._tasks.get(report.stage, {}):
+                if report.error is None and report.attempt != GUARDED and report.partition not in self._tasks.get(report.stage, {}):
                     self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(run.id, report.digest)
         self._store.forget(run.id)
 

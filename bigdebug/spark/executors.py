@@ -1,0 +1,70 @@
+"""Executors: processes of other machines, as far as anybody knows. They get the agents with the job, and may not see the driver's disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import uuid
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+
+from pyspark import SparkContext
+
+import bigdebug
+from bigdebug.agents.apart import Looking
+from bigdebug.spark.asking import asking
+from bigdebug.spark.jobs import is_one_process
+
+_UNITS = ("__init__.py", "errors.py", "model.py", "shown.py", "agents", "store")
+"""What agents import of ours."""
+
+_SENT = "_bigdebug_agents"
+"""Where a SparkContext keeps the file that its executors get."""
+
+_alone = Lock()
+
+
+def send_agents(sc: SparkContext) -> None:
+    """Have executors import the agents as they are here, whether or not bigdebug is installed there. Nothing, where tasks run in the driver's process.
+
+    As ``sc.addPyFile`` does, for jobs that begin from here on; once for an application. Takes 0.1 s.
+    """
+    with _alone:
+        if is_one_process(sc) or _SENT in vars(sc):
+            return
+        folder = Path(tempfile.mkdtemp(prefix="bigdebug-agents-", dir=sc._temp_dir))
+        # By a name of its own: Spark refuses two files of one name.
+        packed = folder / f"bigdebug_agents_{uuid.uuid4().hex}.zip"
+        home = Path(bigdebug.__file__).parent
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as into:
+            for path in sorted(found for unit in _UNITS for found in _files(home / unit)):
+                into.write(path, Path("bigdebug") / path.relative_to(home))
+        path_before = list(sys.path)
+        sc.addPyFile(str(packed))
+        sys.path[:] = path_before  # the driver has it all
+        vars(sc)[_SENT] = packed.name
+
+
+def _files(unit: Path) -> Iterable[Path]:
+    return [unit] if unit.is_file() else unit.rglob("*.py")
+
+
+def sharing(sc: SparkContext, folder: str | os.PathLike[str]) -> bool:
+    """Whether tasks see a directory of the driver's, and it what they write there: all do that run now, as many as the application has cores. A Spark job of 0.1 s."""
+    if is_one_process(sc):
+        return True
+    name = f".{uuid.uuid4().hex}"
+    asked = Path(folder) / name
+    asked.touch()
+    try:
+        cores = max(2, sc.defaultParallelism)
+        looking = Looking(str(folder), name)
+        with asking(sc, "looking whether tasks see the lineage store", False):
+            answers = sc.parallelize(range(cores), cores).mapPartitions(looking).collect()
+        return all(seen and (Path(folder) / mark).exists() for seen, mark in answers)
+    finally:
+        for left in Path(folder).glob(f"{name}*"):
+            left.unlink(missing_ok=True)

@@ -1,0 +1,75 @@
+"""Executors without bigdebug, and without the driver's disk: as on any cluster but one's own machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.apart import LINES
+from tests.cluster.standalone import standalone
+from tests.cluster.test_faults import behind, counted
+from tests.conftest import ROOT
+
+PACKAGES = ("numpy", "numpy.libs", "pyarrow", "pandas", "pandas.libs", "dateutil", "six.py", "pytz", "tzdata")
+
+
+def bare(folder: Path) -> Path:
+    """A Python that has what Spark asks for, and nothing of ours."""
+    venv.create(folder)
+    theirs = Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+    here = folder / theirs.relative_to(sys.prefix)
+    for package in PACKAGES:
+        if (theirs / package).exists():
+            (here / package).symlink_to(theirs / package)
+    python = folder / "bin" / "python"
+    assert subprocess.run([python, "-c", "import bigdebug"], capture_output=True, cwd=folder, check=False).returncode == 1
+    return python
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("apart")
+    (folder / "store").mkdir()
+    path = folder / "lines.txt"
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    with standalone(folder / "cluster", hidden=folder / "store") as master:
+        command = [sys.executable, "-m", "tests.cluster.apart", master, str(bare(folder / "bare")), str(folder / "store"), str(path)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+        assert told.returncode == 0, told.stderr[-5000:]
+        yield json.loads(told.stdout.splitlines()[-1])
+
+
+def test_nothing_is_shared(found: dict[str, Any]) -> None:
+    assert found["shared"] == [False, False]
+
+
+@pytest.mark.parametrize("strategy", ["auto", "inject", "lazy"])
+def test_runs_are_captured_and_traced(found: dict[str, Any], strategy: str) -> None:
+    assert found[strategy] == counted(LINES)
+    assert found[f"{strategy} incomplete"] == []
+    assert found[f"{strategy} back"] == behind(LINES, "7")
+    words = {word for line in LINES if "7" in line.split() for word in line.split()}
+    assert found[f"{strategy} ahead"] == [line for line in counted(LINES) if line.split(":")[0] in words]
+
+
+def test_crashes_are_found_and_resumed(found: dict[str, Any]) -> None:
+    assert found["culprits"] == [[LINES[77], 78]]
+    assert found["resumed"] == counted([line for line in LINES if "bad" not in line])
+    assert found["udf"] == ["Row(value='bad 2')"]
+
+
+def test_queries_are_traced(found: dict[str, Any]) -> None:
+    assert found["frame"] == sum(line.startswith("7 ") for line in LINES)
+
+
+def test_nothing_but_blocks_is_in_the_store(found: dict[str, Any]) -> None:
+    assert found["left"] == [".block"]
