@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from bigdebug import actors
 from bigdebug.datasets.questions import Datasets
-from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.shown import masking, shown
 from bigdebug.spark.across.runs import RunSteps
@@ -29,7 +27,7 @@ from bigdebug.spark.attachment import (
 )
 from bigdebug.spark.brushing import marks_of
 from bigdebug.spark.crossing import Crossing
-from bigdebug.spark.datasets.attached import close_recording, open_recording, settle_recording
+from bigdebug.spark.datasets.attached import Attached
 from bigdebug.spark.datasets.processes import CellAt
 from bigdebug.spark.inquiry import Inquiry
 from bigdebug.spark.jobs import Jobs, alive, followed
@@ -94,7 +92,7 @@ def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSess
     if not known.attached:
         install(spark, known.context, known._frames)
         known._frames.heard.open()
-        known._record()
+        known._recorded.open()
         known.attached = known._recorder.armed = True
     return known
 
@@ -126,18 +124,12 @@ class DebugSession(Inquiry):
         self.spark = spark
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
         self.attached = False
-        self._cell_at: CellAt = lambda at: None
         self._recorder = self.context._bigdebug
         self._frames = FrameRecorder(spark, self._recorder)
         self._recorder.crossing = self._frames.crossing = Crossing(self._recorder, self._frames)
         self._steps = RunSteps(self._recorder, self._frames, self._recorder.crossing)
-        # One for all sessions of an application: what Spark tells of it, it tells of all.
-        known = vars(self.context)
-        if "_bigdebug_datasets" not in known:
-            made = Datasets(DatasetStore(), str(self.context.applicationId), lambda: settle_recording(self.plain_context), _trace_of)
-            atexit.register(made.store.close)  # what is registered later is done before: recording ends
-            known["_bigdebug_datasets"] = made
-        self.datasets: Datasets = known["_bigdebug_datasets"]
+        self._recorded = Attached(self.context, self.plain_context, self._recorder, self._frames, _trace_of)
+        self.datasets: Datasets = self._recorded.datasets
         """Which data feeds which, over all sessions and notebooks of this user: ``dbg.datasets.upstream("orders")``."""
 
     @property
@@ -160,7 +152,7 @@ class DebugSession(Inquiry):
         if self.attached:
             self.attached = False
             self._frames.heard.close()
-            close_recording(self.plain_context, self)
+            self._recorded.close()
             others = [other for other in _sessions.values() if other.attached and other.context._jsc is not None]
             uninstall(self.spark, self.context, last=not others)
             if all(other.datasets is not self.datasets for other in others):
@@ -169,17 +161,7 @@ class DebugSession(Inquiry):
 
     def name_cells(self, cell_at: CellAt) -> None:
         """From here on what is recorded says which cell of a notebook it was begun in: the one that ``cell_at`` tells of a time."""
-        self._cell_at = cell_at
-        if self.attached:
-            self._record()
-
-    def _record(self) -> None:
-        """What the application does with datasets is recorded, if it is not yet."""
-        recording = open_recording(self.plain_context, self, self.context, self.datasets.record, self.datasets.store.secrets)
-        recording.name_cells(self._cell_at)
-        recording.frames_of = self._recorder.crossing.frames_of
-        runs = recording.runs
-        self._frames.named, self._frames.ran, self._frames.stands, self._recorder.following = runs.action, runs.ran, runs.stands, runs.of
+        self._recorded.name_cells(cell_at)
 
     @property
     def progress(self) -> bool:

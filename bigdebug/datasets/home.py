@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bigdebug.errors import StoreError
+from bigdebug.errors import DatasetsError, StoreError
 from bigdebug.store.home import HOME, home
+
+RECORDING = "BIGDEBUG_DATASETS"
+"""The variable that says whether what sessions do is recorded: ``on``, as if it were not there, or ``off``."""
 
 REMEDY = f"Name a directory that you may write by {HOME}; what stands there is yours alone."
 
@@ -14,6 +17,14 @@ REMEDY = f"Name a directory that you may write by {HOME}; what stands there is y
 def default_store() -> Path:
     """The file of the store of datasets."""
     return home() / "datasets.sqlite"
+
+
+def is_recorded() -> bool:
+    """Whether what sessions do is to be recorded, as BIGDEBUG_DATASETS says. Raises DatasetsError for what says neither."""
+    said = os.environ.get(RECORDING, "").strip().lower()
+    if said not in ("", "on", "1", "true", "yes", "off", "0", "false", "no"):
+        raise DatasetsError(f"{RECORDING} says neither that datasets are to be recorded nor that they are not", value=said, remedy="Set it to on or to off.")
+    return said not in ("off", "0", "false", "no")
 
 
 def make_private(path: Path) -> None:

@@ -13,6 +13,7 @@ from bigdebug.datasets.answers import Answer, told, when
 from bigdebug.datasets.changes import changes
 from bigdebug.datasets.drawing import Drawing, drawing
 from bigdebug.datasets.exporting import Exporting
+from bigdebug.datasets.home import is_recorded
 from bigdebug.datasets.matching import column_meant, meant
 from bigdebug.datasets.model import STATUSES, Dataset, Process
 from bigdebug.datasets.rows import datasets_of
@@ -41,6 +42,28 @@ class Datasets(Exporting):
         self._session = session
         self._settle = settle
         self._trace = trace
+        self._recording = is_recorded()
+        self.follow: list[Callable[[], None]] = []
+        """Called when ``recording`` has changed."""
+
+    @property
+    def recording(self) -> bool:
+        """Whether what the session does is recorded. It can be set; what was recorded stays. BIGDEBUG_DATASETS=off in the environment begins with off."""
+        return self._recording
+
+    @recording.setter
+    def recording(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise TypeError(f"recording is True or False, not {wanted!r}")
+        self._recording = wanted
+        for changed in self.follow:
+            changed()
+
+    @property
+    def trouble(self) -> str:
+        """In whole sentences what is to be said with each answer: recording is off, or something is wrong with the store. Mostly nothing."""
+        off = "Recording is off: what this session does is not known here. dbg.datasets.recording = True records what it does from then on."
+        return " ".join(filter(None, (off if self._session and not self._recording else "", self.store.trouble)))
 
     # ---- what feeds what --------------------------------------------------------------------------------------
 
@@ -57,7 +80,7 @@ class Datasets(Exporting):
         with self._asked(limit) as db:
             of = meant(db, dataset, self._session)
             name = column_meant(column, describing.names_of_columns(db, of.id), of.dataset)
-            return impacts.answer(db, of, name, limit).noting(self.store.trouble)
+            return impacts.answer(db, of, name, limit).noting(self.trouble)
 
     def drawn(self, dataset: str | Dataset | None = None, limit: int = 150) -> Drawing:
         """The graph of datasets and jobs, laid out in layers: what was used last; or all that is upstream and downstream of a dataset, nearest first."""
@@ -70,17 +93,17 @@ class Datasets(Exporting):
     def find(self, text: str = "", limit: int = RECENT) -> Answer:
         """Datasets whose names have a text in them, those that were used last first."""
         with self._asked(limit) as db:
-            return listing.find(db, text, limit).noting(self.store.trouble)
+            return listing.find(db, text, limit).noting(self.trouble)
 
     def columns(self, dataset: str | Dataset) -> Answer:
         """The columns of a dataset as it was last seen: their types, and which columns each was made of."""
         with self._asked() as db:
-            return describing.columns(db, meant(db, dataset, self._session)).noting(self.store.trouble)
+            return describing.columns(db, meant(db, dataset, self._session)).noting(self.trouble)
 
     def history(self, dataset: str | Dataset, limit: int = RECENT) -> Answer:
         """What was done to a dataset and with it, latest first, with rows and what became of its schema."""
         with self._asked(limit) as db:
-            return listing.history(db, meant(db, dataset, self._session), limit).noting(self.store.trouble)
+            return listing.history(db, meant(db, dataset, self._session), limit).noting(self.trouble)
 
     def processes(self, job: str = "", status: str = "", limit: int = RECENT) -> Answer:
         """What was done, latest first: of all jobs, or of those with a text in their names; of all, or those that are running, succeeded, failed or lost.
@@ -90,7 +113,7 @@ class Datasets(Exporting):
         if status and status not in STATUSES:
             raise DatasetsError("No process has this status", value=status, remedy=f"Name one of {', '.join(STATUSES)}.")
         with self._asked(limit) as db:
-            return listing.processes(db, job, status, limit).noting(self.store.trouble)
+            return listing.processes(db, job, status, limit).noting(self.trouble)
 
     def process(self, identity: str) -> Process:
         """All that was recorded of a process. Raises UnknownDatasetError for an id that is not there."""
@@ -127,7 +150,7 @@ class Datasets(Exporting):
         one, other = self.process(before or runs[1]), self.process(after or runs[0])
         found = changes(one, other)
         note = f"Runs of {when(one.started)} and {when(other.started)}."
-        return Answer(title, columns, tuple(map(tuple, found))).noting(note, "" if found else "Nothing is different.", self.store.trouble)
+        return Answer(title, columns, tuple(map(tuple, found))).noting(note, "" if found else "Nothing is different.", self.trouble)
 
     def trace(self, dataset: str | Dataset) -> Any:
         """The lineage of the records that were last written to a dataset under capture, in this session: a trace, as ``dbg.lineage`` gives it.
@@ -151,7 +174,7 @@ class Datasets(Exporting):
     def __repr__(self) -> str:
         with self._asked() as db:
             processes, datasets = (db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in ("process", "dataset"))
-        trouble = f" {self.store.trouble}" if self.store.trouble else ""
+        trouble = f" {self.trouble}" if self.trouble else ""
         return f"<{datasets:,} datasets and {processes:,} processes in {self.store.path}>{trouble}"
 
 
@@ -171,6 +194,6 @@ class Datasets(Exporting):
         with self._asked(limit) as db:
             of = meant(db, dataset, self._session)
             if column is None:
-                return reaching.datasets(db, of, upstream, limit).noting(self.store.trouble)
+                return reaching.datasets(db, of, upstream, limit).noting(self.trouble)
             name = column_meant(column, describing.names_of_columns(db, of.id), of.dataset)
-            return reaching.columns(db, of, name, upstream, limit).noting(self.store.trouble)
+            return reaching.columns(db, of, name, upstream, limit).noting(self.trouble)

@@ -51,7 +51,7 @@ class DatasetsView(View):
 
     def table(self) -> Table:
         answer = self.asked.find() if self._focus is None else self.asked.upstream(self._focus)
-        return answer.noting(self.asked.store.trouble).table()
+        return answer.noting(self.asked.trouble).table()
 
     def __repr__(self) -> str:
         return f"<view of {self.asked!r}>"
@@ -66,11 +66,11 @@ class DatasetsView(View):
         """As the view was made; of all, if that is said."""
         if request.content.get("all") is True:
             self._focus = None
-        return feeding.graph(self.asked.drawn(self._focus), self.asked.store.trouble)
+        return feeding.graph(self.asked.drawn(self._focus), self.asked.trouble)
 
     def _around(self, request: Request) -> dict[str, Any]:
         self._focus = self.asked.numbered(request.number("dataset"))
-        return feeding.graph(self.asked.drawn(self._focus), self.asked.store.trouble)
+        return feeding.graph(self.asked.drawn(self._focus), self.asked.trouble)
 
     def _dataset(self, request: Request) -> dict[str, Any]:
         number, start = request.number("dataset"), request.number("start")

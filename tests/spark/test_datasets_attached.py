@@ -137,6 +137,39 @@ def test_the_cell_that_ran_a_job_is_named(dbg: Any, folder: str, told: Any) -> N
     dbg.name_cells(lambda at: None)
 
 
+def test_recording_can_be_turned_off_and_on(dbg: Any, folder: str, told: Any) -> None:
+    from pyspark import RDD
+
+    dbg.datasets.recording = False
+    assert not hasattr(RDD.saveAsTextFile, "__wrapped__")
+    frame = dbg.spark.read.parquet(f"{folder}/in").groupBy("k").count()
+    with dbg.capture():
+        frame.collect()
+    assert dbg.lineage(frame).where("k = 1").goBackAll().count() == 4
+    assert told() == []
+    assert "Recording is off" in repr(dbg.datasets)
+    assert "Recording is off" in " ".join(dbg.datasets.find().notes)
+    dbg.datasets.recording = True
+    with dbg.capture() as run:
+        frame.collect()
+    assert [process.run for process in told()] == [run.latest.id]
+    assert "Recording is off" not in " ".join(dbg.datasets.find().notes)
+    with pytest.raises(TypeError, match="True or False"):
+        dbg.datasets.recording = "off"
+
+
+def test_the_environment_turns_recording_off(spark: Any, dbg: Any, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bigdebug.datasets.questions import Datasets
+    from bigdebug.errors import DatasetsError
+
+    for said, wanted in (("", True), ("on", True), ("OFF", False), ("0", False)):
+        monkeypatch.setenv("BIGDEBUG_DATASETS", said)
+        assert Datasets(dbg.datasets.store).recording is wanted
+    monkeypatch.setenv("BIGDEBUG_DATASETS", "of")
+    with pytest.raises(DatasetsError, match="on or to off"):
+        Datasets(dbg.datasets.store)
+
+
 def test_after_detach_nothing_is_recorded_and_nothing_is_left(dbg: Any, spark: Any, folder: str) -> None:
     from pyspark import RDD
     from pyspark.ml.base import Estimator
