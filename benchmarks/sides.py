@@ -157,10 +157,8 @@ class Queries:
 
     def recorded(self, on: bool) -> None:
         """From here on what queries do with datasets is recorded, or is not; what was done is recorded before this returns."""
-        from bigdebug.spark.datasets.attached import close_recording
-
         self._dbg.datasets.find("")
-        self._dbg._record() if on else close_recording(self._dbg.plain_context, self._dbg)
+        self._dbg.datasets.recording = on
 
     def plain(self, sql: str) -> list[Any]:
         rows: list[Any] = self._dbg.spark.sql(sql).collect()
