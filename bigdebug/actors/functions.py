@@ -79,7 +79,7 @@ def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
     marked = frame.copy(deep=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns of many columns that were put in one by one
-        marked[mark] = np.arange(len(frame))
+        marked[mark] = np.arange(len(frame), dtype=np.int32 if len(frame) < 2**31 else np.int64)
     return marked
 
 
@@ -143,12 +143,14 @@ def _given(actor: Steady, result: Any, inputs: Items, associations: Associations
 
 def _joining(places: list[Any], first: int) -> Intervals:
     """Each row is made of a left row, a right row, or both: the numbers of a missing one are null."""
-    there = [~np.isnan(each.astype(float)) for each in places]
-    numbers = np.stack([np.where(there[0], places[0], 0), np.where(there[1], places[1], 0) + first], axis=1).astype(np.int64)
-    has = np.stack(there, axis=1)
-    ends = np.cumsum(has.sum(axis=1))
-    starts = np.concatenate(([0], ends[:-1])).astype(np.int64) if len(ends) else ends
-    return Intervals(Column.steps(len(ends)), Column.of(starts), Column.of(ends.astype(np.int64)), Column.of(numbers[has]))
+    if all(each.dtype.kind == "i" for each in places):
+        members = np.stack([places[0], places[1].astype(np.int64) + first], axis=1).ravel()
+        count = len(places[0])
+        return Intervals(Column.steps(count), Column.steps(count, 0, 2), Column.steps(count, 2, 2), Column.of(members))
+    has = np.stack([~np.isnan(each) for each in places], axis=1)
+    numbers = np.stack([np.nan_to_num(places[0]), np.nan_to_num(places[1]) + first], axis=1).astype(np.int64)
+    ends = np.cumsum(has.sum(axis=1)).astype(np.int64)
+    return Intervals(Column.steps(len(ends)), Column.of(ends - has.sum(axis=1)), Column.of(ends), Column.of(numbers[has]))
 
 
 def _size(result: Any) -> int:
