@@ -231,7 +231,7 @@ class DebugSession(Inquiry):
         Records of RDDs pass one by one through guards, which takes up to half as long again as without; actions on DataFrames fail, and
         are called again over the query without what crashed. Writes, foreach(), toLocalIterator() and df.rdd fail (BigDebug 4.3, 5).
         """
-        policy = policy_of(on_crash, most, letters)
+        policy = policy_of(self.plain_context, on_crash, most, letters)
         if policy is not None:
             check_letting_go(self.context)
         if not isinstance(name, str | None):
@@ -264,9 +264,10 @@ class DebugSession(Inquiry):
         Of RDD programs that is what was captured, and the same in files that are mapped, some 8 bytes for each association: a saved run is asked in milliseconds
         however large it is. Of DataFrames it is what ``index`` has built by then, and the rows that the action gave, up to 100,000. No job runs.
         With ``lineage``, what else is needed is derived: of a DataFrame by jobs that take about as long as its query, and as many bytes; of an RDD program by
-        the stages whose lineage was not kept, and one for its result's records, up to 10,000. ``bigdebug.open(path).runs_table()`` says what of each run is there.
+        the stages whose lineage was not kept, and one for its result's records, up to 10,000; and what a query wrote to files is read again, to know which row stands where
+        (``bigdebug.open(path).pipeline``). ``bigdebug.open(path).runs_table()`` says what of each run is there.
         """
-        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path, keeping(self._recorder, derive=lineage))
+        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path, keeping(self._recorder, self._steps, derive=lineage))
 
     def violations(self, frame: Any, *dependencies: str | Sequence[str], form: str = "ug") -> Violations:
         """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.

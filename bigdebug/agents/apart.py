@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -13,6 +15,9 @@ from bigdebug.store.blocks import Block, encode, write_block
 MOST_POSTED = 1 << 16
 """Tables of a partition beyond so many bytes stay behind where they would go by the driver's memory: they are derived when a trace needs them."""
 
+SPREAD = 0.1
+"""Seconds that a task stays which is to be on each executor once: so Spark gives the next one to another."""
+
 
 @dataclass(frozen=True)
 class Looking:
@@ -22,11 +27,29 @@ class Looking:
     name: str
 
     def __call__(self, records: Iterable[object]) -> Iterator[tuple[bool, str]]:
+        time.sleep(SPREAD)
         seen, mark = Path(self.folder, self.name).exists(), f"{self.name}.{uuid.uuid4().hex}"
         if seen:
             with suppress(OSError):
                 Path(self.folder, mark).touch()
         yield seen, mark
+
+
+@dataclass(frozen=True)
+class Sweeping:
+    """Takes away a directory of a task's machine that has this name among its temporary files: the names of its files, and what is in them."""
+
+    name: str
+
+    def __call__(self, records: Iterable[object]) -> Iterator[tuple[str, bytes]]:
+        folder = Path(tempfile.gettempdir(), self.name)
+        time.sleep(SPREAD)
+        for file in [*folder.iterdir()] if folder.is_dir() else []:
+            with suppress(FileNotFoundError):  # another task of this machine was faster
+                yield file.name, file.read_bytes()
+                file.unlink()
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def kept(store: str, run: str, block: Block) -> tuple[int, bytes]:

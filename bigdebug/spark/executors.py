@@ -7,14 +7,15 @@ import sys
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from pyspark import SparkContext
 
 import bigdebug
-from bigdebug.agents.apart import Looking
+from bigdebug.agents.apart import Looking, Sweeping
 from bigdebug.spark.asking import asking
 from bigdebug.spark.jobs import is_one_process
 
@@ -25,6 +26,8 @@ _SENT = "_bigdebug_agents"
 """Where a SparkContext keeps the file that its executors get."""
 
 _alone = Lock()
+
+T = TypeVar("T")
 
 
 def send_agents(sc: SparkContext) -> None:
@@ -60,11 +63,22 @@ def sharing(sc: SparkContext, folder: str | os.PathLike[str]) -> bool:
     asked = Path(folder) / name
     asked.touch()
     try:
-        cores = max(2, sc.defaultParallelism)
-        looking = Looking(str(folder), name)
-        with asking(sc, "looking whether tasks see the lineage store", False):
-            answers = sc.parallelize(range(cores), cores).mapPartitions(looking).collect()
+        answers = _everywhere(sc, "looking whether tasks see the lineage store", Looking(str(folder), name))
         return all(seen and (Path(folder) / mark).exists() for seen, mark in answers)
     finally:
         for left in Path(folder).glob(f"{name}*"):
             left.unlink(missing_ok=True)
+
+
+def sweep(sc: SparkContext, name: str, into: Path) -> None:
+    """Bring what executors have in a directory of this name among their temporary files into one of the driver's, and take it away there."""
+    into.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for file, content in _everywhere(sc, "fetching what workers left", Sweeping(name)):
+        (into / file).write_bytes(content)
+
+
+def _everywhere(sc: SparkContext, what: str, function: Callable[[Iterable[object]], Iterator[T]]) -> list[T]:
+    """What a function gives on all executors: in as many tasks as the application has cores."""
+    cores = max(2, sc.defaultParallelism)
+    with asking(sc, what, False):
+        return sc.parallelize(range(cores), cores).mapPartitions(function).collect()

@@ -8,21 +8,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark import SparkContext
 from pyspark.cloudpickle import dumps
 
 from bigdebug.agents.guards.policy import Choice, Policy
-from bigdebug.errors import ReplayError
+from bigdebug.errors import ReplayError, StoreError
 from bigdebug.shown import shown
+from bigdebug.spark.executors import sharing
 
 ON_CRASH = ("fail", "skip", "decide")
 
 _REMEDY = 'on_crash is "fail", "skip", "decide", a function that gives another record for one that crashed, or a dict of these by RDD.'
 
 
-def policy_of(on_crash: Any, most: int, letters: str | os.PathLike[str] | None) -> Policy | None:
+def policy_of(sc: SparkContext, on_crash: Any, most: int, letters: str | os.PathLike[str] | None) -> Policy | None:
     """The policy that ``dbg.capture`` is given; None if the job is to fail.
 
-    Raises ValueError or TypeError for what is none.
+    Raises ValueError or TypeError for what is none, StoreError for a directory that tasks do not see.
     """
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise ValueError(f"most is how many culprits of a task are kept in full, 1 at least, not {shown(most)}")
@@ -38,6 +40,11 @@ def policy_of(on_crash: Any, most: int, letters: str | os.PathLike[str] | None) 
         folder = Path(letters)
         folder.mkdir(parents=True, exist_ok=True)
         letters = str(folder.absolute())
+        if not sharing(sc, letters):
+            raise StoreError(
+                "Tasks on other machines do not see this directory, and would leave dead letters behind there", value=letters,
+                remedy="Name one that the driver and all executors see.",
+            )
     policy = Policy(otherwise, by=by, most=most, letters=letters, dumps=dumps)
     return policy if otherwise.goes_on or any(choice.goes_on for choice in by.values()) else None
 

@@ -16,6 +16,10 @@ import pytest
 LINES = [f"{'bad' if n == 77 else n % 13} {n % 5}" for n in range(160)]
 
 
+def ended() -> bool:
+    os._exit(7)
+
+
 def main(master: str, python: str, store: str, path: str) -> None:
     os.environ["PYSPARK_PYTHON"] = python
     from operator import add
@@ -51,6 +55,13 @@ def main(master: str, python: str, store: str, path: str) -> None:
         program(lambda line: [(str(int(word)), 1) for word in line.split()]).collect()
     found["culprits"] = [(culprit.record, culprit.sources[0].origin.line) for culprit in run.culprits]
     found["resumed"] = sorted(run.latest.resume(skip=True).result)
+    with dbg.capture("exits") as run, pytest.raises(Exception, match=r"exited|crashed"):
+        program(lambda line: [(word, 1) for word in line.split() if line != "bad 2" or ended()]).collect()
+    found["exits"] = [(culprit.exception_type, culprit.record, culprit.sources[0].origin.line) for culprit in run.culprits]
+    with pytest.raises(bigdebug.BigdebugError) as refused, dbg.capture(on_crash="skip", letters=f"{store}/letters"):
+        pass
+    found["letters"] = str(refused.value)
+    found["unknown"] = run.culprits.unknown
     frame = spark.read.text(path).selectExpr("split(value, ' ')[0] word", "value").groupBy("word").count()
     with dbg.capture("frame"):
         frame.collect()

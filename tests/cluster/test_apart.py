@@ -67,6 +67,14 @@ def test_crashes_are_found_and_resumed(found: dict[str, Any]) -> None:
     assert found["udf"] == ["Row(value='bad 2')"]
 
 
+def test_a_worker_that_ended_tells_on_which_record(found: dict[str, Any]) -> None:
+    assert (found["exits"], found["unknown"]) == ([["WorkerEnded", LINES[77], 78]], [])
+
+
+def test_dead_letters_are_refused_where_nobody_would_find_them(found: dict[str, Any]) -> None:
+    assert found["letters"].startswith("Tasks on other machines do not see this directory")
+
+
 def test_queries_are_traced(found: dict[str, Any]) -> None:
     assert found["frame"] == sum(line.startswith("7 ") for line in LINES)
 

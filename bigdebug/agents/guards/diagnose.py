@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from bigdebug.agents.apart import kept
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.early import Early
-from bigdebug.agents.guards.flight import FarEnough, Flight
+from bigdebug.agents.guards.flight import Call, FarEnough, Flight
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.stage import guarded_stage
@@ -45,7 +45,9 @@ class Diagnose:
     most: int
     dumps: Dumps
     flights: str | None = None
-    """A directory for what is to outlive a worker, where workers end."""
+    """A place for what is to outlive a worker, where workers end."""
+    ended: Mapping[int, Sequence[Call]] = field(default_factory=dict)
+    """The calls in which they did, by partition."""
     closed: frozenset[int] = frozenset()
     """Partitions that are looked at as far as it is known that workers ended in them, and no further."""
     early: Early | None = None
@@ -53,7 +55,7 @@ class Diagnose:
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         task = self.stage.identify().attempt
-        flight = None if self.flights is None else Flight(self.flights, self.stage.stage, split, task, split in self.closed)
+        flight = None if self.flights is None else Flight(self.flights, self.stage.stage, split, task, self.ended.get(split, ()), split in self.closed)
         guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()

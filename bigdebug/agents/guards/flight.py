@@ -1,6 +1,6 @@
 """Flight: which call of the user's code is in progress, in a small file that outlives the process that ends in it.
 
-A worker that segfaults, exits or is killed raises nothing. Of a task of which Spark says that its worker has ended, the driver takes down
+A worker that segfaults, exits or is killed raises nothing. Of a task of which Spark says that its worker has ended, the driver reads
 the call from the file; the next task that runs the partition raises WorkerEnded in its place. As it must be the same call, the file also
 has a digest of what it was given. Files of other tasks tell nothing: Spark kills the workers of jobs that it gives up.
 """
@@ -8,18 +8,17 @@ has a digest of what it was given. Files of other tasks tell nothing: Spark kill
 from __future__ import annotations
 
 import faulthandler
-import json
 import mmap
-import os
 import pickle
 import re
 import struct
+import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bigdebug.agents.guards.crash import Line, raised_at
 from bigdebug.agents.guards.signal import Signal
@@ -59,35 +58,48 @@ class FarEnough(Signal):
     """A partition is not looked at any further."""
 
 
-def landed(folder: Path, task: int) -> tuple[int, bool] | None:
-    """Take down in which call the worker of a task ended, of which Spark says that it did: gives its partition, and whether it was in a call.
+class Call(NamedTuple):
+    """A call in which a worker ended: of which function, which one of its calls, a digest of what it was given, and the fault handler's words."""
+
+    function: int
+    number: int
+    digest: int
+    told: str
+
+
+def landed(folder: Path, task: int) -> tuple[int, Call | None] | None:
+    """In which call the worker of a task ended, of which Spark says that it did: its partition, and the call, None if it was in none.
 
     Of several calls the one that began last was in progress: it stands in what others yielded to. None, if nothing is known of the task.
     """
     for file in folder.glob(f"*.{task}.slots"):
         slots = enumerate(_SLOT.iter_unpack(file.read_bytes()))
         flying = [(began, function, call, digest) for function, (state, began, call, digest) in slots if state == _FLYING]
-        name = file.name.split(".")[0]
-        if flying:
-            lines = file.with_suffix(".lines")
-            told = lines.read_text(errors="replace") if lines.exists() else ""
-            with (folder / f"{name}.ended").open("a") as ended:
-                ended.write(json.dumps([*max(flying)[1:], told]) + "\n")
-        return int(name.rpartition("-")[2]), bool(flying)
+        partition = int(file.name.split(".")[0].rpartition("-")[2])
+        if not flying:
+            return partition, None
+        lines = file.with_suffix(".lines")
+        _, function, number, digest = max(flying)
+        return partition, Call(function, number, digest, lines.read_text(errors="replace") if lines.exists() else "")
     return None
 
 
-class Flight:
-    """The calls of a task that runs a partition of a stage. ``folder`` is one of this machine, or one that it shares with the driver.
+def folder_of(place: str) -> Path:
+    """A directory that is the driver's too, by its path; or, by a name alone, one among the temporary files of whichever machine this is."""
+    return Path(tempfile.gettempdir()) / place
 
-    One that is ``closed`` goes as far as the last call of which it is known that a worker ended in it.
+
+class Flight:
+    """The calls of a task that runs a partition of a stage, in a file of the ``place`` (``folder_of``).
+
+    In the calls that are ``known`` workers have ended. One that is ``closed`` goes as far as the last of these.
     """
 
-    def __init__(self, folder: str, stage: str, split: int, task: int, closed: bool = False) -> None:
-        os.makedirs(folder, exist_ok=True)
-        ended, file = Path(folder, f"{stage}-{split}.ended"), Path(folder, f"{stage}-{split}.{task}.slots")
-        known = [json.loads(line) for line in ended.read_text().splitlines()] if ended.exists() else []
-        self._known = {(function, call): (digest, told) for function, call, digest, told in known}
+    def __init__(self, place: str, stage: str, split: int, task: int, known: Iterable[Call] = (), closed: bool = False) -> None:
+        folder = folder_of(place)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = folder / f"{stage}-{split}.{task}.slots"
+        self._known = {(call.function, call.number): (call.digest, call.told) for call in known}
         self._closed = closed
         file.write_bytes(bytes(_SLOT.size * _SLOTS))
         with file.open("r+b") as opened:

@@ -68,7 +68,7 @@ class Acting:
         """Those of runs that went on from crashes."""
         self.following: Callable[[str], AbstractContextManager[None]] = lambda run: nullcontext()
         """Told of the jobs of a run, by its id."""
-        self.ended: Callable[[Run, Action], None] = lambda run, action: None
+        self.ended: list[Callable[[Run, Action], None]] = []
         """Told of each run when its action has ended, and what that was called with."""
         self._run_ids = itertools.count(1)
         self._state = ThreadState()
@@ -212,7 +212,8 @@ class Acting:
         try:
             with self.plain():
                 run = self.runs.add(action, status)
-                self.ended(run, action)
+                for told in self.ended:
+                    told(run, action)
                 settle(recorder, run, action)
         except Exception as trouble:
             _log(f"bigdebug could not record the run of {action.name}", trouble)

@@ -7,9 +7,8 @@ crash is told as soon as it is noted, for partitions may take long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,15 +18,15 @@ from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
 from bigdebug.agents.guards.early import Early
-from bigdebug.agents.guards.flight import landed
 from bigdebug.agents.guards.inflight import KEPT_BYTES
 from bigdebug.graph import Operator, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
-from bigdebug.spark.crashes import ended, lost_task
+from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
 from bigdebug.spark.jobs import beside, impatient, running
 from bigdebug.spark.rdd.blamed import Blamed, not_told
+from bigdebug.spark.rdd.endings import Endings
 from bigdebug.spark.rdd.sent import working_for
 from bigdebug.trace.culprits import CrashCulprit, Culprits
 from bigdebug.trace.run import Run
@@ -47,9 +46,6 @@ _NONE = (
     "or on the kind of iterator that a function was given."
 )
 
-MOST_ENDED = 25
-"""Records that may end their worker before no more are looked for: for each, partitions are run once more up to there."""
-
 
 class Diagnosis:
     """Finds the culprits of a run of which an action was made that failed, some partitions at a time."""
@@ -65,14 +61,8 @@ class Diagnosis:
         """What the first partitions are about to tell."""
         self._failed = action.problem is not None
         """Whether something is known to crash; suspects may be innocent."""
-        self._ending = ended(action.problem)
-        self._ended = 0
-        """In how many calls of the partitions that are being looked at workers have ended."""
-        self._closed: set[int] = set()
-        """Those of these partitions in which no more are looked for."""
-        self._blind: set[int] = set()
-        """Those that cannot be looked at."""
-        self._early: list[CrashCulprit] | None = [] if self._ending else None
+        self._endings = Endings(recorder, run, ended(action.problem))
+        self._early: list[CrashCulprit] | None = [] if self._endings.expected else None
         """The culprits that were told before these partitions had come to their ends; None as long as some may be. Where workers end, they run more than once."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
@@ -184,37 +174,6 @@ class Diagnosis:
         diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early if self._recorder.place else None)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
-            found = self._told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)
+            found = self._endings.told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)
         self._recorder.runs.hear(self._run)
         return found
-
-    def _told(self, ask: Callable[[Diagnose, Sequence[int]], list[Diagnosed]], diagnose: Diagnose, partitions: Sequence[int]) -> list[Diagnosed]:
-        """What tasks tell; where workers end, one after the other ends on a record, and the next one knows which that was."""
-        folder, unknown = self._recorder.store.root / self._run.id / "flights", self._run.culprits.unknown
-        asked = [partition for partition in partitions if partition not in self._blind]
-        while True:
-            if self._ending:
-                diagnose = replace(diagnose, flights=str(folder), closed=frozenset(self._closed))
-            try:
-                found = ask(diagnose, asked) if asked else []
-            except (PySparkException, Py4JError) as problem:
-                if not ended(problem):
-                    raise
-                if self._ending:
-                    partition, flying = landed(folder, lost_task(problem)) or (None, False)
-                    if partition is None:
-                        raise
-                    if not flying or partition in self._closed:
-                        self._blind.add(partition)
-                        asked.remove(partition)
-                        unknown.append(f"Partition {partition} was not looked at: its Python worker ended in none of the calls that are, or in another one each time.")
-                    self._ended += 1
-                    self._closed |= {partition} if self._ended >= MOST_ENDED else set()
-                self._ending = True
-            else:
-                unknown += [
-                    f"Python workers ended on {MOST_ENDED} records or more; in partition {partition}, what comes behind the last one that is told was not looked at."
-                    for partition in sorted(self._closed - self._blind)
-                ]
-                self._ended, self._closed, self._blind = 0, set(), set()
-                return found
