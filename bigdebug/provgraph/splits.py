@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from bigdebug.errors import ProvenanceError
@@ -77,13 +78,11 @@ def _halves(workflow: Workflow, tables: Collection[str], sizes: Mapping[str, int
     levels: dict[str, int] = {}
     for table in sorted(tables, key=workflow.place):
         levels[table] = max((levels[source] + 1 for source in workflow.sources_of(table) if source in levels), default=0)
-    weights = {table: 1 if sizes is None else 1 + sizes.get(table, 0) for table in tables}
-    total = sum(weights.values())
-
-    def unequal(cut: int) -> int:
-        return abs(2 * sum(weights[table] for table in tables if levels[table] < cut) - total)
-
-    cut = min(range(1, max(levels.values(), default=0) + 1), key=unequal, default=0)
+    weights = [0] * (max(levels.values(), default=0) + 1)
+    for table, level in levels.items():
+        weights[level] += 1 if sizes is None else 1 + sizes.get(table, 0)
+    before = [0, *accumulate(weights)]
+    cut = min(range(1, len(weights)), key=lambda level: abs(2 * before[level] - before[-1]), default=0)
     early = [table for table in levels if levels[table] < cut]
     late = [table for table in levels if levels[table] >= cut]
     return [*_connected(workflow, early), *_connected(workflow, late)] if cut else []
