@@ -73,6 +73,25 @@ class Groups:
         return {"by": "groups", **{name: column.dump(home, name) for name, column in vars(self).items()}}
 
 
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Input i made the outputs from ``offsets[i]`` up to, without, ``offsets[i + 1]``: what a record at a time gives. Both ways take time by the answer."""
+
+    offsets: Column
+
+    def backward(self, outputs: Positions) -> Positions:
+        inputs = self.offsets.below(outputs + 1) - 1
+        return distinct(inputs[(inputs >= 0) & (inputs < len(self.offsets) - 1)])
+
+    def forward(self, inputs: Positions) -> Positions:
+        inputs = inputs[inputs < len(self.offsets) - 1]
+        starts = self.offsets.take(inputs)
+        return spread(starts, self.offsets.take(inputs + 1) - starts)
+
+    def dump(self, home: Path) -> dict[str, Any]:
+        return {"by": "spans", "offsets": self.offsets.dump(home, "offsets")}
+
+
 @dataclass(frozen=True)
 class Unknown:
     """What was made of what is not known; ``why`` is a sentence. It raises IncompleteLineageError, whatever is asked."""
@@ -109,6 +128,8 @@ def load(data: Mapping[str, Any], find: Callable[[str], Path]) -> Associations:
     """What ``dump`` wrote. Raises ValueError, LookupError for what nobody wrote."""
     if data["by"] == "groups":
         return Groups(*(Column.load(data[each.name], find) for each in fields(Groups)))
+    if data["by"] == "spans":
+        return Spans(Column.load(data["offsets"], find))
     if data["by"] == "nothing":
         return Unknown(str(data["why"]))
     if data["by"] != "intervals":

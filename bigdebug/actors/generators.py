@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
-from bigdebug.actors.associations import Associations, Intervals, Unknown, made_of
+from bigdebug.actors.associations import Associations, Intervals, Spans, Unknown
 from bigdebug.actors.columns import Column
 from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
@@ -99,11 +99,11 @@ class Capture:
     def ended(self) -> tuple[int, int, Associations, tuple[str, ...]]:
         """How many inputs and outputs there were, what was made of what, and what is not exact about it. Nothing passes any more."""
         paired = self._stopped()
-        associations, why = self._associations(paired.reads())
+        associations, why = self._associations(paired)
         return paired.inputs, paired.outputs, associations, why
 
     def _stopped(self) -> Paired:
-        paired = self._paired or Paired(self._nothing, (), False)
+        paired = self._paired or Paired(self._nothing, (), self._promise.each)
         paired.stop()
         return paired
 
@@ -117,22 +117,18 @@ class Capture:
             note(number(tag, len(self._codes)))
             yield record
 
-    def _associations(self, reads: Positions) -> tuple[Associations, tuple[str, ...]]:
+    def _associations(self, paired: Paired) -> tuple[Associations, tuple[str, ...]]:
         broken = "" if self._trial is None else self._trial.broken()
         if broken:
             why = f"{self._name} has no lineage: {broken}"
             return Unknown(why), (why,)
-        if self._promise.tags is not None:
-            taken, given = (np.array(codes, np.int64) for codes in self._tagged)
-            return tagged(taken, given, reads), ()
-        return (of_the_last(reads) if self._promise.each else since_the_beginning(reads)), ()
-
-
-def of_the_last(reads: Positions) -> Intervals:
-    """Outputs made of the input that had been read last; of nothing, before any."""
-    first = int(np.searchsorted(reads, 1))
-    made = made_of(Column.of(reads[first:] - 1))
-    return Intervals(Column.steps(len(reads) - first, first), made.starts, made.stops, made.members)
+        if self._promise.each:
+            return Spans(Column.of(paired.offsets())), ()
+        reads = paired.reads()
+        if self._promise.tags is None:
+            return since_the_beginning(reads), ()
+        taken, given = (np.array(codes, np.int64) for codes in self._tagged)
+        return tagged(taken, given, reads), ()
 
 
 def since_the_beginning(reads: Positions) -> Intervals:

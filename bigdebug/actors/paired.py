@@ -43,11 +43,15 @@ class Paired:
         """How many have been given."""
         return self._total - self.inputs
 
+    def offsets(self) -> Positions:
+        """How many outputs had been given when each input was read, and at the end. For who noted inputs."""
+        return np.append(self._others(), self.outputs)
+
     def reads(self) -> Positions:
-        """How many inputs had been read when each output was given."""
+        """How many inputs had been read when each output was given. For who noted outputs."""
+        return self._others()
+
+    def _others(self) -> Positions:
+        """How many of the other side had passed at each tick that was kept."""
         ticks = np.array(self._ticks, dtype=np.int64)
-        others = ticks - np.arange(1, len(ticks) + 1)
-        if not self._note_inputs:
-            return others
-        # Of each input, how many outputs came before it: those from one to the next had read so many.
-        return np.repeat(np.arange(len(ticks) + 1), np.diff(others, prepend=0, append=self.outputs))
+        return ticks - np.arange(1, len(ticks) + 1)

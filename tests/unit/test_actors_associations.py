@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.actors.associations import Groups, Intervals, all_of_all, load, made_of, one_to_one, union
+from bigdebug.actors.associations import Groups, Intervals, Spans, all_of_all, load, made_of, one_to_one, union
 from bigdebug.actors.columns import Column
 from bigdebug.actors.kinds import RECORD
 from bigdebug.actors.log import ANY, Log
@@ -164,6 +164,15 @@ def test_a_column_is_its_integers_whatever_it_is_kept_as(tmp_path_factory, value
 def test_a_union_of_intervals_is_all_that_they_cover(intervals):
     starts, stops = (np.array([each[side] for each in intervals], np.int64) for side in (0, 1))
     assert union(starts, stops).tolist() == sorted({n for start, stop in intervals for n in range(start, stop)})
+
+
+@given(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=20))
+def test_spans_are_what_each_input_gave(before, counts):
+    found = Spans(Column.of(np.cumsum([before, *counts])))
+    made = [[]] * before + [[n] for n, count in enumerate(counts) for _ in range(count)]
+    assert [found.backward(numbers(n)).tolist() for n in range(len(made) + 2)] == [*made, [], []]
+    for n in range(len(counts) + 1):
+        assert found.forward(numbers(n)).tolist() == [output for output, of in enumerate(made) if n in of]
 
 
 def test_what_is_said_in_a_word_takes_no_array():
