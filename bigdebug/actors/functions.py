@@ -17,7 +17,7 @@ from bigdebug.actors.frames import FRAMES, all_inputs
 from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
-from bigdebug.actors.promises import Broken, Owners, Probe, kept, probed
+from bigdebug.actors.promises import Broken, Owners, Probe, kept, own_arguments, probed
 from bigdebug.actors.steady import PANDAS, Steady, steady
 from bigdebug.errors import ActorError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit
@@ -34,7 +34,7 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
     """A function over a frame that makes each row of one input row alone, and keeps its label in the index.
 
     Filters, new columns, ``explode``, ``sort_values``, ``map`` do so. What looks at neighbours (``shift``, ``cumsum``), at all (``mean``), or at duplicates does not, nor does
-    ``reset_index``. The function gets the very frame, and what it gives is given. Before, it is called on copies of a few rows, to see that the promise
+    ``reset_index``. The function gets the very frame, and what it gives is given. Before, it is called on copies of a few rows, and of its other arguments, to see that the promise
     holds; if it does not, the step has no lineage and says why. ``check=False`` believes it: for functions that do something else than give a frame.
     """
     return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
@@ -99,18 +99,21 @@ class FrameFunction:
             raise ActorError(f"{self._name} is a step over a frame", value=frame, remedy="Call it with a frame of pandas as its first argument.")
         inputs, why = all_inputs([frame])
         with steady(self._name, PANDAS, self._home) as actor:
-            seen, probes, broken = self._before(frame, lambda few: self._function(few, *args, **kwargs))
+            seen, probes, broken = self._before(frame, args, kwargs)
             result = self._function(frame, *args, **kwargs)
             associations, more = self._after(seen, probes, broken, inputs.count, result)
             _given(actor, result, inputs, associations, (*why, *more))
         return result
 
-    def _before(self, frame: Any, call: Callable[[Any], Any]) -> tuple[Owners | None, list[Probe], str]:
+    def _before(self, frame: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Owners | None, list[Probe], str]:
         if self._see is None:
             return None, [], ""
         try:
             seen = self._see(frame)
-            return seen, probed(frame, seen, call) if self._check else [], ""
+            if not self._check:
+                return seen, [], ""
+            more, named = own_arguments(args, kwargs)
+            return seen, probed(frame, seen, lambda few: self._function(few, *more, **named)), ""
         except Broken as promise:
             return None, [], str(promise)
 

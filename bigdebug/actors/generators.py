@@ -56,7 +56,7 @@ def generator(
 
 def _passing(function: Transform, promise: Promise, name: str, home: Home, records: Iterable[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
     with steady(name, GENERATOR, home) as actor:
-        capture = Capture(lambda given: function(given, *args, **kwargs), promise, name)
+        capture = Capture(function, promise, name, args, kwargs)
         with suppress(GeneratorExit), capture.failing(actor):  # nobody wants more
             yield from capture.outputs(records)
         inputs, outputs, associations, why = capture.ended()
@@ -66,11 +66,11 @@ def _passing(function: Transform, promise: Promise, name: str, home: Home, recor
 class Capture:
     """One call of a generator: its outputs, and afterwards what they were made of."""
 
-    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]], promise: Promise, name: str) -> None:
-        self._function = function
+    def __init__(self, function: Transform, promise: Promise, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._function: Callable[[Iterator[Any]], Iterable[Any]] = lambda given: function(given, *args, **kwargs)
         self._promise = promise
         self._name = name
-        self._trial = Trial(function) if promise.each and promise.check else None
+        self._trial = Trial(function, args, kwargs) if promise.each and promise.check else None
         self._tagged: tuple[list[int], list[int]] = ([], [])
         self._codes: dict[Hashable, int] = {}
         self._paired: Paired | None = None

@@ -76,6 +76,15 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
     return found
 
 
+def own_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Copies of what a function is given besides its rows: trying it uses up no iterator of the user's, and appends to no list. Raises Broken where there are none."""
+    try:
+        mine: tuple[tuple[Any, ...], dict[str, Any]] = copy.deepcopy((args, kwargs))
+    except Exception as error:  # a type's own
+        raise Broken(f"its other arguments cannot be copied, so it cannot be tried on a few rows ({error}); check=False believes it") from error
+    return mine
+
+
 def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) -> bool:
     """Whether the result has of the owners that were tried what was given of them alone. Raises Broken if not; False if nothing came of them."""
     seen = False

@@ -41,18 +41,18 @@ def lines(
     def made(fn: Transform) -> Any:
         def call(source: Path | Sequence[Path], target: Path, *args: Any, **kwargs: Any) -> None:
             sources = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-            _call(lambda given: fn(given, *args, **kwargs), promise, name or name_of(fn), home, [local(each) for each in sources], local(target), encoding)
+            capture = Capture(fn, promise, name or name_of(fn), args, kwargs)
+            _call(capture, name or name_of(fn), home, [local(each) for each in sources], local(target), encoding)
 
         return named(fn, call)
 
     return decorated(function, made)
 
 
-def _call(function: Transform, promise: Promise, name: str, home: Home, sources: list[str], target: str, encoding: str) -> None:
+def _call(capture: Capture, name: str, home: Home, sources: list[str], target: str, encoding: str) -> None:
     if target in sources:
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     with steady(name, GENERATOR, home) as actor:
-        capture = Capture(function, promise, name)
         with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):
             read = _Read([files.enter_context(open(path, encoding=encoding)) for path in sources])
             written = Written(files.enter_context(open(target, "w", encoding=encoding)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
-from bigdebug.actors.promises import aside, same_cell
+from bigdebug.actors.promises import Broken, aside, own_arguments, same_cell
 from bigdebug.shown import shown
 
 FIRST = 8
@@ -17,11 +17,15 @@ FIRST = 8
 class Trial:
     """Keeps copies of the first records and of what came of each; afterwards the function has each of them alone."""
 
-    def __init__(self, function: Callable[[Iterator[Any]], Iterable[Any]]) -> None:
+    def __init__(self, function: Callable[..., Iterable[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._function = function
         self._taken: list[Any] = []
         self._given: list[list[Any]] = []
         self._why = ""
+        try:
+            self._more = own_arguments(args, kwargs)
+        except Broken as promise:
+            self._why = str(promise)
         self._ended = False
 
     def inputs(self, records: Iterator[Any]) -> Iterator[Any]:
@@ -52,7 +56,7 @@ class Trial:
             for number, (record, outputs) in enumerate(zip(self._taken[:FIRST], self._given), 1):
                 more = self._ended or number < len(self._taken)  # all of its outputs have been taken, and none should come behind them
                 try:
-                    alone = list(islice(self._function(iter([record])), len(outputs) + more))
+                    alone = list(islice(self._function(iter([record]), *self._more[0], **self._more[1]), len(outputs) + more))
                 except Exception as error:  # the user's
                     return f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
                 if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):

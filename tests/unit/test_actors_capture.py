@@ -550,3 +550,8 @@ def test_the_default_home_is_this_users(monkeypatch, tmp_path):
         pass
     assert [step.name for step in actors.steps()] == ["x"]
     assert (tmp_path / "mine" / "actors").is_dir()
+
+
+def test_actors_need_neither_pandas_nor_spark_to_be_imported():
+    program = "import sys, bigdebug.actors; print([name for name in ('pandas', 'pyspark', 'IPython') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout == "[]\n"

@@ -193,6 +193,19 @@ def test_trying_it_leaves_random_numbers_and_prints_as_they_were(home, capsys):
     assert any("no lineage" in each for each in last(home).incomplete)
 
 
+def test_trying_it_uses_up_nothing_of_its_other_arguments(home):
+    def labelled(f, labels, seen):
+        seen.append(len(f))
+        return f.assign(label=next(labels))
+
+    labels, seen = iter("abc"), []
+    assert actors.rows(labelled)(ORDERS, labels, seen=seen).label.unique().tolist() == ["a"]
+    assert (next(labels), seen) == ("b", [50])
+    given_ = actors.rows(labelled, name="labelled")(ORDERS, (each for each in "abc"), [])
+    assert given_.label.unique().tolist() == ["a"]
+    assert any("cannot be copied" in each for each in last(home).incomplete)
+
+
 def test_who_is_believed_is_called_once(home):
     calls = []
     actors.rows(lambda f: calls.append(len(f)) or f[f.amount > 4], check=False)(ORDERS)

@@ -191,6 +191,17 @@ def test_a_name_and_a_docstring_are_the_functions_own():
     assert step.__name__ == "looks_ahead"
 
 
+def test_trying_it_uses_up_nothing_of_its_other_arguments(home):
+    def labelled(records, labels, seen=None):
+        for record in records:
+            seen.append(record)
+            yield record, next(labels)
+
+    labels, seen = iter("abcd"), []
+    assert list(actors.generator(labelled, each=True)([1, 2], labels, seen=seen)) == [(1, "a"), (2, "b")]
+    assert (list(labels), seen) == (["c", "d"], [1, 2])
+
+
 def test_actors_in_a_row_are_linked(home):
     first = actors.generator(flat, each=True, name="first")([3, 4, 5])
     list(actors.generator(lambda records: (f"{each}" for each in records), each=True, name="second")(first))
