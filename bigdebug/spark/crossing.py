@@ -243,6 +243,13 @@ class Crossing:
         """The sources of a query that are checkpoints, with the DataFrames that they were taken of, as far as somebody holds them."""
         return dict(self._sources(trace, self._checkpoints))
 
+    def unknown_in(self, trace: LineageFrame) -> list[str]:
+        """The names of a query's sources in memory of which nobody knows what they were made of: a checkpoint of a DataFrame that is gone, say."""
+        leaves = trace.run.questions.leaves
+        known = {*self.records_in(trace), *self.originals_in(trace)}
+        held = {source: leaf for source, leaf in leaves.items() if leaf.node.nodeName() == "LogicalRDD" and source not in known}
+        return [leaf.name for leaf in held.values() if int(leaf.node.rdd().id()) not in self.given]
+
     def rows_ahead(self, rows: LineageFrame, frame: DataFrame, operator: int) -> Places:
         """Rows of the result of ``frame`` as records of the RDD, by its operator, that are its rows. They are found by their values."""
         rdd = self._rows[operator]

@@ -32,8 +32,14 @@ class Ending:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """The files that it left. Waits for them to be looked at, if they are many or far."""
-        return () if self.target is None or self.trouble else self.listed.result()
+        """The files that it left, none if they are not known. Waits for them to be looked at, if they are many or far."""
+        if self.target is None or self.trouble:
+            return ()
+        try:
+            return self.listed.result()
+        except Exception as trouble:  # of a file system of somebody's
+            self.trouble = _why(trouble)
+            return ()
 
 
 class Endings:
@@ -47,10 +53,12 @@ class Endings:
     def of(self, run: Run) -> Ending:
         return self._known.get(run.id, Ending())
 
-    def keep(self, runs: set[str]) -> None:
-        """Let go of those of other runs."""
-        for gone in self._known.keys() - runs:
-            del self._known[gone]
+    def known(self) -> set[str]:
+        """The runs whose endings are kept."""
+        return set(self._known)
+
+    def forget(self, run: str) -> None:
+        self._known.pop(run, None)
 
     def rdd(self, run: Run, action: Action) -> None:
         """An action on an RDD has ended."""
@@ -72,8 +80,13 @@ class Endings:
             else:
                 ending.listed = _beside(self._recorder.beside, _written(self._recorder.sc, target, began))
         except Exception as trouble:  # the user's result comes first
-            ending.trouble = f"what it wrote could not be looked at: {trouble}"
+            ending.trouble = _why(trouble)
             log.info("bigdebug does not know what %s wrote", run.name, exc_info=trouble)
+
+
+def _why(trouble: Exception) -> str:
+    first = (str(trouble).strip().splitlines() or [type(trouble).__name__])[0]
+    return f"what it wrote could not be looked at: {first}"
 
 
 def _written(sc: Any, target: Target, began: int) -> tuple[File, ...]:

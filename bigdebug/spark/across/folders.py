@@ -10,6 +10,7 @@ from typing import Any
 from bigdebug.spark.gateway import classes
 from bigdebug.spark.jobs import running
 from bigdebug.trace.across.located import FileStamp
+from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.textlines import local_path
 
 _MILLISECOND = 1_000_000
@@ -35,6 +36,19 @@ def written(sc: Any, folder: str, since: int) -> tuple[File, ...]:
     return tuple(sorted((file for file in found if file.stamp.modified >= since), key=lambda file: file.name))
 
 
+def is_still(sc: Any, path: str, stamp: FileStamp) -> bool:
+    """Whether a file has the size and the time of a stamp."""
+    if local_path(path) is not None:
+        now = stamp_of(path, digest=False)
+        return now is not None and (now.size, now.modified) == (stamp.size, stamp.modified)
+    where = classes(running(sc)._jvm).org.apache.hadoop.fs.Path(path)
+    system = where.getFileSystem(sc._jsc.hadoopConfiguration())
+    if not system.exists(where):
+        return False
+    status = system.getFileStatus(where)
+    return (int(status.getLen()), int(status.getModificationTime()) * _MILLISECOND) == (stamp.size, stamp.modified)
+
+
 def qualified(sc: Any, path: str) -> str:
     """A path as the file system calls it that it is of."""
     where = classes(running(sc)._jvm).org.apache.hadoop.fs.Path(path)
@@ -43,7 +57,7 @@ def qualified(sc: Any, path: str) -> str:
 
 
 def _here(folder: str) -> Iterator[File]:
-    waiting = [folder]
+    waiting = [folder] if os.path.isdir(folder) else []  # nothing was written
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:

@@ -24,6 +24,7 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across.located import Extent, Located
 from bigdebug.trace.names import distinct
+from bigdebug.trace.positions import spread
 from bigdebug.trace.sourced import Sourced
 
 
@@ -55,7 +56,9 @@ class FrameStep:
 
     @cached_property
     def reads(self) -> Sequence[Extent]:
-        return self._sources.extents(self.run)
+        """Without what it wrote itself: of a table that is inserted into, Spark lists that, too."""
+        own = {file.path for file in self._files}
+        return tuple(extent for extent in self._sources.extents(self.run) if extent.path not in own)
 
     @cached_property
     def writes(self) -> Sequence[Extent]:
@@ -109,6 +112,31 @@ class FrameStep:
     def _mine(self, records: object) -> LineageFrame | None:
         trace = records.trace if isinstance(records, Sourced) else records
         return trace if isinstance(trace, LineageFrame) and trace.run is self.run else None
+
+    # ---- for those who keep it ----------------------------------------------------------------------------------
+
+    @property
+    def own_reads(self) -> Sequence[Extent]:
+        """Of ``reads``, those that the run read itself."""
+        return self._sources.own(self.run)
+
+    def written(self) -> tuple[Any, np.ndarray[Any, Any], Places, np.ndarray[Any, Any]]:
+        """All rows of the result and all that was written, by two jobs: names, and places; and the pairs of one of each that are the same row, by number.
+
+        Raises NondeterminismError where one is not among the others.
+        """
+        names, keys = self._result(None).read()
+        at, found = self._read_of(self._files, None)
+        mine, theirs = keys.codes(found)
+        if len(lost := np.setxor1d(mine, theirs)):
+            raise NondeterminismError(
+                f"{counted(len(lost))} of what was written the query does not give now, or the other way around", value=self.name,
+                remedy="Its order or its functions do not settle the result: write what does not change, df.localCheckpoint() before.",
+            )
+        self._compare(theirs, "a row that was written")
+        order = np.argsort(mine, kind="stable")
+        first, last = np.searchsorted(mine[order], theirs, "left"), np.searchsorted(mine[order], theirs, "right")
+        return names, order[spread(first, last - first)], at, np.repeat(np.arange(len(theirs)), last - first)
 
     # ---- between files and rows ---------------------------------------------------------------------------------
 

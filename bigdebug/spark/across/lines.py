@@ -47,6 +47,11 @@ class Lines:
         within = first(lines, int(self._starts[-1]))
         return distinct(np.searchsorted(self._starts, within, side="right") - 1)
 
+    def owners(self) -> Positions:
+        """The record of each line."""
+        every = np.arange(self._size, dtype=np.int64)
+        return every if self._starts is None else np.repeat(every, np.diff(self._starts))
+
     def lines(self, records: Positions) -> Positions:
         """The lines of these records."""
         if self._starts is None:

@@ -26,15 +26,17 @@ class RunSteps:
         self._sources = Sources(recorder, frames, crossing)
         self._endings = Endings(recorder, frames.spark)
         self._steps: dict[str, Step] = {}
-        recorder.ended, frames.ended = self._endings.rdd, self._endings.frame
+        recorder.ended.append(self._endings.rdd)
+        frames.ended.append(self._endings.frame)
 
     def steps(self) -> list[Step]:
         """The steps, in the order in which they began. No job."""
+        noted = self._endings.known()  # before: a run is known when its ending is noted
         runs: list[Run] = [*(run for run in self._recorder.runs if run.id not in self._crossing.runs), *self._frames.runs]
         known = {run.id for run in runs}
-        for gone in self._steps.keys() - known:
-            del self._steps[gone]
-        self._endings.keep(known)
+        for gone in (self._steps.keys() | noted) - known:
+            self._steps.pop(gone, None)
+            self._endings.forget(gone)
         acted = sorted((run for run in runs if run.began is not None), key=lambda run: run.began or 0.0)
         return [self._steps.setdefault(run.id, self._step(run)) for run in acted]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -95,6 +95,21 @@ class RDDStep:
     def results_at(self, outputs: Sequence[Located]) -> Mapping[int, Places]:
         """The records of the action's RDD that stand there."""
         return {self.run.subject: self._records(outputs)}
+
+    # ---- for those who keep it ----------------------------------------------------------------------------------
+
+    @property
+    def own_reads(self) -> Sequence[Extent]:
+        """Of ``reads``, those that the run read itself."""
+        return self._sources.own(self.run)
+
+    def result_sizes(self) -> Mapping[int, int]:
+        """The records of the action's RDD, by partition."""
+        return self._sizes
+
+    def written(self) -> Iterator[tuple[int, Lines | None]]:
+        """By file that was written, the partition in it, and its lines; None where it has a row for each record."""
+        return ((partition_of(file), self._lines_of(file)) for file in self._files)
 
     # ---- between files and records ------------------------------------------------------------------------------
 

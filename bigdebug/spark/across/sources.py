@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from bigdebug.errors import BigdebugError, UntraceableError
+from bigdebug.spark.across.folders import is_still
 from bigdebug.spark.across.leaffiles import LeafFiles
 from bigdebug.spark.crossing import Crossing
 from bigdebug.spark.jobs import answering
@@ -20,7 +20,6 @@ from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, FileStamp, Located
-from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.counts import records, sizes
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
@@ -43,6 +42,18 @@ class Sources:
             found.setdefault(extent.path, extent)
         return tuple(found.values())
 
+    def own(self, run: Run) -> tuple[Extent, ...]:
+        """Those of them that it read itself: not those that another run read, whose records it was given in memory."""
+        if isinstance(run, FrameRun):
+            whole = lineage_of(run)
+            others = {**self._crossing.records_in(whole), **self._crossing.originals_in(whole)}
+            leaves = [leaf for operator, leaf in run.questions.leaves.items() if operator not in others and leaf.files]
+            paths = {extent.path for leaf in leaves for extent in LeafFiles(run.questions.catalyst, leaf).extents({})}
+        else:
+            frames = self._crossing.rows_in(run)
+            paths = {extent.path for source, facts in run.sources.items() if source not in frames for extent in of_facts.extents(facts, "")}
+        return tuple(extent for extent in self.extents(run) if extent.path in paths)
+
     def incomplete(self, run: Run) -> tuple[str, ...]:
         """What is not known of where a run's records came from."""
         if isinstance(run, FrameRun):
@@ -51,18 +62,16 @@ class Sources:
                 _ = run.questions.leaves
             except BigdebugError as refused:
                 return (str(refused),)
-            return ()
+            return tuple(f"{name}: its rows were in memory, and nothing is known behind them" for name in self._crossing.unknown_in(lineage_of(run)))
         known = self._crossing.rows_in(run)
         return tuple(
             f"{facts.dataset}: its records were made outside of bigdebug, and nothing is known behind them"
             for source, facts in run.sources.items() if facts.type == "rdd" and facts.stamps and source not in known
         )
 
-    @staticmethod
-    def still(path: str, stamp: FileStamp) -> bool:
-        """Whether a local file has the size and the time of a stamp."""
-        now = stamp_of(path, digest=False) if os.path.isabs(path) else None
-        return now is not None and (now.size, now.modified) == (stamp.size, stamp.modified)
+    def still(self, path: str, stamp: FileStamp) -> bool:
+        """Whether a file has the size and the time of a stamp."""
+        return is_still(self._recorder.sc, path, stamp)
 
     def trace(self, run: Run, standing: Mapping[int, Places]) -> LineageRDD:
         """The trace over records of operators of a run of RDDs."""

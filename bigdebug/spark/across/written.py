@@ -76,7 +76,10 @@ def is_row(target: Target, columns: Sequence[Values]) -> Values | None:
     """Whether what was written of a row of the query is a row to who reads it; None if all are."""
     if target.form != "csv" or len(data_of(target)) > 1:
         return None
-    return F.trim(_as_csv(target, [(_typed(columns[column.position], column), column.name) for column in data_of(target)])) != ""
+    [column] = data_of(target)
+    # Spark takes to_csv for what is never NULL, which it is of a single NULL.
+    text = _as_csv(target, [(F.lit("x"), "first"), (_typed(columns[column.position], column), column.name)])
+    return F.length(text) > len("x" + (target.option("sep") or target.option("delimiter") or ","))
 
 
 _Named = Sequence[tuple[Values, str]]

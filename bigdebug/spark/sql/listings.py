@@ -60,7 +60,7 @@ def listed(catalyst: Catalyst, listing: Any) -> dict[str, Listed | None]:
     statuses = listing.allFiles()
     written = statuses.mkString("\0")
     found = [_STATUS.search(status) for status in written.split("\0")] if written else []
-    if all(found):
+    if all(match is not None and match[1] != "null" for match in found):  # a file system in front of another has no path of its own
         return {match[1]: Listed(int(match[2]), int(match[3])) for match in found if match}
     return {
         status.getPath().toString(): Listed(status.getLen(), status.getModificationTime()) for status in catalyst.items(statuses)

@@ -83,7 +83,8 @@ class FrameRecorder:
         self.ran: Callable[[str, str], None] = lambda tag, run: None
         self.stands: Callable[[str, Any], None] = lambda tag, frame: None
         self.crossing: Any = None
-        self.ended: Callable[[FrameRun, Action], None] = lambda run, action: None
+        self.ended: list[Callable[[FrameRun, Action], None]] = []
+        """Told of each run when its action has ended, and how that was called."""
         self._workloads: WeakKeyDictionary[Any, Workload] = WeakKeyDictionary()
         self._apart: WeakSet[Any] = WeakSet()
         self._state = _ThreadState()
@@ -290,7 +291,8 @@ class FrameRecorder:
             Statistics(-1, records, -1, action.seconds), self.crossing, rows=rows, began=action.began / 1e9,
         )
         self._add(run)
-        self.ended(run, action)
+        for told in self.ended:
+            told(run, action)
         self.ran(action.tag, run.id)
         capture.note(run)
         if action.problem is not None and crashed(action.problem):
