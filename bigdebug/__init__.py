@@ -18,7 +18,7 @@ _HOMES = {
     "Run": "bigdebug.trace.run",
     "Trace": "bigdebug.trace.trace",
     "BigdebugError": "bigdebug.errors",
-    "open": "bigdebug.provgraph.opening",
+    "open": "bigdebug.opening",
     "pipeline": "bigdebug.trace.across.pipelines",
     "provenance": "bigdebug.provgraph.graph",
     "Workflow": "bigdebug.provgraph.workflow",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from bigdebug.spark.across.kept import keep_step
+from bigdebug.spark.across.runs import RunSteps
 from bigdebug.spark.rdd.saving import program_of
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.saving import query
@@ -13,12 +15,16 @@ from bigdebug.trace.saved_runs import Beside
 from bigdebug.trace.saving import Keep
 
 
-def keeping(recorder: Any, *, derive: bool) -> Keep:
-    """Keeps what is known of a run, and what it takes jobs to ``derive``, if it is to."""
+def keeping(recorder: Any, steps: RunSteps, *, derive: bool) -> Keep:
+    """Keeps what is known of a run, as a step too, and what it takes jobs to ``derive``, if it is to."""
 
     def keep(run: Run, home: Path, name: str) -> Beside:
-        if isinstance(run, FrameRun):
-            return query(run, home, name, derive=derive)
-        return program_of(recorder, run, home, name, derive=derive)
+        if not isinstance(run, FrameRun):
+            beside = program_of(recorder, run, home, name, derive=derive)
+            beside.step = keep_step(steps.step_of(run), home, name, None, derive=derive)
+            return beside
+        beside, known = query(run, home, name, derive=derive)
+        beside.step = keep_step(steps.step_of(run), home, name, None if known is None else known.names, derive=derive)
+        return beside
 
     return keep

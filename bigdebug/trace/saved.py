@@ -7,8 +7,8 @@ are mapped, ``outputs/`` records of results. Nothing in it is executed on openin
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from bigdebug.store.contained import contained
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import Problem, Sealed, read_catalog
+from bigdebug.trace.across.pipelines import Pipeline
+from bigdebug.trace.across.saved_steps import SavedStep
+from bigdebug.trace.across.step import Step
 from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved_checks import check
 from bigdebug.trace.saved_runs import SavedRun, load_run
@@ -42,7 +45,8 @@ def open_session(path: str | os.PathLike[str], trusted: bool = False) -> SavedSe
         find, read = _files(home, data)
         store = LineageStore(home / BLOCKS, read)
         runs = tuple(load_run(run, store, find, read, trusted, standing_at) for run in data["runs"])
-        return SavedSession(home, runs, data)
+        steps = tuple(SavedStep(run, listed["step"], find) for run, listed in zip(runs, data["runs"]) if listed.get("step") is not None)
+        return SavedSession(home, runs, data, steps)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, MemoryError, OverflowError, UnknownOperatorError) as problem:
         raise _none_of_ours(path, f"{type(problem).__name__}: {problem}") from problem
     except StoreError as problem:
@@ -69,9 +73,13 @@ def _files(home: Path, catalog: dict[str, Any]) -> tuple[Callable[[str], Path], 
 class SavedSession:
     """Runs that were saved. Traces answer rids and origins, records of results that were saved, and source records of files that are still there."""
 
-    def __init__(self, path: Path, runs: tuple[SavedRun, ...], catalog: dict[str, Any]) -> None:
+    def __init__(self, path: Path, runs: tuple[SavedRun, ...], catalog: dict[str, Any], steps: tuple[SavedStep, ...] = ()) -> None:
         self.path = path
         self.runs = runs
+        self.steps = steps
+        """Its runs as steps of a pipeline, those that acted."""
+        self.others: list[Callable[[], Iterable[Step]]] = []
+        """What gives other steps that its pipeline knows of."""
         self.saved: float | None = catalog.get("saved")
         """When, in seconds since 1970; None for format 1."""
 
@@ -92,6 +100,11 @@ class SavedSession:
         """
         chosen = self.run(run if isinstance(run, str) else run.id)
         return whole_trace(chosen, chosen.subject if operator is None else chosen.graph[operator].id)
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """Its runs as steps, joined by the files between them and with the actors of this user: ``pipeline.backward("out.csv", lines=[12])``. No Spark, and no program."""
+        return Pipeline(lambda: self.steps, *self.others)
 
     def problems(self) -> list[Problem]:
         """What is wrong with its files, all of which are read: altered, truncated, longer, missing, foreign, a link. Empty if nothing is."""

@@ -101,6 +101,8 @@ class Beside:
     outputs: Mapping[str, Any] | None = None
     sources: Mapping[int, Whereabouts] = field(default_factory=dict)
     whole: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    step: Mapping[str, Any] | None = None
+    """What it is as a step of pipelines."""
 
 
 def dump_run(run: Run, beside: Beside) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def dump_run(run: Run, beside: Beside) -> dict[str, Any]:
         "graph": run.graph.dump(), "statistics": asdict(run.statistics), "incomplete": run.incomplete,
         "earlier": run.earlier, "computed": run.computed, "sources": {str(o): facts.dump() for o, facts in sources.items()},
         "culprits": culprits, "began": run.began, "frame": beside.frame,
-        "lineage": beside.lineage, "unsaved": beside.unsaved, "outputs": beside.outputs, "whole": beside.whole,
+        "lineage": beside.lineage, "unsaved": beside.unsaved, "outputs": beside.outputs, "whole": beside.whole, "step": beside.step,
     }
 
 

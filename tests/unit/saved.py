@@ -13,6 +13,8 @@ from bigdebug.graph import CallSite, Form, Kind, Operator, OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.sealed import CATALOG, SEAL, seal
+from bigdebug.trace.across.located import Extent, FileStamp, Unit
+from bigdebug.trace.across.saved_steps import RESULT, dump_extent
 from bigdebug.trace.associated import Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.run import Run
@@ -42,7 +44,18 @@ def kept(given: Run, home: Path, name: str) -> Beside:
     lineage = write(home, f"{LINEAGE}/{name}", levels, [Pairs(2, 1, 0, np.arange(10) % 3, np.arange(10))])
     places = Whereabouts("orders", "orders", "row", (("/data/a.csv", 0), ("/data/b.csv", 0)))
     data = encode_records([{1, 2}, Odd(), ("t", b"x")]) if given.name == "records" else encode_rows(["k", "n"], [pa.array([r[0] for r in ROWS]), pa.array([r[1] for r in ROWS])], 3)
-    return Beside(frame=True, lineage=lineage, sources={1: places}, outputs=keep_outputs(home, name, data, 3))
+    return Beside(frame=True, lineage=lineage, sources={1: places}, outputs=keep_outputs(home, name, data, 3), step=step(home, name))
+
+
+def step(home: Path, name: str) -> dict[str, Any]:
+    """The run as a step: it read two files, and wrote its rows to another in the order of their numbers, the last one first."""
+    reads = [Extent(path, Unit.ROW, "csv", (("header", "true"),), FileStamp(10, 1, "ab")) for path in ("/data/a.csv", "/data/b.csv")]
+    written = write(home, f"written/{name}", {RESULT: whole(3), 1: whole(3)}, [Pairs(1, RESULT, 0, np.arange(3), np.array([2, 0, 1]))])
+    writes = [Extent(f"/data/{name}.parquet", Unit.ROW, "parquet")]
+    return {
+        "id": f"s/{name}", "kind": "Spark job", "ended": 2.0, "reads": list(map(dump_extent, reads)), "writes": list(map(dump_extent, writes)),
+        "written": written, "unsaved": "", "incomplete": ["why"],
+    }
 
 
 class Odd:

@@ -22,7 +22,7 @@ FLOORS = [
     {"agents", "trace"},
     {"localize", "mining", "provgraph", "datasets", "actors"},
     {"spark"},
-    {"session"},
+    {"session", "opening"},
     {"views", "cli"},
     {"bigdebug"},  # bigdebug/__init__.py itself
     {"kernel"},

@@ -22,6 +22,7 @@ from bigdebug.errors import (
     UnknownRecordError,
 )
 from bigdebug.store.arrays import Listed, StoredArray, write_array
+from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.saved_checks import check
@@ -29,6 +30,12 @@ from bigdebug.trace.saved_values import read, written
 from tests.unit.saved import ROWS, rewritten, session
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "saved" / "format-1"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No actors of whoever runs this."""
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path_factory.getbasetemp() / "home"))
 
 
 @pytest.fixture
@@ -116,6 +123,19 @@ def test_a_session_answers_what_was_written(saved: Path) -> None:
     assert trace.page(1, 1).rows[0][0] == ROWS[1][0]
     assert "10 associations" in str(opened.runs_table())
     assert "<script>" not in opened.lineage("rows").table().html()
+
+
+def test_a_saved_run_is_a_step_of_a_pipeline(saved: Path) -> None:
+    step = bigdebug.open(saved).steps[0]
+    assert (step.id, step.name, step.kind, step.ended, step.incomplete) == ("s/r1", "rows", "Spark job", 2.0, ("why",))
+    [written] = step.writes
+    at = [Located.of(written.path, written.unit, [0, 99])]  # the third row, and one that nobody wrote
+    assert step.backward(at) == (Located.of("/data/a.csv", Unit.ROW, [2, 5]), Located.of("/data/b.csv", Unit.ROW, [2]))
+    assert step.forward([Located.of("/data/b.csv", Unit.ROW, [2, 77])]) == [Located.of(written.path, written.unit, [0])]
+    assert step.forward([Located.of("/data/other.csv", Unit.ROW, [2])]) == step.backward([]) == ()
+    assert step.reads[0].options == (("header", "true"),)
+    assert step.inputs_of(bigdebug.open(saved).lineage("rows")) is None
+    assert bigdebug.open(saved).pipeline.steps
 
 
 def test_records_that_only_a_pickle_tells_are_texts_unless_the_directory_is_trusted(saved: Path) -> None:

@@ -22,6 +22,7 @@ import pytest
 import bigdebug
 from bigdebug.errors import BigdebugError, CorruptBlockError, StoreError
 from bigdebug.store.envelopes import check_claims, enveloped
+from bigdebug.trace.across.located import Located
 from bigdebug.trace.saved_checks import check
 from tests.unit.saved import rewritten, session
 
@@ -36,6 +37,12 @@ class Hostile:
 
 
 BOMB = pickle.dumps(Hostile())
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No actors of whoever runs this."""
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path_factory.getbasetemp() / "home"))
 
 
 @pytest.fixture
@@ -60,6 +67,8 @@ def ask_everything(path: Path) -> None:
             lambda r=run: opened.lineage(r).collect(), lambda r=run: opened.lineage(r).goBackAll().origins(), lambda r=run: opened.lineage(r).goBackAll().source_records(),
             lambda r=run: opened.lineage(r, 1).goNextAll().rids(), lambda r=run: repr(r.culprits), lambda r=run: [c.text() for c in r.culprits], lambda r=run: repr(r),
             lambda r=run: r.store.block([r.id], "s1", 0), lambda r=run: r.table(),
+            lambda: [step.backward([Located(e.path, e.unit, np.arange(3)) for e in step.writes]) for step in opened.steps],
+            lambda: str(opened.pipeline.table()),
         ):
             with contextlib.suppress(BigdebugError):
                 ask()

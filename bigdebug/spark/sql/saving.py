@@ -29,11 +29,11 @@ from bigdebug.trace.textlines import local_path
 from bigdebug.trace.whereabouts import Whereabouts
 
 
-def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> Beside:
+def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> tuple[Beside, Levelled | None]:
     """Keeps the lineage of a DataFrame's run if it is indexed; else, if it is to ``derive``, by jobs that take about as long as the query. And its rows, up to 100,000
-    of them: those that the action gave, else those that such a job gives.
+    of them: those that the action gave, else those that such a job gives. The second answer is that lineage, None if there is none.
     """
-    beside = Beside(frame=True)
+    beside, known = Beside(frame=True), None
     try:
         known = indexed_levels(run) or (derived_levels(run) if derive else None)
         if known is not None:
@@ -43,7 +43,7 @@ def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> Besi
         shutil.rmtree(home / LINEAGE / name, ignore_errors=True)
         beside.sources, beside.lineage, beside.unsaved, known = {}, None, str(why), None
     beside.outputs = _outputs(run, home, name, known)
-    return beside
+    return beside, known
 
 
 def _whereabouts(run: FrameRun, leaf: Leaf, numbering: Numbering) -> Whereabouts:

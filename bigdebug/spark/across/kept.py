@@ -1,0 +1,79 @@
+"""Kept: what is kept of a step beside its run's lineage, so that a saved session is a part of pipelines: its files, and which record stands where in them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigdebug.errors import BigdebugError
+from bigdebug.spark.across.frames import FrameStep
+from bigdebug.spark.across.saved import RDDStep
+from bigdebug.spark.sql.witnessed import matched
+from bigdebug.trace.across.saved_steps import RESULT, dump_extent
+from bigdebug.trace.associated import Pairs, write
+from bigdebug.trace.names import Names
+from bigdebug.trace.numbering import Numbering, whole
+from bigdebug.trace.positions import distinct
+
+WRITTEN = "written"
+
+
+def keep_step(step: Any, home: Path, name: str, names: Names | None, *, derive: bool) -> dict[str, Any] | None:
+    """What the catalog lists of a step; None for a run that is none. ``names`` are those of a DataFrame's result in the order of their numbers, None if they are not known.
+
+    Of an RDD's, what it wrote is read for ends of lines; of a DataFrame's, a job over what it wrote and one like its query find the rows by what is in them, if it is
+    to ``derive``.
+    """
+    if not isinstance(step, FrameStep | RDDStep):
+        return None
+    kept: dict[str, Any] = {
+        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": list(map(dump_extent, step.own_reads)), "writes": list(map(dump_extent, step.writes)),
+        "written": None, "unsaved": "", "incomplete": [],
+    }
+    try:
+        if isinstance(step, RDDStep):
+            kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}") if step.writes else None
+        elif step.writes and derive and names is not None:
+            kept["written"] = _of_query(step, home, f"{WRITTEN}/{name}", names)
+    except BigdebugError as why:
+        shutil.rmtree(home / WRITTEN / name, ignore_errors=True)
+        kept["unsaved"] = str(why)
+    kept["incomplete"] = [*step.incomplete, *_through(step)]
+    return kept
+
+
+def _through(step: Any) -> list[str]:
+    """What a live step goes through, and a saved one does not."""
+    more = {extent.path for extent in step.reads} - {extent.path for extent in step.own_reads}
+    return [f"{path}: it was read by another run, whose records this one was given in memory; ask the live session" for path in sorted(more)]
+
+
+def _of_program(step: RDDStep, home: Path, folder: str) -> dict[str, Any]:
+    sizes = step.result_sizes()
+    levels = {RESULT: Numbering.of_counts(sizes)}
+    pairs = []
+    for number, (partition, lines) in enumerate(step.written()):
+        size = sizes.get(partition, 0)
+        owners = np.arange(size) if lines is None else lines.owners()
+        levels[number + 1] = whole(len(owners))
+        first = levels[RESULT].numbers({partition: np.arange(min(size, 1))})
+        pairs.append(Pairs(number + 1, RESULT, 0, np.arange(len(owners)), owners + (first[0] if len(first) else 0)))
+    return write(home, folder, levels, pairs)
+
+
+def _of_query(step: FrameStep, home: Path, folder: str, names: Names) -> dict[str, Any]:
+    written, rows, places, chosen = step.written()
+    numbers = matched(names, written)[rows]
+    levels = {RESULT: whole(len(names))}
+    pairs = []
+    by_path = {path: number for number, path in enumerate(places.paths)}
+    for number, extent in enumerate(step.writes):
+        here = places.numbers[chosen] == by_path.get(extent.path, -1)
+        positions = places.positions[chosen][here]
+        every = distinct(positions)
+        levels[number + 1] = Numbering.of_rids(every)
+        pairs.append(Pairs(number + 1, RESULT, 0, np.searchsorted(every, positions), numbers[here]))
+    return write(home, folder, levels, pairs)

@@ -1,0 +1,168 @@
+"""Saved steps: runs of a saved session as steps of a pipeline: what they wrote leads to what they read, record by record, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bigdebug.errors import IncompleteLineageError
+from bigdebug.trace.across import facts as of_facts
+from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
+from bigdebug.trace.associated import Associated
+from bigdebug.trace.places import Places, union
+from bigdebug.trace.positions import Positions
+from bigdebug.trace.saved_runs import SavedRun
+from bigdebug.trace.saved_trace import SavedTrace, numbering_of
+from bigdebug.trace.sourced import Sourced
+
+RESULT = 0
+"""The level of the result among those of what was written; file n of ``writes`` is level n + 1."""
+
+
+def dump_extent(extent: Extent) -> dict[str, Any]:
+    """An extent as data that JSON takes."""
+    stamp = extent.stamp
+    return {
+        "path": extent.path, "unit": extent.unit.value, "form": extent.form, "options": [list(pair) for pair in extent.options],
+        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest],
+    }
+
+
+def load_extent(data: Mapping[str, Any]) -> Extent:
+    """The inverse. Raises ValueError, LookupError or TypeError for what is no extent."""
+    stamp = data["stamp"]
+    known = None if stamp is None else FileStamp(int(stamp[0]), int(stamp[1]), str(stamp[2]))
+    return Extent(str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]), known)
+
+
+class SavedStep:
+    """A saved run as a step. What it wrote is known by place, if that was saved; else its ``incomplete`` says why, and it refuses."""
+
+    def __init__(self, run: SavedRun, data: Mapping[str, Any], find: Callable[[str], Path]) -> None:
+        """``data`` is what the catalog lists of it. Raises ValueError, LookupError or TypeError for what is no list of ours."""
+        self.run = run
+        self.id = str(data["id"])
+        self.kind = str(data["kind"])
+        self.ended = None if data["ended"] is None else float(data["ended"])
+        self.reads: Sequence[Extent] = tuple(map(load_extent, data["reads"]))
+        self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
+        self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
+        self._unsaved = str(data["unsaved"])
+        self._written = None if data["written"] is None else Associated.load(data["written"], find)
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def began(self) -> float | None:
+        return self.run.began
+
+    def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
+        numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes)}
+        found: dict[int, Positions] = {}
+        for one in outputs:
+            if one.path in numbers and len(one):
+                level, known = numbers[one.path], self._known
+                found = union(found, known.back(level, RESULT, 0, known.levels[level].known({0: one.positions})))
+        return self._read_of(SavedTrace(self.run, [self.run.subject], lambda: {self.run.subject: found})) if found else ()
+
+    def forward(self, inputs: Sequence[Located]) -> Sequence[Located]:
+        standing = {source: places for source in self.run.sources if any(map(len, (places := self._standing(source, inputs)).values()))}
+        return self._wrote_of(SavedTrace(self.run, list(standing), lambda: standing).goNextAll()) if standing else ()
+
+    # ---- records that people hold -----------------------------------------------------------------------------
+
+    def inputs_of(self, records: object) -> Sequence[Located] | None:
+        """The records of ``reads`` that those of a trace, or of a culprit, were made of; None if they are not this run's."""
+        trace = self._mine(records)
+        return None if trace is None else self._read_of(trace)
+
+    def outputs_of(self, records: object) -> Sequence[Located] | None:
+        """The records of ``writes`` that were made of them; None if they are not this run's."""
+        trace = self._mine(records)
+        return None if trace is None else self._wrote_of(trace.goNextAll())
+
+    def _mine(self, records: object) -> SavedTrace | None:
+        trace = records.trace if isinstance(records, Sourced) else records
+        return trace if isinstance(trace, SavedTrace) and trace.run is self.run else None
+
+    # ---- between files and records ------------------------------------------------------------------------------
+
+    @property
+    def _known(self) -> Associated:
+        if self._written is None:
+            raise IncompleteLineageError(
+                f"Which record of its result run {self.name!r} wrote where was not saved{f': {self._unsaved}' if self._unsaved else ''}",
+                remedy="Save it with dbg.save(DIR, lineage=True).",
+            )
+        return self._written
+
+    def _wrote_of(self, trace: SavedTrace) -> Sequence[Located]:
+        """Where records of the result stand in what was written."""
+        if not self.writes:
+            return ()
+        found = []
+        places = trace.standing.get(self.run.subject, {})
+        for number, extent in enumerate(self.writes):
+            positions = self._known.ahead(number + 1, RESULT, 0, places).get(0, np.empty(0, np.int64))
+            if len(positions):
+                found.append(Located(extent.path, extent.unit, positions))
+        return found
+
+    def _read_of(self, trace: SavedTrace) -> Sequence[Located]:
+        """Where the records stand that a trace was made of."""
+        found: dict[str, Located] = {}
+        for source, places in trace.goBackAll().standing.items():
+            for one in self._located(source, places):
+                known = found.get(one.path)
+                found[one.path] = one if known is None else Located.of(one.path, one.unit, np.concatenate([known.positions, one.positions]))
+        return tuple(found.values())
+
+    @cached_property
+    def _units(self) -> dict[str, Unit]:
+        return {extent.path: extent.unit for extent in self.reads}
+
+    def _located(self, source: int, places: Places) -> Iterator[Located]:
+        facts: Any = self.run.sources.get(source)
+        if facts is None or not any(map(len, places.values())):
+            return
+        if not self.run.frame:
+            yield from (one for one in of_facts.located(facts, places, lambda ps: self._sizes(source, ps)) if one.path in self._units)
+            return
+        parts: dict[str, list[Positions]] = {}
+        for partition, positions in places.items():
+            path, first = facts.places[partition]
+            if path is not None:
+                parts.setdefault(path, []).append(positions + first)
+        yield from (Located.of(path, self._units[path], np.concatenate(found)) for path, found in parts.items() if path in self._units)
+
+    def _standing(self, source: int, inputs: Sequence[Located]) -> Places:
+        """The records of a source that stand there."""
+        facts: Any = self.run.sources[source]
+        numbering = numbering_of(self.run, source)
+        known = self.run.counted(source) if numbering is None else numbering.sizes()
+        wanted = {one.path: one.positions for one in inputs if one.path in self._units}
+        if not wanted:
+            return {}
+        if not self.run.frame:
+            found: Places = of_facts.standing(facts, inputs, known, lambda ps: self._sizes(source, ps))
+        else:
+            found = {}
+            for partition, (path, first) in enumerate(facts.places):
+                if path in wanted and (size := known.get(partition, 0)):
+                    here = wanted[path]
+                    start, end = np.searchsorted(here, [first, first + size])
+                    found = union(found, {partition: here[start:end] - first})
+        return found if numbering is None else numbering.known(found)
+
+    def _sizes(self, source: int, partitions: Sequence[int]) -> Mapping[int, int]:
+        known = self.run.counted(source)
+        missing = [partition for partition in partitions if partition not in known]
+        if missing:
+            raise IncompleteLineageError(f"How many records partition {missing[0]} of {self.run.graph[source]} has was not saved", remedy="Save a run that reads all of it.")
+        return known

@@ -1,0 +1,100 @@
+"""A pipeline that was saved answers in a process that has no Spark what the live one answers, through Spark jobs and pandas steps, both ways."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bigdebug
+from bigdebug import actors
+from bigdebug.errors import BigdebugError
+from tests.spark.fresh import fresh
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def made(dbg: Any, spark: Any, tmp_path: Path) -> Any:
+    """orders.csv to clean (SQL, several files), to report.csv (pandas), to out (an RDD job)."""
+    (tmp_path / "orders.csv").write_text("k,n\n" + "".join(f"k{i % 4},{i}\n" for i in range(24)))
+    with dbg.capture("clean") as clean:
+        spark.read.csv(str(tmp_path / "orders.csv"), header=True, schema="k string, n int").where("n % 5 != 0").repartition(2).write.parquet(str(tmp_path / "clean"))
+    frame = actors.read_parquet(str(tmp_path / "clean"))
+    group = actors.groups(lambda part: part.groupby("k", as_index=False).agg({"n": "sum"}), by="k", name="sums")
+    actors.to_csv(group(frame), str(tmp_path / "report.csv"), index=False)
+    with dbg.capture("out") as out:
+        lines = dbg.context.textFile(str(tmp_path / "report.csv"), 2)
+        lines.filter(lambda line: line != "k,n").map(lambda line: line.upper() + "\nmore").saveAsTextFile(str(tmp_path / "out"))
+    return clean.latest, out.latest
+
+
+def located(found: Any) -> list[Any]:
+    return sorted([one.path, one.unit.value, one.positions.tolist()] for one in found)
+
+
+def test_saved_steps_answer_as_live_ones_do(dbg: Any, made: Any, tmp_path: Path) -> None:
+    live = {step.name: step for step in dbg.pipeline.steps}
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", list(made), lineage=True))
+    for mine in opened.steps:
+        theirs = live[mine.name]
+        assert (mine.id, mine.kind, mine.began, mine.ended, list(mine.incomplete)) == (theirs.id, theirs.kind, theirs.began, theirs.ended, list(theirs.incomplete))
+        assert list(mine.reads) == list(theirs.reads)
+        assert list(mine.writes) == list(theirs.writes)
+        asked = 0
+        for extent in mine.writes:
+            for position in range(0, 9, 3):
+                one = bigdebug.trace.across.located.Located.of(extent.path, extent.unit, [position])
+                assert located(mine.backward([one])) == located(theirs.backward([one])), position
+                asked += len(mine.backward([one]))
+        for extent in mine.reads:
+            for position in (0, 3, 11, 24):
+                one = bigdebug.trace.across.located.Located.of(extent.path, extent.unit, [position])
+                assert located(mine.forward([one])) == located(theirs.forward([one])), position
+                asked += len(mine.forward([one]))
+        assert asked > 1
+
+
+def test_a_saved_pipeline_goes_from_the_last_line_to_the_first_file_in_a_fresh_process(dbg: Any, made: Any, tmp_path: Path) -> None:
+    [file] = [path for path in sorted((tmp_path / "out").glob("part-*")) if "K2," in path.read_text()]
+    number = next(i for i, line in enumerate(file.read_text().splitlines()) if line.startswith("K2,"))
+    expected = sorted(2 + i for i in range(24) if i % 5 and i % 4 == 2)  # lines from 1, with the header's
+    flow = dbg.pipeline.backward(str(file), lines=[number + 1])
+    assert [known.located.path for known in flow.sources] == [str(tmp_path / "orders.csv")]
+    saved = dbg.save(tmp_path / "saved", list(made), lineage=True)
+    script = (
+        f"flow = session.pipeline.backward({str(file)!r}, lines=[{number + 1}])\n"
+        "[one] = [known.located for known in flow.sources]\nanswer = [one.path, one.unit.value, one.positions.tolist(), [step.name for step in flow.steps], list(map(str, flow.notes))]"
+    )
+    path, unit, positions, steps, notes = fresh(saved, script)
+    assert path == str(tmp_path / "orders.csv")
+    assert positions == [line - 1 - (unit == "row") for line in expected]
+    assert steps == [step.name for step in flow.steps]
+    assert {"clean", "sums", "out"} <= set(steps)
+    assert notes == list(map(str, flow.notes))
+    orders = str(tmp_path / "orders.csv")
+    ahead = fresh(saved, f"answer = sorted([one.located.path, one.located.positions.tolist()] for one in session.pipeline.forward({orders!r}, lines=[{expected[0]}]).results)")
+    assert ahead == sorted([one.located.path, one.located.positions.tolist()] for one in dbg.pipeline.forward(orders, lines=[expected[0]]).results)
+    assert ahead
+
+
+def test_without_lineage_a_query_that_wrote_says_what_to_do(dbg: Any, made: Any, tmp_path: Path) -> None:
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", made[0]))
+    [step] = opened.steps
+    one = bigdebug.trace.across.located.Located.of(step.writes[0].path, step.writes[0].unit, [0])
+    with pytest.raises(BigdebugError, match="lineage=True"):
+        step.backward([one])
+    assert json.dumps([extent.path for extent in step.reads]) == json.dumps([str(tmp_path / "orders.csv")])
+
+
+def test_a_trace_of_a_saved_run_starts_a_flow(dbg: Any, made: Any, tmp_path: Path) -> None:
+    opened = bigdebug.open(dbg.save(tmp_path / "saved", list(made), lineage=True))
+    trace = opened.lineage("out").where(lambda text: text.startswith("K1,"))
+    [source] = [known.located for known in opened.pipeline.backward(trace).sources]
+    assert source.path == str(tmp_path / "orders.csv")
+    assert len(source.positions) == len([i for i in range(24) if i % 5 and i % 4 == 1])
