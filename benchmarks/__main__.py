@@ -22,6 +22,7 @@ from benchmarks.pairs import FEWEST
 from benchmarks.provgraphs import query_times
 from benchmarks.queries import capture_cost, first_trace, index_cost, recording_cost
 from benchmarks.results import Report, Result, machine
+from benchmarks.saving import saved_times
 from benchmarks.sides import Sides, open_sides
 from benchmarks.tracing import trace_times
 
@@ -57,6 +58,7 @@ MEASURES = {
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
     "A2": Measure(question_times, "time of questions about datasets over 10,000 recorded processes"),
     "N2": Measure(capture_costs, "time of steps that are not Spark's (pandas, generators, a program) with capture / without"),
+    "T11": Measure(saved_times, "time to open a saved word count in a new process, and to trace one record of it back and ahead"),
     "P12-SQL": Measure(query_growth, "P5 at 1, 4 and 16 times the scale, which is 0.0625 if not given", 0.0625, query_picture),
 }
 

@@ -81,6 +81,18 @@ class Captured:
         self.run(lambda sc: last.collect())
         return Following(first, last)
 
+    def saved(self, source: Callable[[SparkContext], RDD[Any]], program: Callable[[RDD[Any]], RDD[Any]], path: Path) -> tuple[float, float]:
+        """Run ``program`` on ``source`` with ``collect`` and save the run; seconds that the job took, and saving."""
+        last = program(source(self._dbg.context))
+        with self._dbg.capture("benchmark", strategy="inject") as run:
+            began = time.perf_counter()
+            last.collect()
+            ended = time.perf_counter()
+        self._dbg.save(path, run)
+        saved = time.perf_counter()
+        self._dbg.forget(run.runs[-1])
+        return ended - began, saved - ended
+
     def localized(self, program: Callable[[SparkContext], RDD[Any]], wrong: Callable[[Any], Any]) -> tuple[float, Any]:
         """Seconds that it takes to say which records make outputs of a captured program wrong, and what is said."""
         report = program(self._dbg.context)
