@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
-NOTHING_CAME = "None of the rows that were tried came out, so what was promised was not seen to hold"
+NOTHING_CAME = "What was promised is believed: nothing came of the rows that it was tried on, or its groups are too large to be tried"
 
 
 def rows(function: Function | None = None, *, check: bool = True, name: str = "", home: Home = None) -> Any:
@@ -125,7 +125,7 @@ class FrameFunction:
             return self._unknown(broken)
         try:
             owners = seen.of(result)
-            came = kept(probes, result, seen, owners) or count < 2 or not len(owners)
+            came = kept(probes, result, seen, owners) or not len(owners) or seen.one
         except Broken as promise:
             return self._unknown(str(promise))
         found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)

@@ -18,6 +18,10 @@ _FEW = (16, 256, 4_096)
 """Rows that a function is tried on: more, if nothing came of few."""
 
 
+_ALL, _ALONE = 24, 6
+"""Each row is tried alone, of so few; else so many."""
+
+
 class RowOwners:
     """Each row has the label of the one that it was made of: filters, explode, sort, new columns and merges by ``map`` keep it, and ``reset_index`` does not."""
 
@@ -42,7 +46,15 @@ class RowOwners:
             raise Broken("it gave rows with labels in the index that no input row has")
         return Column.of(places)
 
-    def probes(self) -> Iterator[Positions]:
+    @property
+    def one(self) -> bool:
+        return len(self._index) < 2
+
+    def alone(self) -> Positions:
+        count = len(self._index)
+        return _some(count) if count > 1 else np.zeros(0, np.int64)
+
+    def together(self) -> Iterator[Positions]:
         """Rows at the end, of which a function that numbers its rows anew makes others; and some of all places."""
         count = len(self._index)
         if count < 2:
@@ -77,19 +89,38 @@ class GroupOwners:
             raise Broken(f"it gave rows with other values of {', '.join(map(str, self._by))} than any input row has")
         return Column.of(found)
 
-    def probes(self) -> Iterator[Positions]:
-        """The smallest groups, but no more rows than a few thousand."""
-        sizes = np.bincount(self.codes)
-        smallest = np.argsort(sizes, kind="stable")
-        smallest = smallest[sizes[smallest] > 0]
-        for few in (3, 16, 64):
+    @property
+    def one(self) -> bool:
+        return not len(self.codes) or bool((self.codes == self.codes[0]).all())
+
+    def alone(self) -> Positions:
+        smallest = self._smallest(max(_FEW[-1], len(self.codes) // 32))
+        if len(smallest) < 2:  # one may be as it is among others by chance
+            smallest = self._smallest(len(self.codes) // 8)[:2]
+        return smallest[_some(len(smallest))] if len(smallest) else smallest
+
+    def together(self) -> Iterator[Positions]:
+        """The smallest groups, but not all, and no more rows than a few thousand."""
+        smallest = self._smallest(_FEW[-1])
+        for few in _FEW[:-1]:
             chosen = smallest[: min(few, len(smallest) - 1)]
-            chosen = chosen[np.cumsum(sizes[chosen]) <= _FEW[-1]]
             if len(chosen):
-                yield np.sort(chosen).astype(np.int64)
+                yield np.sort(chosen)
+
+    def _smallest(self, most: int) -> Positions:
+        """The groups, smallest first, which have so many rows together at most; none, if that is all of them and they are one."""
+        sizes = np.bincount(self.codes)
+        smallest = np.argsort(sizes, kind="stable").astype(np.int64)
+        smallest = smallest[sizes[smallest] > 0]
+        return smallest[np.cumsum(sizes[smallest]) <= most] if len(smallest) > 1 else smallest[:0]
 
     def rows(self, owners: Positions) -> Positions:
         return np.flatnonzero(np.isin(self.codes, owners))
+
+
+def _some(count: int) -> Positions:
+    """A few of so many, from the first to the last; all of few."""
+    return np.unique(np.linspace(0, count - 1, count if count <= _ALL else _ALONE).astype(np.int64))
 
 
 def _index_of(result: Any) -> Any:

@@ -29,8 +29,15 @@ CLOSE = 1e-9
 """How much floats may differ, relatively: sums of few and of many numbers round differently."""
 
 
+ENOUGH = 8
+"""Rows that have to come of those that a function is tried on, or it is tried on more."""
+
 _UNORDERED = 2_000
 """Rows that are looked for among others, each by each."""
+
+
+_FIXED = ("string", "bytes", "floating", "integer", "mixed-integer-float", "boolean", "decimal", "date", "datetime", "time", "timedelta", "empty")
+"""What pandas calls objects that nobody can change, so that copies of them would be the same."""
 
 
 class Broken(Exception):
@@ -43,8 +50,15 @@ class Owners(Protocol):
     def of(self, result: Any) -> Column:
         """The owner of each row of a result; raises Broken where one has none."""
 
-    def probes(self) -> Iterator[Positions]:
-        """A few owners, ascending, to try the function on; larger ones each time."""
+    @property
+    def one(self) -> bool:
+        """Whether there is one owner alone: then any promise holds."""
+
+    def alone(self) -> Positions:
+        """A few owners to try the function on, each by itself; all, if there are few."""
+
+    def together(self) -> Iterator[Positions]:
+        """Some owners, ascending, to try the function on together; more each time, until something comes of them."""
 
     def rows(self, owners: Positions) -> Positions:
         """The input rows that these own, ascending."""
@@ -63,17 +77,21 @@ def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> l
 
     It has rows of its own, prints nowhere, and leaves random numbers as they were.
     """
-    found: list[Probe] = []
     with aside():
-        for chosen in owners.probes():
-            rows = frame.iloc[owners.rows(chosen)]
-            try:
-                found.append(Probe(chosen, call(_own(rows))))
-            except Exception as error:  # the user's
-                raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
-            if sum(map(_length, (probe.result for probe in found))) >= 8:
+        found = [_tried(frame, owners, chosen[None], call) for chosen in owners.alone()]
+        for chosen in owners.together():
+            found.append(_tried(frame, owners, chosen, call))
+            if sum(_length(probe.result) for probe in found) >= ENOUGH:
                 break
     return found
+
+
+def _tried(frame: pd.DataFrame, owners: Owners, chosen: Positions, call: Callable[[Any], Any]) -> Probe:
+    rows = frame.iloc[owners.rows(chosen)]
+    try:
+        return Probe(chosen, call(_own(rows)))
+    except Exception as error:  # the user's
+        raise Broken(f"it raised {type(error).__name__} on {len(rows)} of its rows alone: {shown(str(error))}") from error
 
 
 def own_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -87,16 +105,19 @@ def own_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[
 
 def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) -> bool:
     """Whether the result has of the owners that were tried what was given of them alone. Raises Broken if not; False if nothing came of them."""
-    seen = False
+    if not probes:
+        return False
+    every = np.flatnonzero(np.isin(of_result.array, np.concatenate([probe.owners for probe in probes])))
+    of_every, seen = of_result.take(every), False
     for probe in probes:
         tried = owners.of(probe.result).array
         if not np.isin(tried, probe.owners).all():
             raise Broken("of a few rows alone it gave rows that are of others")
-        there = np.flatnonzero(np.isin(of_result.array, probe.owners))
-        there = there[np.argsort(of_result.array[there], kind="stable")]
+        mine = np.isin(of_every, probe.owners)
+        there = every[mine][np.argsort(of_every[mine], kind="stable")]
         order = np.argsort(tried, kind="stable")
-        mine, others = probe.result.iloc[order], result.iloc[there]
-        if not np.array_equal(tried[order], of_result.array[there]) or not (same(mine, others) or _same_unordered(mine, others, tried[order])):
+        alone, others = probe.result.iloc[order], result.iloc[there]
+        if not np.array_equal(tried[order], np.sort(of_every[mine])) or not (same(alone, others) or _same_unordered(alone, others, tried[order])):
             raise Broken("it gave something else of a few rows alone than of the same rows among all others")
         seen = seen or bool(len(order))
     return seen
@@ -155,9 +176,11 @@ def same_cell(one: Any, other: Any) -> bool:
 
 def _own(rows: Any) -> Any:
     """The rows, and in them objects, that nobody else holds."""
+    import pandas as pd
+
     mine = rows.copy()
     for i, kind in enumerate(mine.dtypes):
-        if kind == np.dtype(object):
+        if kind == np.dtype(object) and pd.api.types.infer_dtype(rows.iloc[:, i], skipna=True) not in _FIXED:
             cells = copy.deepcopy(rows.iloc[:, i].tolist())
             column = np.empty(len(cells), dtype=object)
             column[:] = cells

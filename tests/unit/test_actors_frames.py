@@ -279,6 +279,20 @@ def test_what_is_not_grouped_is_refused(home, name):
     assert any(f"{name} has no lineage" in each for each in last(home).incomplete)
 
 
+def test_large_groups_are_tried_if_they_are_a_small_part_and_believed_if_not(home):
+    large = pd.DataFrame({"k": np.arange(200_000) % 40, "v": np.arange(200_000)})
+    wrong = {"rank": lambda f: f.groupby("k").v.sum().rank().reset_index()}
+    actors.groups(lambda f: f.groupby("k").v.sum(), by="k")(large)
+    assert not any("believed" in each for each in last(home).incomplete)
+    actors.groups(wrong["rank"], by="k")(large)
+    assert any("no lineage" in each for each in last(home).incomplete)
+    actors.groups(lambda f: f.groupby("k").v.sum(), by="k")(large.assign(k=large.k % 3))
+    assert any("believed" in each for each in last(home).incomplete)
+    assert back(last(home), 1) == list(np.flatnonzero(large.k % 3 == 1))
+    actors.groups(lambda f: f.groupby("k").v.sum(), by="k")(large.assign(k=0))
+    assert not any("believed" in each for each in last(home).incomplete)
+
+
 def test_columns_that_are_not_there_are_named(home):
     actors.groups(lambda f: f, by="nothing")(ORDERS)
     assert any("no column 'nothing'" in each for each in last(home).incomplete)
