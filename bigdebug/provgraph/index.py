@@ -57,7 +57,8 @@ class Index:
         """
         columns = [column_of(column) for column in (src, dst, () if ids is None else ids)]
         edges = len(columns[0])
-        known, codes = ids_of(together(some) if (some := [column for column in columns if len(column)]) else ())
+        # Columns of no values may be of a type: ids that are not there are still texts then.
+        known, codes = ids_of(together(some) if (some := [column for column in columns if len(column)]) else columns[0])
         operations, ops = _operations([None] * edges if op is None else op)
         rows = np.stack([codes[edges : 2 * edges], codes[:edges], ops])
         order = np.lexsort(rows[::-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -26,10 +27,32 @@ class Graph(NamedTuple):
         return sorted({(self.tables[src], self.tables[dst]) for src, dst, _ in self.triples})
 
 
+KINDS = ("layered", "tangled", "giant", "small")
+
+
 @st.composite
 def graphs(draw: st.DrawFn, least: int = 1) -> Graph:
     """Layered as workflows are, tangled, one component, or many small ones; ids are integers of any size, or texts."""
-    kind = draw(st.sampled_from(["layered", "tangled", "giant", "small"]))
+    level, kept = draw(_shapes(draw(st.sampled_from(KINDS)), least))
+    names = draw(_ids(len(level)))
+    tables = {names[item]: f"t{level[item]:02}" for item in range(len(level))}
+    return Graph([(names[src], names[dst], op) for src, dst, op in kept], tables)
+
+
+@st.composite
+def side_by_side(draw: st.DrawFn, least: int = 1) -> tuple[Graph, list[set[Any]]]:
+    """One graph of each kind, none joined with another, as one; and the items of each."""
+    shapes = [draw(_shapes(kind, least)) for kind in KINDS]
+    starts = [0, *accumulate(len(level) for level, _ in shapes)]
+    names = draw(_ids(starts[-1]))
+    tables = {names[start + item]: f"t{deep:02}" for start, (level, _) in zip(starts, shapes) for item, deep in enumerate(level)}
+    triples = [(names[start + src], names[start + dst], op) for start, (_, kept) in zip(starts, shapes) for src, dst, op in kept]
+    return Graph(triples, tables), [{names[start + item] for row in kept for item in row[:2]} for start, (_, kept) in zip(starts, shapes)]
+
+
+@st.composite
+def _shapes(draw: st.DrawFn, kind: str, least: int) -> tuple[list[int], list[tuple[int, int, str | None]]]:
+    """The level of each item, and the triples between them."""
     count = draw(st.integers(2, 24))
     # Triples lead from lower levels to higher ones. In a tangle each item is a level, and a table.
     level = list(range(count)) if kind == "tangled" else draw(st.lists(st.integers(0, 4), min_size=count, max_size=count))
@@ -41,9 +64,7 @@ def graphs(draw: st.DrawFn, least: int = 1) -> Graph:
             other = min(one // 3 * 3 + other % 3, count - 1)
         if level[one] != level[other]:
             kept.append((one, other, op) if level[one] < level[other] else (other, one, op))
-    names = draw(_ids(count))
-    tables = {names[item]: f"t{level[item]:02}" for item in range(count)}
-    return Graph([(names[src], names[dst], op) for src, dst, op in kept], tables)
+    return level, kept
 
 
 @st.composite

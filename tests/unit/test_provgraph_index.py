@@ -88,6 +88,11 @@ def test_whether_ids_grow_along_every_triple_is_noticed():
     assert not Index.of_arrays([1, 2], [2, 1]).acyclic
 
 
+def test_a_graph_of_no_texts_is_asked_for_texts():
+    index = Index.of_arrays(pa.array([], pa.string()), pa.chunked_array([], pa.string()))
+    assert (index.items, index.ids.kind, index.ids.codes(["a"]).tolist()) == (0, "text", [-1])
+
+
 def test_arrays_of_numpy_and_arrow_give_what_lists_give():
     src, dst, op = [5, 1, 5, -7], [1, 2, 1, 5], ["R1", None, "R1", "R2"]
     one = Index.of_arrays(src, dst, op)

@@ -29,7 +29,7 @@ from bigdebug.spark.jobs import answering
 from bigdebug.spark.provgraph.answers import FarAnswer, FrameAnswer
 from bigdebug.spark.provgraph.lookups import MOST, among, fetched, few
 from bigdebug.spark.provgraph.plans import Plan
-from bigdebug.spark.provgraph.prepared import PLANS, Prepared, has_tables
+from bigdebug.spark.provgraph.prepared import PLANS, Prepared, closed, has_tables
 from bigdebug.spark.provgraph.recursion import BACKWARD, FORWARD, Ends, Far, recursed
 from bigdebug.spark.provgraph.sets import Sets
 from bigdebug.spark.provgraph.tables import TABLE
@@ -51,6 +51,7 @@ class SparkGraph:
         self._prepared = prepared
         self._why = why
         self._closed = False
+        prepared.check_open()
         prepared.enter(self)
         try:
             self._plan: Plan = prepared.plan(plan)
@@ -143,7 +144,8 @@ class SparkGraph:
     def _check_open(self) -> None:
         """Raise ProvenanceError for a graph that was closed, IncompleteLineageError if its Spark was stopped."""
         if self._closed:
-            raise ProvenanceError("This graph was closed, and Spark has forgotten it", remedy="Make it again: dbg.provenance(df, ...).")
+            raise closed()
+        self._prepared.check_open()
         answering(self._prepared.spark.sparkContext)
 
     def _asked(self, kind: str, items: Any, depth: int | None, limit: int | None) -> FrameAnswer | FarAnswer:

@@ -36,6 +36,11 @@ def has_tables(workflow: Workflow | None) -> Workflow:
     return workflow
 
 
+def closed() -> ProvenanceError:
+    """What a graph says that was closed."""
+    return ProvenanceError("This graph was closed, and Spark has forgotten it", remedy="Make it again: dbg.provenance(df, ...).")
+
+
 class Prepared:
     """Triples as ``read`` gives them, which are let go. ``report`` says what was found in them and left out."""
 
@@ -141,6 +146,11 @@ class Prepared:
         if name == "ccprov":
             return Components(self.in_components, self.placed, self.partitions)
         return ConnectedSets(self.in_sets, self.sets.items, self.dependencies, self.partitions)
+
+    def check_open(self) -> None:
+        """Raise ProvenanceError if Spark has forgotten it."""
+        if self.closed:
+            raise closed()
 
     def enter(self, user: object) -> None:
         """Somebody needs this graph, until ``leave``."""
