@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bigdebug.errors import UnknownOperatorError, UnknownStepError, UntraceableError
-from bigdebug.graph import OperatorGraph, Stage
+from bigdebug.graph import Stage
 from bigdebug.trace.across.dataflow import named
 from bigdebug.trace.across.located import Located
 from bigdebug.trace.across.step import Parted, Step, contained, parted
@@ -42,13 +42,15 @@ def parts(step: Step) -> list[Part]:
         return [Part(step.id, name=step.name)]
     graph = known.run.graph
     return [
-        Part(step.id, stage.id, partition, name=str(graph[stage.ends]), records=count)
-        for stage in graph.stages for partition, count in sorted(_counts(known, stage).items())
+        Part(step.id, stage.id, partition, name=str(graph[_end(known, stage)]), records=count)
+        for stage in graph.stages for partition, count in sorted(records(known.run.lineage, _end(known, stage)).items())
     ]
 
 
-def _counts(step: Parted, stage: Stage) -> dict[int, int]:
-    return records(step.run.lineage, stage.ends)
+def _end(step: Parted, stage: Stage) -> int:
+    """The last operator of a stage that the result was made of: how it was saved comes behind it."""
+    counts = step.run.graph.upstream(step.run.subject)
+    return next((o for o in reversed(stage.operators) if o in counts), stage.reads)
 
 
 def records_of(step: Parted, stage: str | None, partition: int | None, operator: int | None) -> Any:
@@ -59,7 +61,7 @@ def records_of(step: Parted, stage: str | None, partition: int | None, operator:
     graph = step.run.graph
     if (stage is None) == (operator is None):
         raise TypeError("a part is named by its stage, or by its operator: pipeline.parts(step) lists them")
-    at = graph[_stage(step, stage).ends if stage is not None else int(operator or 0)].id
+    at = graph[_end(step, _stage(step, stage)) if stage is not None else int(operator or 0)].id
     counts = records(step.run.lineage, at)
     if partition is not None and partition not in counts:
         raise UnknownOperatorError(
@@ -94,12 +96,12 @@ def passed(step: Step, outputs: Sequence[Located], level: str) -> list[Part]:
         here = {o for a in after for o in graph.upstream(a)}
         for operator, places in before.items():
             between = graph.downstream(operator) & here
-            for stage in (s for s in graph.stages if s.reads == operator and ({s.ends, s.feeds} & here or s.ends == operator)):
+            for stage in (s for s in graph.stages if s.reads == operator and ({s.feeds, *s.operators} & here or s.ends == operator)):
                 inside = [o for o in (operator, *stage.operators) if o in between]
                 for partition, positions in places.items():
                     if len(positions):
                         found.update({(stage.id, partition, o): len(positions) if o == operator else -1 for o in inside})
-    return _together(step, graph, found, level)
+    return _together(known, found, level)
 
 
 def _hops(step: Parted, outputs: Sequence[Located]) -> Iterator[tuple[Mapping[int, Places], set[int]]]:
@@ -114,13 +116,17 @@ def _hops(step: Parted, outputs: Sequence[Located]) -> Iterator[tuple[Mapping[in
         came = came | set(trace.operators)
 
 
-def _together(step: Step, graph: OperatorGraph, found: Mapping[tuple[str, int, int], int], level: str) -> list[Part]:
+def _together(step: Parted, found: Mapping[tuple[str, int, int], int], level: str) -> list[Part]:
+    """The stages in the order in which data went."""
+    graph = step.run.graph
+    order = {stage.id: number for number, stage in enumerate(graph.stages)}
+    ends = {stage.id: str(graph[_end(step, stage)]) for stage in graph.stages}
+    every = sorted(found.items(), key=lambda each: (order[each[0][0]], *each[0][1:]))
     if level == "operator":
-        return [Part(step.id, stage, partition, o, str(graph[o]), count) for (stage, partition, o), count in sorted(found.items())]
-    ends = {stage.id: str(graph[stage.ends]) for stage in graph.stages}
+        return [Part(step.id, stage, partition, o, str(graph[o]), count) for (stage, partition, o), count in every]
     if level == "task":
-        return [Part(step.id, stage, partition, name=ends[stage]) for stage, partition in sorted({(s, p) for s, p, _ in found})]
-    return [Part(step.id, stage, name=ends[stage]) for stage in sorted({s for s, _, _ in found})]
+        return [Part(step.id, stage, partition, name=ends[stage]) for stage, partition in dict.fromkeys((s, p) for (s, p, _), _ in every)]
+    return [Part(step.id, stage, name=ends[stage]) for stage in dict.fromkeys(s for (s, _, _), _ in every)]
 
 
 def within(steps: Sequence[Step], step: Step) -> list[Step]:

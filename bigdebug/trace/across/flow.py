@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from bigdebug.errors import BigdebugError, UnknownStepError
-from bigdebug.shown import counted, shown
+from bigdebug.shown import shown
 from bigdebug.trace.across.containment import check_level, passed
-from bigdebug.trace.across.dataflow import key_of, named, short
+from bigdebug.trace.across.dataflow import ITEMS, key_of, named, short
 from bigdebug.trace.across.flowing import Flowing, Reached
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.across.step import Step
@@ -127,10 +127,7 @@ class Flow:
         """A line for each file, in the order in which the records went, and the notes."""
         files = self.files if self.ahead else tuple(reversed(self.files))
         rows = [
-            (
-                short(file.extent.path), "" if file.writer is None else file.writer.name, ", ".join(step.name for step in file.readers),
-                _count(file.located), numbers(file.located), dataset_of(file.extent.path) if file.located.unit is not Unit.WHOLE else file.extent.path,
-            )
+            (_name(file), "" if file.writer is None else file.writer.name, ", ".join(step.name for step in file.readers), _count(file.located), numbers(file.located), _folder(file))
             for file in files
         ]
         every = self.notes if len(self.notes) <= _SHOWN else (*self.notes[:_SHOWN], f"And {len(self.notes) - _SHOWN} more notes.")
@@ -167,7 +164,15 @@ def numbers(located: Located) -> str:
 
 
 def _count(located: Located) -> str:
-    return "all" if located.unit is Unit.WHOLE else counted(len(located)) if len(located) == 1 else f"{len(located):,}"
+    return "all" if located.unit is Unit.WHOLE else f"{len(located):,}"
+
+
+def _name(file: Reached) -> str:
+    return "(no file)" if file.extent.path.startswith(ITEMS) else short(file.extent.path)
+
+
+def _folder(file: Reached) -> str:
+    return "" if file.extent.path.startswith(ITEMS) else key_of(file.extent.path).rpartition("/")[0]
 
 
 def dataset_of(path: str) -> str:
