@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from bigdebug.errors import CorruptBlockError, IncompleteLineageError, SourceChangedError
+from bigdebug.errors import IncompleteLineageError, SourceChangedError
+from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.stored import table_rows, tabular
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
 from bigdebug.trace.positions import Positions
 from bigdebug.trace.saved_values import SavedRow
@@ -48,7 +48,7 @@ class SavedSource:
         if self._facts.form == "text":
             lines = self._files.setdefault(path, TextLines([Split(path, 0, os.path.getsize(path))])).read(0, positions + first, None)
             return None if lines is None else [SavedRow.of(("value",), (line,)) for line in lines]
-        return _rows(path, positions + first) if self._facts.form == "parquet" else None
+        return _rows(path, self._facts.form, positions + first) if tabular(self._facts.form) else None
 
 
 def _same(stamp: Stamp, now: Stamp) -> bool:
@@ -56,25 +56,11 @@ def _same(stamp: Stamp, now: Stamp) -> bool:
     return stamp == now if stamp.replaced else (stamp.size, stamp.modified // _MILLISECOND) == (now.size, now.modified // _MILLISECOND)
 
 
-def _rows(path: str, positions: Positions) -> list[SavedRow] | None:
-    """Rows of a Parquet file; None where its folders have columns, too."""
+def _rows(path: str, form: str, positions: Positions) -> list[SavedRow] | None:
+    """Rows of a Parquet or ORC file; None where its folders have columns, too."""
     if "=" in path:
         return None
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-        ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
-        groups = np.searchsorted(ends, positions, "right")
-        found: list[SavedRow] = []
-        for group in np.unique(groups).tolist():
-            table = file.read_row_group(group)
-            chosen = table.take(pa.array(positions[groups == group] - (ends[group] - table.num_rows)))
-            found += [SavedRow.of(tuple(table.column_names), row) for row in zip(*(column.to_pylist() for column in chosen.columns))]
-    except (pa.ArrowException, OSError, LookupError, OverflowError) as problem:
-        raise CorruptBlockError(f"Rows of {path} cannot be read: {problem}", remedy="rids and origins are still answered.") from problem
-    return found
+    return [SavedRow.of(tuple(row), row.values()) for row in table_rows(Extent(path, Unit.ROW, form), positions)]
 
 
 def not_kept(operator: object) -> IncompleteLineageError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import IncompleteLineageError, UnknownOperatorError, UnknownRecordError
+from bigdebug.errors import IncompleteLineageError, UnknownColumnError, UnknownOperatorError, UnknownRecordError
 from bigdebug.model import NO_RIDS, Origin, Rids, SourceRecord
 from bigdebug.shown import counted, shown
 from bigdebug.trace.counts import sizes
@@ -17,6 +17,7 @@ from bigdebug.trace.page import Page, check_numbers, numbers_given, page_of
 from bigdebug.trace.places import Places, count, places_of, rids_of, union
 from bigdebug.trace.saved_runs import SavedRun
 from bigdebug.trace.saved_sources import SavedSource, not_kept
+from bigdebug.trace.saved_values import SavedRow
 from bigdebug.trace.table import Table
 from bigdebug.trace.trace import Standing, Trace, all_records, rids_given
 
@@ -201,8 +202,20 @@ class SavedTrace(Trace):
             return Table(["origin" if at_sources else "rid"], [[name] for name in names], [*notes, str(why)])
         return Table(["origin" if at_sources else "rid", "record"], [list(row) for row in zip(names, records)], notes)
 
+    def show(self, n: int = 20) -> None:
+        """Print the first records."""
+        print(self.table(n).text())  # noqa: T201 (as PySpark's show does)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return self.table()._repr_mimebundle_()
+
 
 def _has(values: Mapping[str, Any], row: Any) -> bool:
+    if not isinstance(row, SavedRow):
+        raise TypeError(f"values by column are for rows, and this record is none: {shown(row)}; where(lambda record: ...)")
+    unknown = [name for name in values if name not in row.__fields__]
+    if unknown:
+        raise UnknownColumnError("The rows have no such column", value=unknown[0], remedy=f"They have {', '.join(row.__fields__)}.")
     return all(row[name] == value for name, value in values.items())
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import BigdebugError
 from bigdebug.spark.across.frames import FrameStep
 from bigdebug.spark.across.saved import RDDStep
+from bigdebug.spark.sql.saving import TROUBLE, why_of
 from bigdebug.spark.sql.witnessed import matched
 from bigdebug.trace.across.saved_steps import RESULT, dump_extent
 from bigdebug.trace.associated import Pairs, write
@@ -30,18 +30,18 @@ def keep_step(step: Any, home: Path, name: str, names: Names | None, *, derive: 
     if not isinstance(step, FrameStep | RDDStep):
         return None
     kept: dict[str, Any] = {
-        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": list(map(dump_extent, step.own_reads)), "writes": list(map(dump_extent, step.writes)),
-        "written": None, "unsaved": "", "incomplete": [],
+        "id": step.id, "kind": step.kind, "ended": step.ended, "reads": [], "writes": [], "written": None, "unsaved": "", "incomplete": [],
     }
     try:
+        kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.writes))
         if isinstance(step, RDDStep):
             kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}") if step.writes else None
         elif step.writes and derive and names is not None:
             kept["written"] = _of_query(step, home, f"{WRITTEN}/{name}", names)
-    except BigdebugError as why:
+    except TROUBLE as why:
         shutil.rmtree(home / WRITTEN / name, ignore_errors=True)
-        kept["unsaved"] = str(why)
-    kept["incomplete"] = [*step.incomplete, *_through(step)]
+        kept["unsaved"] = why_of(why)
+    kept["incomplete"] = [*step.incomplete, *(_through(step) if kept["reads"] else [])]
     return kept
 
 

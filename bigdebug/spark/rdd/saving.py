@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from bigdebug.errors import BigdebugError
 from bigdebug.spark.rdd.lineage_rdd import trace_of
 from bigdebug.trace.run import Run
@@ -26,6 +29,6 @@ def program_of(recorder: Any, run: Run, home: Path, name: str, *, derive: bool) 
             if trace.count() <= MOST:
                 records = trace.collect()
                 beside.outputs = keep_outputs(home, name, encode_records(records), len(records))
-        except BigdebugError as why:  # the lineage is there all the same
+        except (BigdebugError, PySparkException, Py4JError) as why:  # the lineage is there all the same
             beside.unsaved = beside.unsaved or f"the records of its result were not saved: {why}"
     return beside

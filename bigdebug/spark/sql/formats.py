@@ -9,6 +9,8 @@ from bigdebug.spark.sql.expressions import Node
 
 PARQUET = "ParquetFileFormat"
 
+ORC = "OrcFileFormat"
+
 TEXT = "TextFileFormat"
 
 CSV = "CSVFileFormat"

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
-from bigdebug.errors import BigdebugError
+from bigdebug.errors import BigdebugError, UntraceableError
 from bigdebug.shown import shown
 from bigdebug.spark.sql.far import Far
-from bigdebug.spark.sql.formats import PARQUET, TEXT, format_of, option, reader_of
+from bigdebug.spark.sql.formats import ORC, PARQUET, TEXT, format_of, option, reader_of
 from bigdebug.spark.sql.leaves import Leaf, local
 from bigdebug.spark.sql.levelled import Levelled, derived_levels, indexed_levels
 from bigdebug.spark.sql.recognized import arrow_of
@@ -28,6 +30,9 @@ from bigdebug.trace.saving import LINEAGE, keep_outputs
 from bigdebug.trace.textlines import local_path
 from bigdebug.trace.whereabouts import Whereabouts
 
+TROUBLE = (BigdebugError, PySparkException, Py4JError)
+"""What jobs raise: a session is saved all the same, and says so."""
+
 
 def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> tuple[Beside, Levelled | None]:
     """Keeps the lineage of a DataFrame's run if it is indexed; else, if it is to ``derive``, by jobs that take about as long as the query. And its rows, up to 100,000
@@ -35,15 +40,28 @@ def query(run: FrameRun, home: Path, name: str, *, derive: bool = False) -> tupl
     """
     beside, known = Beside(frame=True), None
     try:
-        known = indexed_levels(run) or (derived_levels(run) if derive else None)
+        known = _levels(run, derive)
         if known is not None:
             beside.sources = {source: _whereabouts(run, leaf, known.levels[source]) for source, leaf in run.questions.leaves.items() if source in known.levels}
             beside.lineage = write(home, f"{LINEAGE}/{name}", known.levels, known.pairs)
-    except BigdebugError as why:
+    except TROUBLE as why:
         shutil.rmtree(home / LINEAGE / name, ignore_errors=True)
-        beside.sources, beside.lineage, beside.unsaved, known = {}, None, str(why), None
+        beside.sources, beside.lineage, beside.unsaved, known = {}, None, why_of(why), None
     beside.outputs = _outputs(run, home, name, known)
     return beside, known
+
+
+def _levels(run: FrameRun, derive: bool) -> Levelled | None:
+    if run.status == "failed":
+        if derive:
+            raise UntraceableError(f"The action of {run.name!r} failed, so it gave nothing", remedy="Its culprits were saved, as far as they were found.")
+        return None
+    return indexed_levels(run) or (derived_levels(run) if derive else None)
+
+
+def why_of(trouble: BaseException) -> str:
+    """What was in the way, in a line."""
+    return str(trouble) if isinstance(trouble, BigdebugError) else f"{type(trouble).__name__}: {str(trouble).strip().splitlines()[0][:300] if str(trouble).strip() else ''}"
 
 
 def _whereabouts(run: FrameRun, leaf: Leaf, numbering: Numbering) -> Whereabouts:
@@ -59,8 +77,8 @@ def _form(leaf: Leaf) -> str:
     reader = reader_of(leaf.node)
     if reader is None:
         return ""
-    if format_of(reader) == PARQUET:
-        return "parquet"
+    if format_of(reader) in (PARQUET, ORC):
+        return "parquet" if format_of(reader) == PARQUET else "orc"
     return "text" if format_of(reader) == TEXT and leaf.lines and not option(reader, "lineSep") and not option(reader, "encoding") else ""
 
 
@@ -104,7 +122,7 @@ def _computed(run: FrameRun, known: Levelled) -> list[pa.Array] | None:
         plan, name = questions.steps().rows(run.subject, None)
         columns = questions.shown(run.subject)[1] if run.subject in questions.leaves else questions.catalyst.items(questions.root.node.output())
         table = questions.catalyst.table(plan, {"name": name} | {f"c{i}": column for i, column in enumerate(columns)}).combine_chunks()
-    except BigdebugError:
+    except TROUBLE:  # the lineage is there all the same
         return None
     at = matched(known.names, array_of(table["name"]))
     if len(at) != len(known.names) or (np.sort(at) != np.arange(len(at))).any():
