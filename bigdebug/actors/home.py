@@ -24,16 +24,20 @@ from bigdebug.store.home import HOME, home
 
 _ID = re.compile(r"[A-Za-z0-9-]{1,80}")
 _OPEN, _CLOSING, _FAILED, _PARTS, _LINKS = ".open", ".closing", ".failed", ".parts", "links"
+_NEW, _PART = ".new", ".part"
+"""What is being written: a registration, an actor. Both begin with a dot, which no id does."""
 
 
 class Registration:
-    """An actor's own file, locked until it is closed, or its process is gone."""
+    """An actor's own file, locked until it is closed, or its process is gone. It has its name when it is whole."""
 
     def __init__(self, path: Path, told: dict[str, Any]) -> None:
         self.path = path
-        self._number: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        new = path.with_name(f".{path.stem}{_NEW}")
+        self._number: int | None = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(self._number, fcntl.LOCK_EX)
         os.write(self._number, json.dumps(told).encode())
+        new.rename(path)
 
     def close(self) -> None:
         if self._number is not None:
@@ -65,7 +69,7 @@ class ActorHome:
 
     def commit(self, actor: str, registration: Registration, write: Callable[[Path], None]) -> None:
         """Give an actor its directory. Raises ActorError if what contains it has committed without it."""
-        part = self.root / f".{actor}.part"
+        part = self.root / f".{actor}{_PART}"
         with self._writing():
             part.mkdir(mode=0o700)
             try:
@@ -86,7 +90,7 @@ class ActorHome:
     def fail(self, actor: str, registration: Registration, told: dict[str, Any]) -> None:
         """An actor will not commit: say why."""
         with self._writing():
-            part = self.root / f".{actor}.part"
+            part = self.root / f".{actor}{_PART}"
             part.write_text(json.dumps(told), encoding="utf-8")
             part.chmod(0o600)
             part.rename(self.root / f"{actor}{_FAILED}")
@@ -167,8 +171,8 @@ class ActorHome:
         return "it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it", {}
 
     def captures(self, actor: str) -> bool:
-        """Whether somebody holds an actor that has not committed, or is committing it."""
-        return any(map(_held, (self.root / f"{actor}{_OPEN}", self.root / f"{actor}{_CLOSING}")))
+        """Whether somebody holds an actor that has not committed, or is registering or committing it."""
+        return any(map(_held, (self.root / f"{actor}{_OPEN}", self.root / f"{actor}{_CLOSING}", self.root / f".{actor}{_NEW}")))
 
     def paths(self, actor: str) -> list[Path]:
         """The files of an actor; none of those that it contains."""
@@ -178,8 +182,12 @@ class ActorHome:
 
     def halves(self) -> list[tuple[Path, str]]:
         """What is being written, or was by a process that is gone; and of which actor it is."""
-        names = [name for name in self._names(self.root) if name.startswith(".") and name.endswith(".part")]
-        return [(self.root / name, name.removeprefix(".").removesuffix(".part")) for name in names]
+        found = []
+        for name in self._names(self.root):
+            actor, dot, ending = name.removeprefix(".").rpartition(".")
+            if name.startswith(".") and dot + ending in (_NEW, _PART):
+                found.append((self.root / name, actor))
+        return found
 
     def parts(self, actor: str) -> list[str]:
         """The actors that one contains."""

@@ -75,6 +75,7 @@ class GroupOwners:
         missing = [name for name in by if name not in frame.columns and name not in frame.index.names]
         if missing:
             raise Broken(f"its input has no column {missing[0]!r}")
+        _check_once(frame, by)
         self._by = list(by)
         self._keys = _Keys()
         self.codes = self._keys.learnt(_columns(frame, self._by))
@@ -84,6 +85,7 @@ class GroupOwners:
         missing = [name for name in self._by if name not in names]
         if missing:
             raise Broken(f"its result has no {missing[0]!r} among its columns or the levels of its index")
+        _check_once(result, self._by)
         found = self._keys.known(_columns(result, self._by))
         if bool((found < 0).any()):
             raise Broken(f"it gave rows with other values of {', '.join(map(str, self._by))} than any input row has")
@@ -133,6 +135,12 @@ def _counts_up(index: Any) -> bool:
     import pandas as pd
 
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
+
+
+def _check_once(frame: Any, by: Sequence[str]) -> None:
+    several = [name for name in by if list(getattr(frame, "columns", ())).count(name) > 1]
+    if several:
+        raise Broken(f"several columns are called {several[0]!r}")
 
 
 def _columns(frame: Any, by: Sequence[str]) -> list[Any]:

@@ -176,6 +176,8 @@ def same_cell(one: Any, other: Any) -> bool:
 
 def _own(rows: Any) -> Any:
     """The rows, and in them objects, that nobody else holds."""
+    if rows.ndim == 1:
+        return _own(rows.to_frame()).iloc[:, 0].rename(rows.name)
     import pandas as pd
 
     mine = rows.copy()

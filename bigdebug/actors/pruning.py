@@ -62,5 +62,9 @@ def _bytes(home: ActorHome, actor: str) -> int:
 def _remove_halves(home: ActorHome) -> None:
     """Take away what was being written by a process that is gone."""
     for path, actor in home.halves():
-        if not home.captures(actor):
+        if home.captures(actor):
+            continue
+        if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -544,6 +544,25 @@ def test_several_processes_write_into_one_home(home):
     assert sum(len(step.made_of(("o", 7))) for step in steps) == 3
 
 
+def test_a_process_that_is_killed_at_any_time_leaves_whole_actors_alone(home):
+    program = (
+        "import sys, threading, os, time\nfrom bigdebug import actors\n"
+        "threading.Thread(target=lambda: (time.sleep(float(sys.argv[2])), os.kill(os.getpid(), 9)), daemon=True).start()\n"
+        "while True:\n"
+        "    with actors.register('x', home=sys.argv[1]) as actor:\n"
+        "        for n in range(200): actor.capture(('i', n), ('o', n))\n"
+    )
+    for seconds in ("0.01", "0.05", "0.1"):
+        subprocess.run([sys.executable, "-c", program, str(home.root), seconds], check=False)
+    steps = actors.steps(home)
+    whole = [step for step in steps if isinstance(step, actors.ActorStep)]
+    assert whole
+    assert [told(step.made_of(("o", 7))) for step in whole] == [{f"item:{step.id}/in": [7]} for step in whole]
+    assert [step.incomplete[0] for step in steps if step not in whole and "let go of it" not in step.incomplete[0]] == []
+    actors.prune(older_than=0, home=home)
+    assert [path for path in home.root.iterdir() if path.name != "links"] == []
+
+
 def test_the_default_home_is_this_users(monkeypatch, tmp_path):
     monkeypatch.setenv("BIGDEBUG_HOME", str(tmp_path / "mine"))
     with actors.register("x"):

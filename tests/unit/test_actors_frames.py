@@ -149,6 +149,24 @@ def test_a_reset_index_is_seen_however_few_rows_were_left_out(tmp_path_factory, 
         assert made == kept
 
 
+def test_series_several_levels_and_columns_of_one_name(home):
+    numbers = pd.Series([3, 1, 2, None], index=list("abcd"), name="n")
+    pd.testing.assert_series_equal(actors.rows(lambda s: s.dropna().sort_values())(numbers), numbers.dropna().sort_values())
+    assert [back(last(home), n) for n in range(3)] == [[1], [2], [0]]
+    levels = ORDERS.set_index(["when", "big"])
+    actors.rows(lambda f: f[f.amount > 4])(levels)
+    assert back(last(home), 1) == [5]
+    same = pd.concat([ORDERS.amount, ORDERS.amount, ORDERS.city], axis=1)
+    assert_frame_equal(actors.rows(lambda f: f[f.city == "y"])(same), same[same.city == "y"])
+    assert back(last(home), 1) == [5]
+    actors.groups(lambda f: f, by="amount")(same)
+    assert any("several columns are called 'amount'" in each for each in last(home).incomplete)
+    arrays = pd.DataFrame({"a": [np.arange(n % 3) for n in range(9)], "b": range(9)})
+    first = actors.rows(lambda f: f[f.b > 3])(arrays)
+    actors.rows(lambda f: f.explode("a"))(first)
+    assert not any("changed" in each or "no lineage" in each for each in last(home).incomplete)
+
+
 def test_labels_that_are_twice_there_are_refused(home):
     frame = pd.concat([ORDERS, ORDERS])
     actors.rows(lambda f: f)(frame)
