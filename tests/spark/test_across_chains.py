@@ -138,7 +138,7 @@ KEEP = {
     rows=st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "x", "y z", "<b>"]), st.integers(-2, 2)), min_size=1, max_size=6, unique_by=lambda row: row),
     query=st.sampled_from(sorted(KEEP)), form=st.sampled_from(["csv", "json", "parquet", "orc"]),
 )
-@settings(max_examples=3)
+@settings(max_examples=2)
 def test_each_row_comes_out_of_its_rows_alone_and_forward_is_the_inverse(
     dbg: Any, tmp_path_factory: Any, rows: list[tuple[int, str, int]], query: str, form: str,
 ) -> None:
@@ -159,7 +159,7 @@ def test_each_row_comes_out_of_its_rows_alone_and_forward_is_the_inverse(
     [written] = step.writes
     schema = run.latest.frame.schema
     made = spark.read.schema(schema).format(form).load(written.path).collect()
-    for number, row in list(enumerate(made))[:2]:
+    for number, row in list(enumerate(made))[:1]:
         [found] = step.backward([Located.of(written.path, Unit.ROW, [number])])
         again = of(put(f"some{number}.csv", found.positions.tolist())).collect()
         assert row in again

@@ -41,7 +41,7 @@ def numbers(spark: Any, tmp_path: Path) -> Any:
     return spark.read.schema("i int, k int, t string").option("header", True).csv(str(tmp_path / "numbers.csv"))
 
 
-@pytest.mark.parametrize("form", ["parquet", "orc", "csv", "json"])
+@pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_rows_of_files_and_their_folders(dbg: Any, numbers: Any, tmp_path: Path, form: str) -> None:
     frame = numbers.where("i % 2 = 1").withColumn("half", F.col("i") / 2)
     out = str(tmp_path / "out")
@@ -57,7 +57,7 @@ def test_rows_of_files_and_their_folders(dbg: Any, numbers: Any, tmp_path: Path,
         for number, row in enumerate(rows):
             expected[extent.path, number] = int(row["i"])
     assert sorted(expected.values()) == [1, 3, 5, 7, 9, 11]
-    for (path, number), source in list(expected.items())[:2]:
+    for (path, number), source in list(expected.items())[:1]:
         assert told(step.backward([Located.of(path, Unit.ROW, [number])])) == {"numbers.csv": [source]}
     assert told(step.backward(all_of(step))) == {"numbers.csv": [1, 3, 5, 7, 9, 11]}
     ahead = step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [4, 9])])
@@ -65,7 +65,7 @@ def test_rows_of_files_and_their_folders(dbg: Any, numbers: Any, tmp_path: Path,
     assert step.incomplete == ()
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("form", ["csv", "json", "orc"])
 def test_whatever_is_in_a_text(dbg: Any, spark: Any, tmp_path: Path, form: str) -> None:
     texts = spark.createDataFrame([(i, text) for i, text in enumerate(HOSTILE)], "i int, s string")
     texts.coalesce(1).write.parquet(str(tmp_path / "in"))
@@ -73,10 +73,10 @@ def test_whatever_is_in_a_text(dbg: Any, spark: Any, tmp_path: Path, form: str) 
     step = saved(dbg, lambda: frame.coalesce(1).write.format(form).save(str(tmp_path / "out")))
     [written] = step.writes
     sources = {(path, n): row["i"] for path in {e.path for e in step.reads} for n, row in enumerate(pq.read_table(path).to_pylist())}
-    for numbers in ([1], [2], [6, 7], [*range(len(HOSTILE))]):
+    for numbers in ([2, 6], [*range(len(HOSTILE))]):
         [found] = step.backward([Located.of(written.path, Unit.ROW, numbers)])
         assert [sources[found.path, p] for p in found.positions] == numbers
-        assert step.forward([found]) == [Located.of(written.path, Unit.ROW, numbers)]
+    assert step.forward([Located.of(found.path, Unit.ROW, [1, 7])]) == [Located.of(written.path, Unit.ROW, [1, 7])]
     assert step.incomplete == ()
 
 
@@ -91,8 +91,8 @@ def test_lines_of_text_of_which_a_row_has_several(dbg: Any, spark: Any, tmp_path
     assert Path(written.path).read_bytes().decode().replace("\r\n", "\n").split("\n")[:-1] == lines
     name = os.path.basename(step.reads[0].path)
     owners = [[0], [1], [1], [2, 3, 5], [2, 3, 5], [4], [5], [5], [2, 3, 5]]
-    for number in (0, 1, 2, 5, 7):
-        assert told(step.backward([Located.of(written.path, Unit.LINE, [number])])) == {name: owners[number]}
+    for asked in ([2], [0, 5, 7]):
+        assert told(step.backward([Located.of(written.path, Unit.LINE, asked)])) == {name: sorted({owner for number in asked for owner in owners[number]})}
     assert step.incomplete == ()
     assert told(step.backward([Located.of(written.path, Unit.LINE, [3])])) == {name: [2, 3, 5]}
     assert "equal to others" in step.incomplete[0]
@@ -110,8 +110,7 @@ def test_values_of_all_types(dbg: Any, spark: Any, tmp_path: Path) -> None:
     for form in ("parquet", "orc"):
         step = saved(dbg, lambda form=form: frame.write.format(form).save(str(tmp_path / form)))
         [written], [source] = step.writes, step.reads
-        for number in (0, 4, 5):
-            assert step.backward([Located.of(written.path, Unit.ROW, [number])]) == [Located.of(source.path, Unit.ROW, [number])]
+        assert step.backward([Located.of(written.path, Unit.ROW, [0, 4])]) == [Located.of(source.path, Unit.ROW, [0, 4])]
         assert step.forward([Located.of(source.path, Unit.ROW, [0, 3, 4])]) == [Located.of(written.path, Unit.ROW, [0, 3, 4])]
         assert step.incomplete == ()
 
@@ -126,13 +125,12 @@ def test_rows_that_are_equal_are_all_told_and_said_so(dbg: Any, numbers: Any, tm
 
 def test_groups_of_which_the_last_digits_vary(dbg: Any, numbers: Any, tmp_path: Path) -> None:
     tenths = numbers.groupBy("k").agg(F.sum(F.col("i") * 0.1).alias("s"), F.collect_list("i").alias("all"))
-    for form in ("parquet", "json"):
-        step = saved(dbg, lambda form=form: tenths.coalesce(1).write.format(form).save(str(tmp_path / form)))
-        [written] = step.writes
-        found = [told(step.backward([Located.of(written.path, Unit.ROW, [number])]))["numbers.csv"] for number in range(3)]
-        assert sorted(found) == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]
-        assert step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [5])]) == [Located.of(written.path, Unit.ROW, [found.index([2, 5, 8, 11])])]
-        assert step.incomplete == ()
+    step = saved(dbg, lambda: tenths.coalesce(1).write.json(str(tmp_path / "out")))
+    [written] = step.writes
+    found = [told(step.backward([Located.of(written.path, Unit.ROW, [number])]))["numbers.csv"] for number in range(3)]
+    assert sorted(found) == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]
+    assert step.forward([Located.of(str(tmp_path / "numbers.csv"), Unit.ROW, [5])]) == [Located.of(written.path, Unit.ROW, [found.index([2, 5, 8, 11])])]
+    assert step.incomplete == ()
 
 
 def test_appending_overwriting_and_many_files(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
@@ -203,9 +201,65 @@ def test_traces_and_actions_that_write_nothing(dbg: Any, numbers: Any, tmp_path:
 
 
 def test_many_columns_and_a_long_text(dbg: Any, spark: Any, tmp_path: Path) -> None:
-    wide = spark.range(2).select(F.repeat(F.lit("x"), 10_000_000).alias("long"), *((F.col("id") * i).alias(f"c{i}") for i in range(300)))
+    wide = spark.range(2).select(F.repeat(F.lit("x"), 10_000_000).alias("long"), *((F.col("id") * i).alias(f"c{i}") for i in range(100)))
     wide.coalesce(1).write.parquet(str(tmp_path / "in"))
     step = saved(dbg, lambda: spark.read.parquet(str(tmp_path / "in")).write.csv(str(tmp_path / "out")))
     [written] = step.writes
     [found] = step.backward([Located.of(written.path, Unit.ROW, [1])])
     assert found.positions.tolist() == [1]
+
+
+def test_folders_named_by_what_is_no_name(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    values = [None, "", "a/b=c%d é", "x:y", "2026"]
+    spark.createDataFrame([(i, value, float(i)) for i, value in enumerate(values)], "i int, s string, d double").coalesce(1).write.parquet(str(tmp_path / "in"))
+    step = saved(dbg, lambda: spark.read.parquet(str(tmp_path / "in")).write.partitionBy("s", "d").orc(str(tmp_path / "out")))
+    [source] = step.reads
+    assert len(step.writes) == 5
+    assert step.backward(all_of(step)) == [Located.of(source.path, Unit.ROW, range(5))]
+    ahead = step.forward([Located.of(source.path, Unit.ROW, [1, 2])])
+    assert sorted(os.path.relpath(one.path, tmp_path / "out").split("/")[1] for one in ahead) == ["d=1.0", "d=2.0"]
+
+
+def test_a_csv_of_one_column_in_which_null_is_no_row(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    spark.createDataFrame([(None,), ("",), ("x",)], "s string").coalesce(1).write.parquet(str(tmp_path / "in"))
+    frame = spark.read.parquet(str(tmp_path / "in"))
+    step = saved(dbg, lambda: frame.write.option("sep", "|").option("quote", "'").option("compression", "gzip").csv(str(tmp_path / "out")))
+    [written], [source] = step.writes, step.reads
+    assert step.backward([Located.of(written.path, Unit.ROW, [0, 1])]) == [Located.of(source.path, Unit.ROW, [1, 2])]
+    assert step.forward([Located.of(source.path, Unit.ROW, [0])]) == []
+
+
+def test_another_file_system(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    conf.set("fs.viewfs.mounttable.across.link./data", f"file://{tmp_path}")
+    try:
+        first = saved(dbg, lambda: numbers.where("i > 8").write.parquet("viewfs://across/data/far"))
+        [written] = first.writes
+        assert written.path.startswith("viewfs://across/data/far/part-00000")
+        assert written.stamp is not None
+        assert not written.stamp.digest
+        assert told(first.backward(all_of(first))) == {"numbers.csv": [9, 10, 11]}
+        second = saved(dbg, lambda: dbg.spark.read.parquet("viewfs://across/data/far").where("i = 10").rdd.map(str).saveAsTextFile("viewfs://across/data/lines"))
+        assert second.reads[0].path == written.path
+        assert [(one.path, one.positions.tolist()) for one in second.backward(all_of(second))] == [(written.path, [1])]
+    finally:
+        conf.unset("fs.viewfs.mounttable.across.link./data")
+
+
+def test_rows_of_which_nobody_knows_where_they_came_from(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    before = numbers.where("i > 5")
+    held = before.localCheckpoint()
+    known = saved(dbg, lambda: held.where("k = 0").write.json(str(tmp_path / "known")))
+    assert told(known.backward(all_of(known))) == {"numbers.csv": [6, 9]}
+    unknown = saved(dbg, lambda: numbers.limit(3).localCheckpoint().write.json(str(tmp_path / "unknown")))
+    assert unknown.reads == ()
+    assert "nothing is known behind them" in unknown.incomplete[0]
+
+
+def test_an_action_that_fails_and_one_that_writes_nowhere(dbg: Any, numbers: Any, tmp_path: Path) -> None:
+    with dbg.capture() as run, pytest.raises(Exception, match="no"):
+        numbers.withColumn("z", F.raise_error(F.lit("no"))).write.parquet(str(tmp_path / "out"))
+    failed = dbg._steps.step_of(run.latest)
+    assert (failed.run.status, failed.writes) == ("failed", ())
+    assert failed.ended is not None
+    assert saved(dbg, lambda: numbers.write.format("noop").mode("overwrite").save()).writes == ()
