@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from pyspark import SparkContext
 
-import bigdebug
+from bigdebug import agents
 from bigdebug.agents.apart import Looking, Sweeping
 from bigdebug.spark.asking import asking
 from bigdebug.spark.jobs import is_one_process
@@ -41,7 +41,7 @@ def send_agents(sc: SparkContext) -> None:
         folder = Path(tempfile.mkdtemp(prefix="bigdebug-agents-", dir=sc._temp_dir))
         # By a name of its own: Spark refuses two files of one name.
         packed = folder / f"bigdebug_agents_{uuid.uuid4().hex}.zip"
-        home = Path(bigdebug.__file__).parent
+        home = Path(agents.__path__[0]).parent
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as into:
             for path in sorted(found for unit in _UNITS for found in _files(home / unit)):
                 into.write(path, Path("bigdebug") / path.relative_to(home))

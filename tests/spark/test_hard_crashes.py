@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from bigdebug.spark.rdd import diagnosis
+from bigdebug.spark.rdd import endings
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.trace import operator_of
 
@@ -90,7 +90,7 @@ def test_what_a_function_over_an_iterator_raises_where_its_worker_ends_too(dbg: 
 
 
 def test_more_than_are_looked_for(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "MOST_ENDED", 2)
+    monkeypatch.setattr(endings, "MOST_ENDED", 2)
     found = culprits_of(dbg, dbg.context.parallelize([7, 15, 7, 2, 7, 15, *range(30, 36)], 2).map(deadly).count)
     assert [(c.record, c.sources[0].origin.index) for c in found] == [(7, 0), (15, 1), (7, 2)]
     assert found.unknown == ["Python workers ended on 2 records or more; in partition 0, what comes behind the last one that is told was not looked at."]
