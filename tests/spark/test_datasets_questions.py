@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,69 @@ def test_a_view_of_the_session_is_drawn(dbg: Any, shop: Path) -> None:
     assert isinstance(view, DatasetsView)
     around = DatasetsView(dbg.datasets, f"{shop}/report").answer({"version": 1, "id": 1, "request": "graph", "content": {}})["content"]
     assert {"report", "sales", "raw_orders"} <= {node["name"] for node in around["nodes"]}
+
+
+def _plants(spark: Any, folder: Path) -> dict[str, Callable[[str], Any]]:
+    """As many jobs as places where people put secrets; each is given one."""
+    derby, driver = f"jdbc:derby:memory:{folder.name}plants;create=true", "org.apache.derby.iapi.jdbc.AutoloadedDriver"
+    jdbc = {"url": derby, "driver": driver}
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    with_key = "select aes_decrypt(aes_encrypt('a', '{}'), '{}')"
+
+    def told(sql: str) -> Callable[[str], Any]:
+        return lambda value: spark.sql(sql.replace("{}", value)).collect()
+
+    def failing(value: str) -> None:
+        from pyspark.sql.functions import udf
+
+        def log_in(_: int) -> int:
+            raise ValueError(f"cannot reach https://bob:{value}@host/x, and {value} is refused")
+
+        spark.range(1).select(udf(log_in, "int")("id")).collect()
+
+    return {
+        "a setting": lambda value: (spark.conf.set("plant.token", value), told("select '{}' as plain")(value), spark.conf.unset("plant.token")),
+        "SET": lambda value: (spark.sql(f"set plant.password={value}"), told("select '{}' as plain")(value), spark.conf.unset("plant.password")),
+        "Hadoop": lambda value: (hadoop.set("plant.secret.key", value), told("select '{}' as plain")(value), hadoop.unset("plant.secret.key")),
+        "a literal": told("select '{}' as password"),
+        "a comment": told("select 1 -- password: {}\n"),
+        "a query of a URL": lambda value: spark.range(1).write.parquet(f"{folder}/x?token={value}"),
+        "a folder": lambda value: spark.range(1).write.parquet(f"{folder}/token={value}"),
+        "a function's message": failing,
+        "a view": told("create or replace temp view l2_view as select id from range(3) where 'a' <> 'b' or '{}' = 'c' and 'api_key' = '{}'"),
+        "an option": lambda value: spark.range(1).write.format("jdbc").options(dbtable="app.p", password=value, **jdbc).save(),
+        "a URL": lambda value: spark.range(1).write.jdbc(f"{derby};user=app;password={value}", "app.q", properties={"driver": driver}),
+        "a query of a database": lambda value: spark.read.format("jdbc").options(query=f"select '{value}' as secret_token from sysibm.sysdummy1", **jdbc).load().collect(),
+        "options of a table": told(f"create table l2_planted using jdbc options (url '{derby}', dbtable 'app.p', password '{{}}', driver '{driver}')"),
+        "properties of a table": told("create table l2_props (name string, password string) using parquet tblproperties ('plant.api_key' = '{}')"),
+        "a header": told("select 'Authorization: Bearer {}' as h"),
+        "values by name": told("insert into l2_props (name, password) values ('bob', '{}')"),
+        "values": told("insert into l2_props values ('bob', '{}')"),
+        "a message": told("select raise_error('the password for bob is {}')"),
+        "a key": told(with_key),
+        "a subquery": told("select id from range(2) where id in (select id from range(3) where 'x' = 'y' or concat('token', id) in ('a') or 'password' = '{}')"),
+        "an option of a query": told("select * from l2_props where password in ('x', '{}') or password <> '{}'"),
+    }
+
+
+def test_of_secrets_that_are_planted_in_twenty_places_none_is_found_in_what_was_kept(
+    spark: Any, dbg: Any, shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "bigdebug")
+    before = len(dbg.datasets.processes(limit=1_000))
+    planted = {}
+    for number, (name, plant) in enumerate(_plants(spark, shop).items()):
+        planted[name] = f"Q7p{number:02}lant9zX{7919 * (number + 1):05}"[:16]
+        with suppress(Exception):  # what is recorded of it is looked at
+            plant(planted[name])
+    for table in ("l2_planted", "l2_props"):
+        spark.sql(f"drop table if exists {table}")
+    for form in ("openlineage", "atlas"):
+        dbg.datasets.export(tmp_path / form, form)
+    assert len(dbg.datasets.processes(limit=1_000)) >= before + 20
+    kept = [path.read_bytes() for path in (*dbg.datasets.store.path.parent.iterdir(), *tmp_path.iterdir())] + [caplog.text.encode()]
+    assert [name for name, value in planted.items() if any(value.encode() in each for each in kept)] == []
+    assert len(kept) >= 4
 
 
 def test_no_byte_of_a_secret_is_in_the_store(spark: Any, dbg: Any, shop: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
+from bigdebug.datasets.model import Process
 from bigdebug.spark.datasets.recording import Recording
 from bigdebug.spark.gateway import array_of
 from bigdebug.spark.handles import Handles
@@ -72,6 +74,11 @@ def _counted(kept: Any) -> None:
     kept.count()
     kept.count()
     kept.unpersist()
+
+
+def _slowly(parts: Iterator[Any]) -> Iterator[Any]:
+    time.sleep(3)
+    yield from parts
 
 
 def _cached(frame: Any) -> None:
@@ -473,6 +480,14 @@ command failed
 read files in
 written table default.d_saved
 """),
+    "drop of what is not there": (_sql("drop table if exists d_nothing"), "command succeeded"),
+    "drop of what is there": (lambda spark, folder: (spark.sql("create table d_there_is (a int) using parquet"), spark.sql("drop table if exists d_there_is")), """
+command succeeded
+created table default.d_there_is
+
+command succeeded
+dropped table default.d_there_is
+"""),
     **{f"{what}, if it is not there": (job, "command succeeded") for what, job in {
         "write": lambda spark, folder: _in(spark, folder).write.mode("ignore").parquet(f"{folder}/union"),
         "saveAsTable": lambda spark, folder: _in(spark, folder).write.mode("ignore").saveAsTable("d_saved"),
@@ -546,6 +561,32 @@ def test_wide_and_deep_plans_are_read(recorded: Recorded) -> None:
     assert {edge.used for edge in process.columns} == {"k"}
 
 
+def test_of_a_function_that_makes_300_columns_of_300_each_is_told_once(recorded: Recorded) -> None:
+    names = [f"c{i}" for i in range(300)]
+    schema = ", ".join(f"{name} long" for name in names)
+
+    def job(spark: Any, folder: str) -> None:
+        _in(spark, folder).selectExpr(*(f"k + {i} as {name}" for i, name in enumerate(names))).coalesce(1).write.parquet(f"{folder}/wide300")
+        spark.read.parquet(f"{folder}/wide300").mapInPandas(lambda parts: parts, schema).write.parquet(f"{folder}/made300")
+
+    process = recorded.of(job)[-1]
+    assert {(edge.column, edge.used, edge.how) for edge in process.columns} == {("", name, "TRANSFORMATION") for name in names}
+
+
+def test_a_place_is_called_the_same_by_tables_and_by_paths(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        place = f"{folder}/my data & 50%"
+        spark.sql(f"create table d_place using parquet location '{place}' as select k from t_in")
+        spark.read.parquet(place).collect()
+        spark.sql(f"insert overwrite directory '{place} 2' using parquet select k from d_place")
+        spark.sql("drop table d_place")
+
+    made, _, copied, *_ = recorded.of(job)
+    place = f"file:{recorded.folder}/my data & 50%"
+    assert made.writes[0].dataset.location == place
+    assert (copied.reads[0].dataset.location, str(copied.writes[0].dataset)) == (place, f"{place} 2")
+
+
 def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigdebug.spark.datasets.reading.MOST", 20)
 
@@ -590,13 +631,25 @@ def test_secrets_of_settings_are_taken_out_where_they_stand_as_plain_text(record
         def job(spark: Any, folder: str, name: str = name, tell: Any = tell) -> None:
             tell(f"my.{name}.password", f"s3cr3t-{name}-value")
             spark.sql(f"select 's3cr3t-{name}-value' as x, k, 'plain' from t_in").collect()
+            spark.conf.unset(f"my.{name}.password")
 
         told += recorded.of(job)
     hadoop.unset("my.hadoop.password")
-    recorded.spark.conf.unset("my.set.password")
-    recorded.spark.conf.unset("my.conf.password")
     assert "s3cr3t" not in repr(told)
     assert [process.text for process in told] == ["select '***' as x, k, 'plain' from t_in"] * 3
+
+
+def test_a_write_that_takes_long_is_told_of_while_it_runs(spark: Any, recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Process] = []
+    monkeypatch.setattr("bigdebug.spark.datasets.queries.LONG", 0.2)
+    monkeypatch.setattr("bigdebug.spark.datasets.recording._TURN", 0.1)
+    monkeypatch.setattr(recorded.recording, "_record", told.append)
+    spark.read.parquet(f"{recorded.folder}/in").mapInPandas(_slowly, "k long, v long").write.parquet(f"{recorded.folder}/slow")
+    assert recorded.recording.settled(30)
+    running, ended = told
+    assert (running.status, running.ended, running.writes[0].rows, ended.status, ended.writes[0].rows) == ("running", None, None, "succeeded", 20)
+    assert (running.id, running.job, running.sort, running.columns) == (ended.id, ended.job, ended.sort, ended.columns)
+    assert [access.dataset for access in (*running.reads, *running.writes)] == [access.dataset for access in (*ended.reads, *ended.writes)]
 
 
 def test_who_keeps_processes_may_raise_and_no_job_fails(spark: Any, recorded: Recorded, caplog: pytest.LogCaptureFixture) -> None:

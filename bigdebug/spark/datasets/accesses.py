@@ -13,9 +13,13 @@ from pyspark.sql.types import _parse_datatype_json_value
 from bigdebug.datasets.columns import ColumnLineage
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree
+from bigdebug.datasets.uses import NOTHING
 from bigdebug.spark.datasets.counts import Scan, ids_of, leaves_in
 from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
+
+_EDGES = 5_000
+"""Edges between columns above which those that all columns have are one."""
 
 _RDDS = ("LogicalRDD", "ExternalRDD")
 
@@ -86,10 +90,12 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
 
 def edges_of(output: Dataset, names: Sequence[str], lineage: ColumnLineage, leaves: Sequence[Leaf]) -> set[ColumnEdge]:
     """Column to column: from what leaves read to an output whose columns have these names; where these are not as many as the lineage has, only what
-    decides over all of them.
+    decides over all of them. What each of very many columns is made of, is told once, of all of them: a function over rows makes 300 columns of 300.
     """
     made = lineage.columns if len(lineage.columns) == len(names) else ()
-    used = [("", lineage.whole), *((name, each.uses) for name, each in zip(names, made))]
+    many = sum(len(each.uses) for each in made) > _EDGES
+    common = frozenset.intersection(*(each.uses for each in made)) if many else NOTHING
+    used = [("", lineage.whole | common), *((name, each.uses - common) for name, each in zip(names, made))]
     return {
         ColumnEdge(output, name, dataset, use.column, use.how, use.masking)
         for name, uses in used for use in uses if not leaves[use.leaf].made for dataset in leaves[use.leaf].datasets

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from bigdebug.datasets.model import Dataset, Field
 from bigdebug.datasets.naming import of_path, of_source
@@ -90,7 +91,7 @@ def _files(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _folder(r: Relations, tree: Tree, node: Node) -> Target:
     provider = str(node.provider()) if tree.name == "InsertIntoDataSourceDirCommand" else "hive"
-    path = str(node.storage().locationUri().get().toString())
+    path = unquote(str(node.storage().locationUri().get().toString()))
     return Target(r.of_place(path, provider.lower()), "overwritten" if node.overwrite() else "created", _source(tree, node))
 
 
@@ -158,6 +159,20 @@ def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node:
     if found is not None:
         return Target(r.of_catalog(found), mode, schema=schema_of(str(found.schema().json())))
     return Target(r.of_identifier(identifier, "view" if tree.fields.get("isView") else "table"), mode, emptied=emptied)
+
+
+def _dropped(r: Relations, tree: Tree, node: Node) -> Target:
+    return _if_it_was_there(r, _named("tableName", "dropped", False, r, tree, node), node)
+
+
+def _dropped_v2(r: Relations, tree: Tree, node: Node) -> Target:
+    target = _resolved("child", "dropped", False, r, tree, node)
+    return _if_it_was_there(r, target, node) if str(node.child().catalog().name()) == "spark_catalog" else target  # others tell nobody
+
+
+def _if_it_was_there(r: Relations, target: Target, node: Node) -> Target:
+    was_there = r.seen.dropped(target.dataset.name)
+    return replace(target, spares=bool(node.ifExists()) and not was_there)
 
 
 def _resolved(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
@@ -242,8 +257,8 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
     "CreateViewCommand": _view, "AlterViewAsCommand": _view_again,
     "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
     "TruncateTableCommand": partial(_named, "tableName", "overwritten", True), "TruncateTable": partial(_resolved, "table", "overwritten", True),
-    "DropTableCommand": partial(_named, "tableName", "dropped", False), "DropTempViewCommand": partial(_named, "ident", "dropped", False),
-    **dict.fromkeys(("DropTable", "DropView"), partial(_resolved, "child", "dropped", False)),
+    "DropTableCommand": _dropped, "DropTempViewCommand": partial(_named, "ident", "dropped", False),
+    **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
     "AlterTableRenameCommand": _renamed, "RenameTable": _renamed_v2,
     **dict.fromkeys(("AlterTableAddColumnsCommand",), partial(_named, "table", "defined", False)),
     **dict.fromkeys(

@@ -16,6 +16,8 @@ Physical = Any
 
 _ID = re.compile(r"#(\d+)(?:L|-T\d+ms)*$")
 
+_METRIC = re.compile(r"(\w+) -> SQLMetric\(id: \d+, name: (?:Some\(.*?\)|None), value: (-?\d+)\)")
+
 _SCANS = frozenset({
     "FileSourceScanExec", "BatchScanExec", "RowDataSourceScanExec", "InMemoryTableScanExec", "RDDScanExec", "ExternalRDDScanExec", "LocalTableScanExec", "RangeExec",
     "HiveTableScanExec", "MicroBatchScanExec",
@@ -51,10 +53,10 @@ def scans_of(query: Any) -> list[Scan]:
 def written_by(query: Any) -> tuple[int | None, int | None]:
     """Rows and bytes that the command of a query wrote; None where Spark does not tell."""
     try:
-        metrics = _command(query).metrics()
+        counts = _counted(_command(query).metrics())
     except (PySparkException, Py4JError):
         return None, None
-    return _metric(metrics, "numOutputRows"), _metric(metrics, "numOutputBytes")
+    return counts.get("numOutputRows"), counts.get("numOutputBytes")
 
 
 def committed(query: Any) -> bool:
@@ -74,8 +76,8 @@ def _scans(plan: Physical) -> Iterator[Scan]:
         elif kind.endswith("QueryStageExec"):
             yield from _scans(leaf.plan())
         elif kind in _SCANS:
-            metrics = leaf.metrics()
-            yield Scan(kind, ids_of(leaf), _metric(metrics, "numOutputRows"), _metric(metrics, "filesSize"), leaf)
+            counts = _counted(leaf.metrics())
+            yield Scan(kind, ids_of(leaf), counts.get("numOutputRows"), counts.get("filesSize"), leaf)
 
 
 def leaves_in(plan: Any) -> Iterator[Any]:
@@ -92,6 +94,6 @@ def _command(query: Any) -> Physical:
     return plan
 
 
-def _metric(metrics: Any, name: str) -> int | None:
-    found = metrics.get(name)
-    return int(found.get().value()) if found.isDefined() else None
+def _counted(metrics: Any) -> dict[str, int]:
+    """What a node of a plan counted, by the names of its metrics: as Spark writes all of them, in one call."""
+    return {found[1]: int(found[2]) for found in _METRIC.finditer(str(metrics.toString()))}

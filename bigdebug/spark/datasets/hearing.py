@@ -1,4 +1,4 @@
-"""Hearing: what Spark tells its listeners of queries, streams and jobs, of all sessions of an application, in a queue.
+"""Hearing: what Spark tells its listeners of queries, streams, jobs and dropped tables, of all sessions of an application, in a queue.
 
 The listener is made of what Java has (``handles``): it puts an event into a queue without a bound, and does nothing else. So it cannot fail a job,
 it waits for nobody, and no event is lost, however late it is read. It has a queue of Spark's of its own, too: who listens slowly does not delay it.
@@ -24,7 +24,9 @@ _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
 _STREAM = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 _JOB = "org.apache.spark.scheduler.SparkListenerJob"
 
-_OTHERS = (f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}TerminatedEvent")
+_OTHERS = (
+    f"{_SQL}Start", f"{_SQL}End", f"{_STREAM}StartedEvent", f"{_STREAM}TerminatedEvent", "org.apache.spark.sql.catalyst.catalog.DropTableEvent",
+)
 
 _QUERY = "spark.sql.execution.id"
 """The property of a job that says of which query it is."""
@@ -41,6 +43,10 @@ class Told(NamedTuple):
 
     name: str
     event: Any
+
+
+def _told(name: str, event: Any) -> Told:
+    return Told(name.rsplit(".", 1)[-1].rsplit("$", 1)[-1], event)
 
 
 class Hearing:
@@ -83,16 +89,18 @@ class Hearing:
 
     def next(self, seconds: float) -> list[Told]:
         """The events that come next, at once if there are any, else after some time; none if there were none. Costs a call of the JVM that waits there,
-        and three for some hundred events. Raises an error of py4j's when Spark's process has ended.
+        and three for one event, or ten for some hundred. Raises an error of py4j's when Spark's process has ended.
         """
         first = self._queue.poll(int(seconds * 1000), self._milliseconds)
         if first is None:
             return []
+        if not self._queue.size():
+            return [_told("java.lang.String" if isinstance(first, str) else str(first.getClass().getName()), first)]
         events = self._jvm.java.util.ArrayList()
         events.add(first)
         self._queue.drainTo(events, _AT_ONCE)
         names = self._streams.texts(events.stream(), "getClass", "getName")
-        return [Told(name.rsplit(".", 1)[-1].rsplit("$", 1)[-1], event) for name, event in zip(names, elements(events), strict=True)]
+        return [_told(name, event) for name, event in zip(names, elements(events), strict=True)]
 
     def mark(self, text: str) -> None:
         """Let ``next`` give ``Told("String", text)`` behind all that has come until now, in whichever thread it waits."""

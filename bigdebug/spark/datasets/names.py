@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -58,7 +59,7 @@ class Names:
         location = table.storage().locationUri()
         provider = table.provider()
         return of_table(
-            str(table.identifier().unquotedString()), self.store, str(location.get().toString()) if location.isDefined() else "",
+            str(table.identifier().unquotedString()), self.store, unquote(str(location.get().toString())) if location.isDefined() else "",
             str(provider.get()).lower() if provider.isDefined() else "", "view" if is_view else "table",
         )
 

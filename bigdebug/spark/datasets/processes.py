@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -33,6 +34,12 @@ class Processes:
         verb = verb_of(reading.name) if reading.name else _ACTIONS.get(action, action)
         what = str(reading.writes[0].dataset) if reading.name and reading.writes else reading.shape
         return self._made(f"query {number}", ".".join(filter(None, (self.name, verb, what))), sort, began, ended, error, reading)
+
+    def running(self, number: int, began: datetime, reading: Reading) -> Process:
+        """A query with its number that has not ended: the same process as ``of_query`` makes then. What it has counted so far is not told."""
+        process = self.of_query(number, began, began, "", "", reading)
+        reads, writes = (tuple(replace(access, rows=None, size=None) for access in side) for side in (process.reads, process.writes))
+        return replace(process, ended=None, status="running", reads=reads, writes=writes)
 
     def of_job(self, job: Job, ended: datetime, error: str, reading: Reading) -> Process:
         """A job of no query, named by what it reads."""

@@ -40,6 +40,9 @@ _MORE = re.compile(r"\.\.\. (\d+) more fields")
 _SEVERAL = "multi-commands"
 """The action that is several commands in one: FROM ... INSERT ... INSERT ..."""
 
+_LONGEST = 1 << 20
+"""Characters of a text of SQL that are looked at: far fewer are kept."""
+
 _CHECKPOINTS = ("checkpoint", "localCheckpoint")
 
 
@@ -213,6 +216,6 @@ def _text(query: Any) -> str:
     """The SQL that a query was given in; empty if it was not."""
     try:
         text = query.logical().origin().sqlText()
-        return re.sub(r"\s+", " ", str(text.get())).strip() if text.isDefined() else ""
+        return re.sub(r"\s+", " ", str(text.get())[:_LONGEST]).strip() if text.isDefined() else ""
     except _UNTOLD:
         return ""

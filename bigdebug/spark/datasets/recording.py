@@ -7,22 +7,22 @@ import logging
 import threading
 import time
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, ClassVar
 
 from pyspark import SparkContext
 
-from bigdebug.datasets.model import Access, Process
+from bigdebug.datasets.model import Process
 from bigdebug.datasets.secrets import Secrets
 from bigdebug.spark.datasets.doing import Doings
 from bigdebug.spark.datasets.hearing import ENDED, Hearing, Told
 from bigdebug.spark.datasets.ml import Models
 from bigdebug.spark.datasets.processes import CellAt, Processes, time_of
+from bigdebug.spark.datasets.queries import Queries
 from bigdebug.spark.datasets.rdds import Jobs, watch_saves
-from bigdebug.spark.datasets.reading import Reading, read, read_frame, together
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.seen import Seen
@@ -38,25 +38,10 @@ _TURN = 1.0
 _PATIENCE = 5.0
 """Seconds in which Spark is to tell of what has ended."""
 
-_MOST = 1_000
-"""RDDs that were made of queries and are known: of those before, what they read is not told any more."""
-
 _OVER = "over "
 
 FramesOf = Callable[[frozenset[int]], Iterable[Any]]
 """The DataFrames whose rows are among RDDs with these numbers."""
-
-
-@dataclass
-class _Begun:
-    """A query that runs."""
-
-    root: int
-    at: datetime
-    tags: frozenset[str]
-    group: str = ""
-    within: list[Reading] = field(default_factory=list)
-    """What queries within it did, and have ended."""
 
 
 class Recording:
@@ -74,17 +59,15 @@ class Recording:
         name, session = str(sc.appName), str(sc.applicationId)
         self._seen = Seen(session)
         self._processes = Processes(name, session, cell_at)
-        self._begun: dict[int, _Begun] = {}
         self._streams = Streaming(self._tell)
         self._jobs = Jobs(self._sc, self._hearing.come)
         self._rows: dict[int, list[Any]] = {}
         """The DataFrames whose rows the jobs that run read."""
-        self._behind: OrderedDict[int, tuple[Access, ...]] = OrderedDict()
-        """What queries read that were made RDDs of, by the numbers of these in the JVM."""
         self._doings = Doings(self._sc, session, lambda tag: self._hearing.mark(f"{_OVER}{tag}"))
-        self._models = Models(self._sc, name, session, self._doings, self._read_frame, self._seen.uses)
-        self._saves: list[Callable[[], None]] = []
         self.runs = Runs(sc, self._tell)
+        self._queries = Queries(self._sc, self._processes, self._streams, self._doings, self.runs, self._relations, self._tell)
+        self._models = Models(self._sc, name, session, self._doings, self._queries.read_frame, self._seen.uses)
+        self._saves: list[Callable[[], None]] = []
         self._open = False
         self._thread: threading.Thread | None = None
         self._marks: dict[str, threading.Event] = {}
@@ -115,6 +98,7 @@ class Recording:
         self.settled(patience)
         self._open = False
         self._models.close()
+        self._settings.close()
         while self._saves:
             self._saves.pop()()
         self._hearing.close()
@@ -140,6 +124,12 @@ class Recording:
     # ---- the thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        self._hear()
+        if self._sc._jsc is None or gone(self._sc):
+            self._streams.lose()
+            self._queries.lose()
+
+    def _hear(self) -> None:
         while self._open and not gone(self._sc):
             stopped = self._sc._jsc is None
             try:
@@ -149,64 +139,32 @@ class Recording:
             if stopped and not heard:  # what was told before the end has been read
                 return
             for told in heard:
-                self._take(told)
+                with self._noting():
+                    self._take(told)
             del heard
+            for look in self._queries.long():
+                with self._noting():
+                    look()
 
-    def _take(self, told: Told) -> None:
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
         try:
-            if told.name == "String":
-                mark = str(told.event)
-                if mark in self._marks:
-                    self._marks.pop(mark).set()
-                elif mark.startswith(_OVER):  # Spark may not have told of its last job yet
-                    self._hearing.come(_PATIENCE)
-                    self._hearing.mark(mark.removeprefix(_OVER))
-                else:
-                    self._done(mark)
-            elif told.name in self._HEARD:
-                self._HEARD[told.name](self, told.event)
+            yield
         except Exception as trouble:  # what comes next is recorded nevertheless
             log.warning("bigdebug could not record a job: %s: %s", type(trouble).__name__, self._secrets.text(str(trouble)))
 
-    def _start(self, event: Any) -> None:
-        number, root, group = int(event.executionId()), event.rootExecutionId(), event.jobGroupId()
-        tags = frozenset(str(event.jobTags().mkString("\0")).split("\0"))
-        self._begun[number] = _Begun(
-            int(root.get()) if root.isDefined() else number, time_of(event.time()), tags, str(group.get()) if group.isDefined() else "",
-        )
-
-    def _end(self, event: Any) -> None:
-        number, query, name = int(event.executionId()), event.qe(), event.executionName()
-        # Of a query that could not be planned Spark does not tell that it began.
-        begun = self._begun.pop(number, None) or _Begun(number, time_of(event.time()), frozenset())
-        if query is None or any(map(is_ours, begun.tags)):
-            return
-        action = str(name.get()) if name.isDefined() else ""
-        stream = self._streams.name(begun.group)
-        outer = begun if begun.root == number else self._begun.get(begun.root)
-        if outer is None or (outer is not begun and action == "analyze") or (action != "command" and _is_told(query)):
-            return
-        meant = self.runs.meant(begun.tags)
-        reading = read(self._relations(query, stream), query, action) if meant is None else self._read_frame(meant)
-        if reading is None:
-            return
-        if action == "rdd":
-            self._behind[int(query.toRdd().id())] = reading.reads
-            while len(self._behind) > _MOST:
-                self._behind.popitem(last=False)
-        doing = self._doings.of(outer.tags)
-        if doing is not None:
-            doing.take(reading, outer.tags)
-        elif outer is not begun:  # what a query did that another one runs, that one did
-            outer.within.append(reading)
-        elif stream and not action:
-            self._streams.batch(begun.group, reading, begun.within)
-        else:
-            said = event.errorMessage()
-            error = str(said.get()) if said.isDefined() else ""
-            done = together(reading, begun.within, failed=bool(error))
-            process = self._processes.of_query(number, begun.at, time_of(event.time()), error, action, done)
-            self._tell(self.runs.joined(process, begun.tags))
+    def _take(self, told: Told) -> None:
+        if told.name == "String":
+            mark = str(told.event)
+            if mark in self._marks:
+                self._marks.pop(mark).set()
+            elif mark.startswith(_OVER):  # Spark may not have told of its last job yet
+                self._hearing.come(_PATIENCE)
+                self._hearing.mark(mark.removeprefix(_OVER))
+            else:
+                self._done(mark)
+        elif told.name in self._HEARD:
+            self._HEARD[told.name](self, told.event)
 
     def _job_start(self, event: Any) -> None:
         job = self._jobs.start(event)
@@ -219,8 +177,8 @@ class Recording:
         if ended is None or any(map(is_ours, ended.job.tags)):
             return
         job, reading, error = ended.job, ended.reading, ended.error
-        rows = [found.reads for frame in frames if (found := self._read_frame(frame)) is not None]
-        rows += [self._behind[number] for number in sorted(job.rdds & self._behind.keys())]
+        rows = [found.reads for frame in frames if (found := self._queries.read_frame(frame)) is not None]
+        rows += self._queries.behind(job.rdds)
         reading = replace(reading, reads=tuple({access.dataset: access for reads in (reading.reads, *rows) for access in reads}.values()))
         doing = self._doings.of(job.tags)
         if doing is not None:
@@ -248,7 +206,9 @@ class Recording:
         self._streams.end(str(event.runId().toString()), str(error.get()) if error.isDefined() else "", datetime.now(timezone.utc))
 
     _HEARD: ClassVar[dict[str, Callable[[Recording, Any], None]]] = {
-        "SparkListenerSQLExecutionStart": _start, "SparkListenerSQLExecutionEnd": _end, "QueryStartedEvent": _stream_start, "QueryTerminatedEvent": _stream_end,
+        "SparkListenerSQLExecutionStart": lambda self, event: self._queries.start(event), "SparkListenerSQLExecutionEnd": lambda self, event: self._queries.end(event),
+        "QueryStartedEvent": _stream_start, "QueryTerminatedEvent": _stream_end,
+        "DropTableEvent": lambda self, event: self._seen.drops(f"{event.database()}.{event.name()}"),
         "SparkListenerJobStart": _job_start, "SparkListenerJobEnd": _job_end,
     }
 
@@ -257,16 +217,5 @@ class Recording:
         self._settings.learn(session)
         return Relations(session, self._sc, self._secrets.learn, self._seen, stream)
 
-    def _read_frame(self, frame: Any) -> Reading | None:
-        return read_frame(self._relations(frame._jdf.queryExecution(), ""), frame)
-
     def _tell(self, process: Process) -> None:
         self._record(self._secrets.cleaned(process))
-
-
-def _is_told(query: Any) -> bool:
-    """Whether a query only gives the rows that a command told, which has been heard of."""
-    try:
-        return str(query.commandExecuted().getClass().getSimpleName()) == "CommandResult"
-    except ENDED:
-        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.naming import of_path
@@ -133,7 +134,7 @@ class Relations(Names):
                     yield self.unknown(kind)
 
     def _files_of(self, rdd: Any) -> Iterator[Dataset]:
-        paths = {str(file.urlEncodedPath()) for part in items(rdd.filePartitions()) for file in part.files()}
+        paths = {unquote(str(file.urlEncodedPath())) for part in items(rdd.filePartitions()) for file in part.files()}
         yield from folded(sorted(paths), "")
 
     # ---- what was executed ------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ class Seen:
     _caches: set[Dataset] = field(default_factory=set)
     _models: dict[int, Dataset] = field(default_factory=dict)
     """By the columns that they make."""
+    _dropped: set[str] = field(default_factory=set)
+    """Tables and views that commands have just dropped which have not ended."""
 
     def checkpointed(self, ids: frozenset[int]) -> Dataset:
         """The rows that a checkpoint has just kept of a query whose columns have these numbers."""
@@ -37,6 +39,16 @@ class Seen:
         if known is not None:
             self._rdds[number] = known
         return known
+
+    def drops(self, name: str) -> None:
+        """A table or a view is dropped that was there."""
+        self._dropped.add(name)
+
+    def dropped(self, name: str) -> bool:
+        """Whether the command that ends now dropped what is called so."""
+        was_there = name in self._dropped
+        self._dropped.discard(name)
+        return was_there
 
     def is_new(self, cache: Dataset) -> bool:
         """Whether a cache was not seen before."""

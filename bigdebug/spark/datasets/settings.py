@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import SparkContext
+from pyspark.sql.conf import RuntimeConfig
 
 from bigdebug.datasets.secrets import Secrets
+from bigdebug.spark.datasets.doing import wrapped
 from bigdebug.spark.gateway import classes
 
 _SECRETS = "(?i)(passw|passphrase|pwd|secret|token|credential|jaas|key|auth|sig|sas|jwt|cookie)"
@@ -24,25 +27,35 @@ class Settings:
         self._sc: Any = sc
         self._secrets = secrets
         self._hadoop: Any = None
-        self._seen: dict[int, int] = {}
-        """What the settings of each session were, by a hash."""
+        self._seen: set[int] = set()
+        """The sessions whose settings were read; what is set later is told as it is."""
+        self._undo: list[Callable[[], None]] = []
         self._count, self._read = -1, 0.0
 
     def open(self) -> None:
-        """Those of the application, which stay. Some ten calls of the JVM."""
+        """Those of the application, and what ``spark.conf.set`` sets from here on. Some ten calls of the JVM."""
+        self._undo.append(wrapped(RuntimeConfig, "set", self._set))
         self._secrets.learn(dict(self._sc.getConf().getAll()))
         self._hadoop = self._sc._jsc.hadoopConfiguration()
         self._learn_hadoop()
 
+    def close(self) -> None:
+        """``spark.conf.set`` is as it was."""
+        while self._undo:
+            self._undo.pop()()
+
     def learn(self, jsession: Any) -> None:
-        """Those of a session in the JVM, if they are not the same as before. Costs six calls of the JVM, if so."""
-        settings = jsession.sessionState().conf().settings()
-        session, now = int(jsession.hashCode()), int(settings.hashCode())
-        if self._seen.get(session) != now:
-            self._seen[session] = now
-            self._secrets.learn(self._pairs(settings))
+        """Those of a session in the JVM, when it is met. Costs two calls of the JVM else."""
+        session = int(jsession.hashCode())
+        if session not in self._seen:
+            self._seen.add(session)
+            self._secrets.learn(self._pairs(jsession.sessionState().conf().settings()))
         if self._hadoop is not None and (int(self._hadoop.size()) != self._count or time.monotonic() - self._read > _EVERY):
             self._learn_hadoop()
+
+    def _set(self, method: Any, conf: Any, key: Any, value: Any) -> None:
+        method(conf, key, value)
+        self._secrets.learn({str(key): str(value)})
 
     def _learn_hadoop(self) -> None:
         self._count, self._read = int(self._hadoop.size()), time.monotonic()

@@ -79,6 +79,12 @@ class Streaming:
         if stream is not None:
             self._tell(replace(stream.now(), ended=at, status="failed" if error else "succeeded", error=error))
 
+    def lose(self) -> None:
+        """Spark has ended, and told nothing of those that ran: nobody will."""
+        while self._running:
+            _, stream = self._running.popitem()
+            self._tell(replace(stream.now(), status="lost"))
+
 
 def composed(batch: Reading, query: Reading, handed: Iterable[Dataset]) -> Reading:
     """What a query did with the rows of a batch that it was handed, as if it had read what the batch did."""
