@@ -46,6 +46,7 @@ def test_answers_are_dataframes_too(known, plan):
     assert graph.ancestors("raw/0").triplesDF().schema.simpleString() == "struct<src:string,dst:string,op:string>"
     fed = graph.feeds("raw/4", "clean/4")
     assert sorted(fed) == ["mean/1"]
+    assert fed.index.tables_of(fed.walked.triples.src).tolist() == ["clean"]
     assert "besides 'clean/4' and what made it" in repr(fed)
     with pytest.raises(UnknownItemError, match="mean/1"):
         graph.ancestors("mean/11")

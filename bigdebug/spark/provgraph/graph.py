@@ -160,8 +160,9 @@ class SparkGraph:
         return self._answered(ask(self._indexed([found], [start]), items, depth, limit))
 
     def _answered(self, answer: Answer) -> FrameAnswer:
-        """An answer with the tables of its items."""
-        index = self._placed(answer.index, answer.asked_codes, answer.walked.items)
+        """An answer with the tables of its items, and of those that its triples lead from."""
+        walked = answer.walked
+        index = self._placed(answer.index, answer.asked_codes, walked.items, walked.triples.src, walked.triples.dst)
         return FrameAnswer.of(replace(answer, index=index), self._prepared.spark)
 
     def _index(self, ways: Iterable[tuple[pa.Array, Ends]], ids: Sequence[pa.Array]) -> Index:

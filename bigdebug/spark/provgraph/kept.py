@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark import StorageLevel
 
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.jobs import alive, counted
 from bigdebug.spark.sql.actions import unheard
 
 
@@ -24,5 +24,5 @@ def let_go(*frames: Any) -> None:
     """Let Spark forget what ``kept`` gave. Its own ``unpersist`` would warn the user of it."""
     for frame in frames:
         sc = frame.sparkSession.sparkContext
-        if sc._jsc is not None:
+        if alive(sc):
             sc._jsc.sc().unpersistRDD(frame._jdf.queryExecution().logical().rdd().id(), False)

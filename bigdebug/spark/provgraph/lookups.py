@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.conversion import PandasConversionMixin
 
 from bigdebug.errors import TooLargeError
-from bigdebug.spark.jobs import counted
+from bigdebug.spark.jobs import alive, counted
 from bigdebug.spark.sql.actions import unheard
 from bigdebug.spark.sql.catalyst import bounded
 from bigdebug.spark.sql.keys import by_halves
@@ -30,12 +30,18 @@ _LISTED = 200
 def held(frame: Any, key: str, order: Sequence[str], partitions: int) -> Any:
     """The rows of a kept DataFrame, hash-partitioned by ``key`` and in an ``order`` within, in Spark's cache: in memory, on disk what memory does not take.
 
-    One job. ``unpersist`` lets it go; the cache of the user's own tables is another.
+    One job. ``forget`` lets it go; the cache of the user's own tables is another.
     """
     found = frame.repartition(partitions, key).sortWithinPartitions(*order).persist(StorageLevel.MEMORY_AND_DISK)
     with counted(frame.sparkSession.sparkContext, "provenance"):
         unheard(found, "count")
     return found
+
+
+def forget(frame: Any) -> None:
+    """Lets go of what ``held`` gave, if Spark has not done so with all else."""
+    if alive(frame.sparkSession.sparkContext):
+        frame.unpersist()
 
 
 def among(frame: Any, column: str, values: pa.Array) -> Any:

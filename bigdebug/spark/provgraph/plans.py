@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.walking import walk
-from bigdebug.spark.provgraph.lookups import MOST, among, fetched, held, ids_in
+from bigdebug.spark.provgraph.lookups import MOST, among, fetched, forget, held, ids_in
 from bigdebug.spark.provgraph.recursion import Ends, Far, recursed
 
 
@@ -54,7 +54,7 @@ class Layouts:
 
     def close(self) -> None:
         for frame in self._held.values():
-            frame.unpersist()
+            forget(frame)
         self._held.clear()
 
 
@@ -97,7 +97,7 @@ class _Grouped:
         return found
 
     def close(self) -> None:
-        self._items.unpersist()
+        forget(self._items)
 
 
 class Components(_Grouped):

@@ -87,6 +87,8 @@ def provenance(
     if at is not None and plan in PLANS:
         raise ProvenanceError("Only an index is kept in a directory", value=str(at), remedy=f"Leave out at=, or plan={plan!r}.")
     Workflow.check(workflow)
+    if frame.isStreaming:
+        raise ProvenanceError("Triples of a stream are never all there", remedy="Write them to a table, and give that.")
     columns = ("src", "dst", "op") if columns is None else columns
     threshold = THRESHOLD if threshold is None else threshold
     check_threshold(threshold)

@@ -158,14 +158,15 @@ class Rows:
         return found
 
     def toPandas(self) -> Any:
-        """A pandas frame of the rows; at a source, with the rid and the origin of each in front."""
+        """A pandas frame of the rows; at a source, with the rid and the origin of each in front: ``bigdebug_rid``, where rows have a ``rid`` of their own."""
         frame, origins = self._located(None)
         with bounded():
             found = unheard(frame, "toPandas")
         rids = found.pop(RID) if RID in found else None
         if rids is not None:
-            found.insert(0, "rid", rids)
-            found.insert(1, "origin", [str(origin) for origin in origins(rids.to_numpy())])
+            own = {name: f"bigdebug_{name}" if name in found.columns else name for name in ("rid", "origin")}
+            found.insert(0, own["rid"], rids)
+            found.insert(1, own["origin"], [str(origin) for origin in origins(rids.to_numpy())])
         return found
 
     def origins(self) -> list[Origin]:
