@@ -19,7 +19,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 HERE = Path(__file__).resolve().parent
 
-EXAMPLES = tuple(HERE / f"{name}.ipynb" for name in ("tour", "flights", "orders_sql", "crash", "localize", "datasets", "provenance_graph"))
+EXAMPLES = tuple(HERE / f"{name}.ipynb" for name in ("tour", "flights", "orders_sql", "crash", "localize", "datasets", "provenance_graph", "pipeline"))
 
 
 def printed(cell: Any) -> Iterator[str]:

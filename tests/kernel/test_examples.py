@@ -123,3 +123,15 @@ def test_the_notebook_of_datasets_knows_what_feeds_what(tmp_path: Path) -> None:
     assert "succeeded 326,915" not in story
     [failed] = [line for line in story.split("\n") if "means" in line and " write failed " in line]
     assert "default.features" in failed
+
+
+def test_the_notebook_of_pipelines_finds_the_order_in_cents_behind_four_tools(tmp_path: Path) -> None:
+    story = story_of("pipeline.ipynb", tmp_path).split("\n")
+    for finding in (
+        "daily (Spark job) -> in_euros (pandas) -> write euros.csv (pandas) -> sort (program) -> month (Spark job)", "3 orders, exact: True",
+        "orders.csv[426] 426,c3,2024-03-23,30874.00,paid", "sorted.csv FR,2024-03-23,31286.32", "report FR,48036.12",
+        "sorted.csv was changed between 'sort' and 'again'.",
+        "['daily', 'in_euros', 'write euros.csv', 'sort', 'month']", "90 orders, ['426,c3,2024-03-23,30874.00,paid']",
+    ):
+        assert finding in story
+    assert any(line.endswith("FR,48036.12") and line.startswith("part-") for line in story)
