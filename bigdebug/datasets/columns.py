@@ -264,7 +264,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys((
         "SubqueryAlias", "GlobalLimit", "LocalLimit", "Offset", "Tail", "Sample", "Repartition", "RepartitionByExpression", "RebalancePartitions",
         "ResolvedHint", "UnresolvedHint", "WithCTE", "EventTimeWatermark", "CollectMetrics", "LimitAll", "ReturnAnswer", "WithWindowDefinition",
-        "PipeOperator",
+        "PipeOperator", "SQLFunctionNode",
     ), _as_it_is),
     **dict.fromkeys((
         "MapInPandas", "MapInArrow", "PythonMapInArrow", "FlatMapGroupsInPandas", "FlatMapGroupsInArrow", "FlatMapCoGroupsInPandas", "FlatMapCoGroupsInArrow",

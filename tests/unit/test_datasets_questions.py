@@ -389,7 +389,13 @@ def test_a_view_that_is_defined_anew_does_not_mix_what_it_was_made_of(tmp_path: 
 def test_the_table_of_a_stream_is_followed_to_what_the_stream_read(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path / "s.sqlite")
     table = Dataset("spark:app", "live", "view")
-    store.record(process(1, "stream", [of_path("/in")], [table], []), process(2, "write", [table], [of_path("/out")], []))
+    define = process(0, "define", [], [table], [])
+    store.record(replace(define, writes=(replace(define.writes[0], mode="defined"),)))  # so Spark lets it be asked
+    stream = process(1, "stream", [of_path("/in")], [table], [(table, "a", of_path("/in"), "a", "IDENTITY")])
+    write = process(2, "write", [table], [of_path("/out")], [(of_path("/out"), "a", table, "a", "IDENTITY")])
+    store.record(replace(stream, writes=(replace(stream.writes[0], mode="appended"),)), write)
+    assert Datasets(store).upstream("/out", "a").column("dataset") == ["spark:app/live", "file:/in"]
+    assert Datasets(store).downstream("/in", "a").column("dataset") == ["spark:app/live", "file:/out"]
     assert Datasets(store).upstream("/out").column("dataset") == ["spark:app/live", "file:/in"]
     store.close()
 
