@@ -268,6 +268,12 @@ def test_a_task_and_the_outputs_that_it_touched(dbg: DebugSession, orders: Path,
     names = {part.name.split("#")[0] for part in flow.up("operator") if part.step == step.id}
     assert {"textFile", "filter", "map", "groupByKey", "mapValues"} <= names
     assert flow.up("job") == flow.steps
+    with dbg.capture("collected") as collected:
+        dbg.context.textFile(str(tmp_path / "copy")).filter(bool).collect()
+    trace = dbg.lineage(collected.latest)
+    held = dbg.pipeline.backward(trace.at(trace.rids()[:1]))
+    assert {part.stage for part in held.up("stage")} == {part.stage for part in parts} | {s.id for run in (collected.latest,) for s in run.graph.stages}
+    assert held.steps[-1].name == "collected"
 
 
 def test_a_dataframe_is_one_part(dbg: DebugSession, orders: Path, tmp_path: Path) -> None:

@@ -383,6 +383,26 @@ def test_directories_and_names_that_several_files_have(tmp_path: Path) -> None:
         flow["part-00000"]
 
 
+def test_a_directory_that_a_program_took_as_a_whole_is_all_that_was_written_there(tmp_path: Path) -> None:
+    read = write(tmp_path / "in.txt", ["1", "2"])
+    folder, given = tmp_path / "parts", tmp_path / "given"
+    folder.mkdir()
+    given.mkdir()
+    parts = [identity(f"s{n}", read, folder / f"part-{n}", n, n + 0.5) for n in range(2)]
+    later = identity("later", read, folder / "part-0", 20, 21)
+    made = write(given / "one.txt", ["a", "b"])
+    whole = PlainStep("program", [Extent(str(folder), Unit.WHOLE)], [Extent(str(given), Unit.WHOLE)], [((str(given), 0), (str(folder), 0))], 3, 4)
+    last = identity("last", made, tmp_path / "out.txt", 5, 6)
+    found = pipeline(later, *parts, whole, last)
+    flow = found.backward("out.txt", lines=[2])
+    assert [s.id for s in flow.steps] == ["s0", "s1", "program", "last"]
+    assert (at(flow, "in.txt"), flow.exact) == ([0, 1], False)
+    assert "of a directory that is known as a whole" in flow.notes[0]
+    ahead = found.forward("in.txt", lines=[1])
+    assert [s.id for s in ahead.steps] == ["s0", "s1", "program", "last", "later"]
+    assert at(ahead, "out.txt") == [0, 1]
+
+
 def test_records_that_only_a_step_can_name(chain: list[PlainStep]) -> None:
     held = object()
 

@@ -28,6 +28,8 @@ class Asked:
     inputs: list[tuple[Step, Located]] = field(default_factory=list)
     outputs: list[tuple[Step, Located]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    held: dict[str, object] = field(default_factory=dict)
+    """By step, what a user holds of it and asks about."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
             found = holds.outputs_of(what) if ahead else holds.inputs_of(what)
             if found is not None:
                 records = [(step, one) for one in found if len(one)]
-                return Asked(outputs=records) if ahead else Asked(inputs=records)
+                return Asked(outputs=records) if ahead else Asked(inputs=records, held={step.id: what})
     raise UnknownStepError(
         "No step of the pipeline knows these records", value=what,
         remedy="Give the path of a file with lines=[...] or rows=[...], a trace over a captured run, or a culprit of one.",

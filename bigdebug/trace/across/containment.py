@@ -83,8 +83,8 @@ def _few(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:8])) + (", …" if len(numbers) > 8 else "") if numbers else "none"
 
 
-def passed(step: Step, outputs: Sequence[Located], level: str) -> list[Part]:
-    """The stages, tasks or operators of a step in which records were made that ``outputs`` were made of. The step itself, where no stages are known.
+def passed(step: Step, outputs: Sequence[Located], level: str, held: Any = None) -> list[Part]:
+    """The stages, tasks or operators of a step in which records were made that ``outputs``, or a trace that is ``held``, were made of. The step itself, where no stages are known.
 
     Of operators inside a stage those are named that lie between two at which a trace stops: all that goes from the one to the other passes them.
     """
@@ -92,7 +92,8 @@ def passed(step: Step, outputs: Sequence[Located], level: str) -> list[Part]:
     if known is None or level == "job":
         return [Part(step.id, name=step.name)]
     graph, found = known.run.graph, dict[tuple[str, int, int], int]()
-    for before, after in _hops(known, outputs):
+    trace = known.trace(known.results_at(outputs)) if held is None else getattr(held, "trace", held)
+    for before, after in _hops(known, trace):
         here = {o for a in after for o in graph.upstream(a)}
         for operator, places in before.items():
             between = graph.downstream(operator) & here
@@ -104,9 +105,8 @@ def passed(step: Step, outputs: Sequence[Located], level: str) -> list[Part]:
     return _together(known, found, level)
 
 
-def _hops(step: Parted, outputs: Sequence[Located]) -> Iterator[tuple[Mapping[int, Places], set[int]]]:
+def _hops(step: Parted, trace: Any) -> Iterator[tuple[Mapping[int, Places], set[int]]]:
     """From boundary to boundary, back to the sources: where records stand, and the operators from which the trace came there."""
-    trace = step.trace(step.results_at(outputs))
     sources = {source.id for source in step.run.graph.sources}
     came: set[int] = set(trace.operators)
     yield trace.standing, came

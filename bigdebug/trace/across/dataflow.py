@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -89,6 +90,7 @@ class Dataflow:
         self._by_id = known
         self._joined: dict[tuple[str, str], Joined] = {}
         self._writes, self._reads = _index(self.steps, written=True), _index(self.steps, written=False)
+        self._written_names, self._read_names = sorted(self._writes), sorted(self._reads)
         self._written_content, self._read_content = _contents(self._writes), _contents(self._reads)
 
     def paths(self) -> set[str]:
@@ -114,7 +116,7 @@ class Dataflow:
     def out_of(self, writer: Step, wrote: Extent) -> Iterator[tuple[Step, Extent, Joined]]:
         """Who read what a step wrote there; also those that would have, had it not been changed. In order."""
         key = key_of(wrote.path)
-        uses = [*self._reads.get(key, ()), *self._read_content.get(_content(wrote.stamp), ())]
+        uses = [*self._reads.get(key, ()), *self._read_content.get(_content(wrote.stamp), ()), *_near(self._reads, self._read_names, key)]
         uses += [_Use(self.rank[s.reader], self._by_id[s.reader], extent) for s in self._said if s.writer == writer.id for extent in self._by_id[s.reader].reads]
         for use in sorted({(u.step.id, key_of(u.extent.path)): u for u in uses}.values(), key=lambda use: use.rank):
             joined = self.into(use.step, use.extent)
@@ -143,6 +145,9 @@ class Dataflow:
         copy = self._copied(use)
         if copy is not None:
             return copy
+        folder = self._of_folder(use)
+        if folder is not None:
+            return folder
         meanwhile = [w for w in others if w.step.began is None or w.step.began <= (use.step.ended or use.step.began)]
         if meanwhile:
             why = f"{named(meanwhile[-1].step)} had not ended writing {name} when {named(use.step)} began to read it."
@@ -165,6 +170,19 @@ class Dataflow:
             return self._copied(read) or Joined(broken=why, writer=write.step)
         unseen = f"Nobody looked whether {name} was changed between {named(write.step)} and {named(read.step)}."
         return Joined((link,), note=unseen, writer=write.step)
+
+    def _of_folder(self, read: _Use) -> Joined | None:
+        """What was written below a directory that a step read as a whole, or a directory that one wrote as a whole. None if there is nothing of both."""
+        latest: dict[str, _Use] = {}
+        for write in _near(self._writes, self._written_names, key_of(read.extent.path)):
+            if write.step.id != read.step.id and self._was_before(write, read):
+                key = key_of(write.extent.path)
+                latest[key] = max(latest.get(key, write), write, key=lambda w: (w.step.ended or 0.0, w.rank))
+        if not latest:
+            return None
+        links = tuple(Link(write.step, write.extent, read.step, read.extent) for write in latest.values())
+        note = f"{named(read.step)} read {short(read.extent.path)} of a directory that is known as a whole, and nobody looked whether it was changed."
+        return Joined(links, note=note, writer=links[0].writer)
 
     def _copied(self, read: _Use) -> Joined | None:
         """The only file that has this content, and was there before: it was copied or renamed. None if there is none."""
@@ -227,6 +245,16 @@ def _index(steps: Sequence[Step], written: bool) -> dict[str, list[_Use]]:
         for extent in step.writes if written else step.reads:
             found.setdefault(key_of(extent.path), []).append(_Use(rank, step, extent))
     return found
+
+
+def _near(uses: dict[str, list[_Use]], names: Sequence[str], key: str) -> Iterator[_Use]:
+    """Uses of files below a directory, and of the directories that a file is in. ``names`` are the sorted keys of ``uses``."""
+    start = bisect_left(names, f"{key.rstrip('/')}/")
+    for name in names[start : bisect_left(names, f"{key.rstrip('/')}0")]:  # 0 comes behind /
+        yield from uses[name]
+    while "/" in key and not key.startswith(ITEMS):
+        key = key.rpartition("/")[0]
+        yield from uses.get(key, ())
 
 
 def _content(stamp: FileStamp | None) -> tuple[int, str] | None:

@@ -33,7 +33,7 @@ class Flow:
         """The records at each file, nearest first."""
         self.exact = all(note.harmless for note in flowing.notes.values())
         self.notes: tuple[str, ...] = tuple(flowing.notes)
-        self._inputs, self._outputs, self._units = flowing.inputs, flowing.outputs, flowing.units
+        self._inputs, self._outputs, self._units, self._held = flowing.inputs, flowing.outputs, flowing.units, flowing.held
 
     @property
     def sources(self) -> tuple[Reached, ...]:
@@ -101,7 +101,7 @@ class Flow:
             return tuple(dict.fromkeys(dataset_of(file.extent.path) for file in self.files))
         if check_level(level) == "job":
             return self.steps
-        return tuple(part for step in self.steps for part in passed(step, self.wrote(step), level))
+        return tuple(part for step in self.steps for part in passed(step, self.wrote(step), level, self._held.get(step.id)))
 
     def toPandas(self) -> Any:  # noqa: N802 (PySpark's name)
         """A pandas DataFrame with a line for each record: path, unit, its number (lines from 1, as editors count), who wrote and who read it."""

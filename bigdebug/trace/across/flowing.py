@@ -51,6 +51,8 @@ class Flowing:
     """By file, who wrote it, and, if no known step did, what it held."""
     passed: list[Step] = field(default_factory=list)
     notes: dict[str, Note] = field(default_factory=dict)
+    held: dict[str, object] = field(default_factory=dict)
+    """By step: the trace, or the culprit, that the question started from."""
     _queue: list[tuple[int, str]] = field(default_factory=list)
 
     # ---- both ways --------------------------------------------------------------------------------------------

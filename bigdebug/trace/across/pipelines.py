@@ -55,11 +55,15 @@ class Pipeline:
     @property
     def dataflow(self) -> Dataflow:
         """The steps of now with the files between them."""
+        known = self._dataflow
+        before = {} if known is None else {step.id: step for step in known.steps}
         found: dict[str, Step] = {}
         for step in (step for give in self._given for step in give()):
-            found.setdefault(step.id, step)
+            old = before.get(step.id)
+            # What has ended is what it was: it keeps what it has read of itself.
+            same = old is not None and type(old) is type(step) and old.ended is not None
+            found.setdefault(step.id, old if same and old is not None else step)
         steps = list(found.values())
-        known = self._dataflow
         if known is None or len(known.said) != len(self._said) or {id(step) for step in known.steps} != {id(step) for step in steps}:
             self._dataflow = known = Dataflow(steps, self._said)
         return known
@@ -131,6 +135,7 @@ class Pipeline:
         """The flow that starts there."""
         flowing = Flowing(self.dataflow, self._units)
         flowing.notes.update({text: Note(text) for text in start.notes})
+        flowing.held.update(start.held)
         if ahead:
             flowing.forward(start.inputs, start.outputs)
         else:
