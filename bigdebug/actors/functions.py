@@ -17,7 +17,7 @@ from bigdebug.actors.frames import FRAMES, all_inputs
 from bigdebug.actors.generators import decorated, name_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.owners import GroupOwners, RowOwners
-from bigdebug.actors.promises import Broken, Owners, Probe, kept, own_arguments, probed
+from bigdebug.actors.promises import Broken, Owners, Probe, kept, own_arguments, probed, telling
 from bigdebug.actors.steady import PANDAS, Steady, steady
 from bigdebug.errors import ActorError, UntraceableError
 from bigdebug.trace.across.located import Extent, Unit
@@ -109,7 +109,8 @@ class FrameFunction:
         if self._see is None:
             return None, [], ""
         try:
-            seen = self._see(frame)
+            with telling():
+                seen = self._see(frame)
             if not self._check:
                 return seen, [], ""
             more, named = own_arguments(args, kwargs)
@@ -124,8 +125,9 @@ class FrameFunction:
         if seen is None:
             return self._unknown(broken)
         try:
-            owners = seen.of(result)
-            came = kept(probes, result, seen, owners) or not len(owners) or seen.one
+            with telling():
+                owners = seen.of(result)
+                came = kept(probes, result, seen, owners) or not len(owners) or seen.one
         except Broken as promise:
             return self._unknown(str(promise))
         found: Associations = Groups(Column.of(seen.codes), owners) if isinstance(seen, GroupOwners) else made_of(owners)

@@ -28,13 +28,11 @@ if TYPE_CHECKING:
 CLOSE = 1e-9
 """How much floats may differ, relatively: sums of few and of many numbers round differently."""
 
-
 ENOUGH = 8
 """Rows that have to come of those that a function is tried on, or it is tried on more."""
 
 _UNORDERED = 2_000
 """Rows that are looked for among others, each by each."""
-
 
 _FIXED = ("string", "bytes", "floating", "integer", "mixed-integer-float", "boolean", "decimal", "date", "datetime", "time", "timedelta", "empty")
 """What pandas calls objects that nobody can change, so that copies of them would be the same."""
@@ -42,6 +40,17 @@ _FIXED = ("string", "bytes", "floating", "integer", "mixed-integer-float", "bool
 
 class Broken(Exception):
     """A promise does not hold, or it cannot be seen whether it does; says why, as the end of a sentence."""
+
+
+@contextlib.contextmanager
+def telling() -> Iterator[None]:
+    """Within, rows of the user's are told apart by pandas: what it cannot do with what is in them is a promise that cannot be seen to hold, and no error of his step."""
+    try:
+        yield
+    except Broken:
+        raise
+    except Exception as problem:  # of pandas, or of what the user keeps in a frame
+        raise Broken(f"pandas cannot tell its rows apart ({type(problem).__name__}: {shown(str(problem))})") from problem
 
 
 class Owners(Protocol):

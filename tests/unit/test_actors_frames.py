@@ -167,6 +167,27 @@ def test_series_several_levels_and_columns_of_one_name(home):
     assert not any("changed" in each or "no lineage" in each for each in last(home).incomplete)
 
 
+class Strange:
+    """Compares with nothing."""
+
+    def __eq__(self, other):
+        raise RuntimeError("no")
+
+    __hash__ = None
+
+
+def test_what_pandas_cannot_tell_apart_is_no_error_of_the_step(home):
+    frame = pd.DataFrame({"k": [[1], [2], [1]], "s": [Strange(), Strange(), Strange()]})
+    assert len(actors.groups(lambda f: f, by="k", name="lists")(frame)) == 3
+    assert any("lists has no lineage: pandas cannot tell" in each for each in last(home).incomplete)
+    assert len(actors.rows(lambda f: f, name="strange")(frame)) == 3
+    assert any("strange has no lineage" in each for each in last(home).incomplete)
+    assert len(actors.rows(lambda f: f.set_index("k"), name="labels")(frame)) == 3
+    assert any("labels has no lineage" in each for each in last(home).incomplete)
+    again = actors.whole(lambda f: f.copy())(frame)
+    assert len(actors.whole(lambda f: f)(again)) == 3
+
+
 def test_labels_that_are_twice_there_are_refused(home):
     frame = pd.concat([ORDERS, ORDERS])
     actors.rows(lambda f: f)(frame)
