@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -111,28 +112,45 @@ def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
             yield Folder(path)
             # Somebody may have been quicker.
             _refuse_others(target, replace)
-            _take_place(path, target)
+            with _alone(target):
+                _take_place(path, target)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Says so where somebody else put something there, or away, at the same moment."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
+        raise StoreError(
+            "Another process built at the same place meanwhile", value=str(target), remedy="Open what it built by bigdebug.open, or build once more."
+        ) from problem
 
 
 def _take_place(path: Path, target: Path) -> None:
     """Puts a folder where another may be, which goes; whatever ends the process meanwhile, the next that builds here takes away what is left."""
     if target.exists():
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        (target / LOCK).touch()
-        target.rename(aside)
         try:
+            (target / LOCK).touch()
+            target.rename(aside)
             path.rename(target)
         except BaseException:
-            aside.rename(target)
-            (target / LOCK).unlink()
+            # Its contents are at one of both places, unless somebody else was quicker.
+            if not target.exists() and any(aside.iterdir()):
+                aside.rename(target)
+                (target / LOCK).unlink()
+            shutil.rmtree(aside, ignore_errors=True)
             raise
         shutil.rmtree(aside, ignore_errors=True)
     else:
         path.rename(target)
-    (target / LOCK).unlink()
+    (target / LOCK).unlink(missing_ok=True)
     _sync(target.parent)
 
 
