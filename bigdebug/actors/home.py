@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import re
@@ -33,6 +32,8 @@ class Registration:
 
     def __init__(self, path: Path, told: dict[str, Any]) -> None:
         self.path = path
+        import fcntl  # which not every system has: sessions import this module everywhere
+
         new = path.with_name(f".{path.stem}{_NEW}")
         self._number: int | None = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(self._number, fcntl.LOCK_EX)
@@ -250,6 +251,8 @@ class ActorHome:
 
 def _held(path: Path) -> bool:
     """Whether somebody has a file locked."""
+    import fcntl
+
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -66,7 +66,7 @@ def check(step, frame, function, result):
 
 
 @given(ROWS, st.lists(st.sampled_from(sorted(ONE)), min_size=1, max_size=3), st.booleans())
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 def test_lineage_of_rows_makes_them_again_or_is_refused(tmp_path_factory, rows, names, shuffled):
     def function(frame):
         for name in names:
@@ -86,7 +86,7 @@ def test_lineage_of_rows_makes_them_again_or_is_refused(tmp_path_factory, rows, 
 
 
 @given(ROWS, st.sampled_from(sorted(ONE)), st.sampled_from(["sum", "first", "both", "head", "whole"]), st.booleans())
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_lineage_of_groups_makes_them_again_or_is_refused(tmp_path_factory, rows, name, how, shuffled):
     ends = {
         "sum": lambda f: f.groupby("k").a.sum().reset_index(), "first": lambda f: f.groupby("k", as_index=False).first(),
