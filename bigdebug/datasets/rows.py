@@ -20,7 +20,7 @@ def write(db: sqlite3.Connection, process: Process) -> None:
     """Store a process; one of the same id is replaced. Costs some 0.2 ms, and 10 us for each new edge between columns."""
     flow = _flow(db, process)
     if process.status == "running":
-        owners.note(db, process.session)
+        owners.note(db, *_bound(process.session))
     before = db.execute("SELECT number, flow FROM process WHERE id = ?", (process.id,)).fetchone()
     cell = process.cell
     values = _bound(

@@ -95,8 +95,11 @@ def test_what_a_job_does_each_time_is_stored_once(store: DatasetStore) -> None:
 
 
 def test_text_that_is_no_text_is_stored_as_an_escape(store: DatasetStore) -> None:
+    store.record(replace(SALE, id="half", session="\ud800", status="running", ended=None))
+    assert [process.session for process in store.processes()] == ["\\ud800"]
+    store.record(replace(SALE, id="half"))
     store.record(replace(SALE, error="half \ud800 of a pair, and \0 nothing", reads=(Access(Dataset("file", "/\udcff")),)))
-    (read,) = store.processes()
+    read = store.processes()[-1]
     assert read.error == "half \\ud800 of a pair, and \0 nothing"
     assert read.reads[0].dataset.name == "/\\udcff"
     assert store.trouble == ""
