@@ -105,6 +105,12 @@ class ActorStep:
         found += [self._flows.taken(each.path, each.positions) for each in inputs if self._flows.gives(each.path)]
         return self._told_outputs(self._committed.associations.forward(distinct(np.concatenate(found))))
 
+    def count(self, path: str) -> int:
+        """How many items there are of what it took, or passed on, without a file."""
+        if path == gives_path(self.id):
+            return self._committed.outputs.count
+        return self._flows.count(path) if self._flows.gives(path) else self._committed.inputs.count
+
     # ---- by value (Newt 3.1) ----------------------------------------------------------------------------------
 
     def hashes(self, path: str) -> npt.NDArray[np.uint64] | None:

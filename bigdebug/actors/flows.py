@@ -36,6 +36,10 @@ class Flows:
         """Whether what has this name comes from an actor that is linked."""
         return path in self._paths
 
+    def count(self, path: str) -> int:
+        """How many items a source gave."""
+        return self._paths[path].count
+
     def given(self, numbers: Positions) -> tuple[dict[str, Positions], Positions]:
         """Of some inputs: the outputs of each source that they are, and those that none of them gave."""
         found, own = {}, numbers

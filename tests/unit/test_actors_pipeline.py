@@ -85,3 +85,24 @@ def test_a_pipeline_reads_actors_once(tmp_path):
     assert every.dataflow is not known
     before = {step.id: step for step in known.steps}
     assert all(before.get(step.id, step) is step for step in every.dataflow.steps)
+
+
+def test_all_that_a_step_passed_on_without_a_file_is_followed(tmp_path):
+    (tmp_path / "in.csv").write_text("k,n\na,1\nb,2\nc,3\n")
+    kept = actors.rows(lambda f: f[f.n > 1], name="kept")(actors.read_csv(tmp_path / "in.csv"))
+    actors.groups(lambda f: f.groupby("k", as_index=False).n.sum(), by="k", name="sums")(kept)
+    every = pipeline(actors.steps)
+    flow = every.backward(every.step("sums"))
+    assert flow.notes == ()
+    assert flow["in.csv"].located.positions.tolist() == [1, 2]
+    assert [step.name for step in every.forward(every.step("kept")).steps] == ["kept", "sums"]
+
+
+def test_a_step_without_lineage_says_why_in_a_flow(tmp_path):
+    (tmp_path / "in.csv").write_text("k,n\na,1\nb,2\nc,3\n")
+    shifted = actors.rows(lambda f: f.shift(), name="shifted")(actors.read_csv(tmp_path / "in.csv"))
+    actors.to_csv(shifted, tmp_path / "out.csv", index=False)
+    flow = pipeline(actors.steps).backward("out.csv", rows=[1])
+    assert any("shifted has no lineage" in note for note in flow.notes)
+    assert flow["in.csv"].located.positions.tolist() in ([0], [0, 1, 2])
+    assert not flow.exact

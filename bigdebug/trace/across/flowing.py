@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bigdebug.errors import BigdebugError
-from bigdebug.trace.across.dataflow import Dataflow, Link, key_of, named, short
+from bigdebug.trace.across.dataflow import ITEMS, Dataflow, Link, key_of, named, short
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.stamps import stamp_of
-from bigdebug.trace.across.step import Step, hashed
+from bigdebug.trace.across.step import Step, counting, hashed
 from bigdebug.trace.across.units import FIRST, Units, same_count
 from bigdebug.trace.positions import distinct
 
@@ -123,6 +123,8 @@ class Flowing:
     def _over(self, link: Link, found: Located, counted: Extent, ahead: bool) -> Located:
         """The records of a link as the step at its other end counts them; the whole file where that cannot be told exactly."""
         target = link.read if ahead else link.wrote
+        if found.unit is Unit.WHOLE and target.path.startswith(ITEMS) and not link.hashed:
+            return Located(target.path, Unit.WHOLE, FIRST)
         try:
             if link.hashed:
                 there = _by_hash(link, found, ahead)
@@ -145,7 +147,7 @@ class Flowing:
     ) -> list[Located]:
         """What a step answers; if it cannot, all that it read or wrote."""
         try:
-            asked = [self._counted(found, _extent(own, found)) for found in given]
+            asked = [self._counted(step, found, _extent(own, found)) for found in given]
             found = [one for one in ask(asked) if len(one)]
             for reason in step.incomplete:  # also what it has found out by the question
                 self._note(f"{named(step)} is incomplete: {reason}")
@@ -154,10 +156,13 @@ class Flowing:
             return [Located(extent.path, Unit.WHOLE, FIRST) for extent in others]
         return found
 
-    def _counted(self, found: Located, extent: Extent) -> Located:
+    def _counted(self, step: Step, found: Located, extent: Extent) -> Located:
         """In the unit that the step counts in. Raises if what is all of a file cannot be counted."""
         if found.unit is extent.unit:
             return found
+        known = counting(step) if extent.path.startswith(ITEMS) else None
+        if found.unit is Unit.WHOLE and known is not None:
+            return Located(extent.path, extent.unit, np.arange(known.count(extent.path)))
         return self.units.translate(found, replace(extent, unit=found.unit), extent)
 
     # ---- what was found ---------------------------------------------------------------------------------------

@@ -72,6 +72,13 @@ class Hashed(Step, Protocol):
         """The hash of each record of one extent, by position; None if they were not hashed."""
 
 
+class Counting(Step, Protocol):
+    """A step that knows how many records there are of what it took or passed on without a file."""
+
+    def count(self, path: str) -> int:
+        """How many records an extent has whose path begins with ``item:``."""
+
+
 class Contained(Step, Protocol):
     """A step that is a part of others: they began it, and did not end before it (Newt 3.1)."""
 
@@ -104,6 +111,11 @@ def traced(step: Step) -> Traced | None:
 def hashed(step: Step) -> Hashed | None:
     """The step, if it knows its data by value."""
     return cast(Hashed, step) if hasattr(type(step), "hashes") else None
+
+
+def counting(step: Step) -> Counting | None:
+    """The step, if it knows how many records without a file there are."""
+    return cast(Counting, step) if hasattr(type(step), "count") else None
 
 
 def contained(step: Step) -> Contained | None:
