@@ -6,6 +6,8 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
 
 from bigdebug.datasets.uses import IDENTITY
 
@@ -61,17 +63,17 @@ CROSS JOIN passage near ON near.dataset = touch.other AND near.written = 0 CROSS
 CROSS JOIN passage far ON far.flow = near.flow AND far.written = 1 CROSS JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
 """
 
-_ALL_MADE_OF = """
-SELECT touch.dataset, edge."column", edge.input, edge.used, edge.how FROM edge JOIN touch ON touch.other = edge.output
-"""
+_ALL_MADE_OF = 'SELECT output, "column", input, used, how FROM edge'
 
 _ALL_MAKES = f"""
-SELECT touch.dataset, edge.used, edge.output, edge."column", edge.how FROM edge JOIN touch ON touch.other = edge.input
-JOIN dataset ON dataset.id = edge.output AND NOT ({RESULT})
+SELECT edge.input, edge.used, edge.output, edge."column", edge.how FROM edge WHERE edge.output NOT IN (SELECT id FROM dataset WHERE {RESULT})
 """
 
+_TOUCHING = "SELECT dataset, other FROM touch WHERE dataset <> other"
+
 _ALL_UNKNOWN = f"""
-SELECT touch.dataset, far.dataset, CASE WHEN :upstream THEN near.mode ELSE far.mode END = 'renamed' FROM flow JOIN passage near ON near.flow = flow.id AND near.written = :upstream JOIN touch ON touch.other = near.dataset
+SELECT touch.dataset, far.dataset, CASE WHEN :upstream THEN near.mode ELSE far.mode END = 'renamed'
+FROM flow JOIN passage near ON near.flow = flow.id AND near.written = :upstream JOIN touch ON touch.other = near.dataset
 JOIN passage far ON far.flow = flow.id AND far.written = 1 - :upstream JOIN dataset ON dataset.id = far.dataset
 WHERE flow.lineage IS NULL AND (:upstream OR NOT ({RESULT}))
 """
@@ -121,18 +123,31 @@ class _Every:
 
     def __init__(self, db: sqlite3.Connection, upstream: bool) -> None:
         self._upstream = upstream
-        self._edges: dict[int, list[tuple[str, int, str, str]]] = defaultdict(list)
+        self._edges: dict[Column, list[tuple[Any, ...]]] = defaultdict(list)
+        for row in db.execute(_ALL_MADE_OF if upstream else _ALL_MAKES):
+            self._edges[row[0], row[1]].append(row)
+        self._touching: dict[int, list[int]] = defaultdict(list)
+        for here, other in db.execute(_TOUCHING):
+            self._touching[here].append(other)
         self._unknown: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for here, name, far, other, how in db.execute(_ALL_MADE_OF if upstream else _ALL_MAKES):
-            self._edges[here].append((name, far, other, how))
         for here, far, renamed in db.execute(_ALL_UNKNOWN, {"upstream": int(upstream)}):
             self._unknown[here].append((far, renamed))
         self.ends = {number for (number,) in db.execute(f"SELECT id FROM dataset WHERE {ENDS.format(of='dataset')}")}
 
+    @cached_property
+    def _names(self) -> dict[int, list[str]]:
+        """The columns of each dataset from which there are steps."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for here, name in self._edges:
+            found[here].append(name)
+        return found
+
     def of(self, here: int, name: str) -> list[Step]:
         """As a question would answer."""
-        names = (name, "") if self._upstream else (name,)
-        found = [(far, other, how) for each, far, other, how in self._edges.get(here, ()) if not name or each in names]
+        found: list[Step] = []
+        for each in (here, *self._touching.get(here, ())):
+            names = ((name, "") if self._upstream else (name,)) if name else tuple(self._names.get(each, ()))
+            found += [(row[2], row[3], row[4]) for column in names for row in self._edges.get((each, column), ())]
         found += [(far, name if renamed else "", IDENTITY if renamed else UNKNOWN) for far, renamed in self._unknown.get(here, ())]
         return list(dict.fromkeys(found))
 
