@@ -16,7 +16,6 @@ from __future__ import annotations
 from bigdebug.actors.actor import Actor, flow_link, register
 from bigdebug.actors.actorstep import ActorStep
 from bigdebug.actors.committed import ActorCulprit
-from bigdebug.actors.files import read_csv, read_json, read_parquet, to_csv, to_json, to_parquet
 from bigdebug.actors.functions import groups, merge, rows, whole
 from bigdebug.actors.generators import generator
 from bigdebug.actors.home import ActorHome
@@ -26,7 +25,9 @@ from bigdebug.actors.opening import UncommittedStep, forget, step, steps
 from bigdebug.actors.places import Place
 from bigdebug.actors.programs import program
 from bigdebug.actors.pruning import prune
+from bigdebug.actors.reading import read_csv, read_json, read_parquet
 from bigdebug.actors.textfiles import lines
+from bigdebug.actors.writing import to_csv, to_json, to_parquet
 
 __all__ = [
     "register", "Actor", "flow_link", "steps", "step", "forget", "prune", "ActorStep", "UncommittedStep", "ActorCulprit", "ActorHome",

@@ -1,6 +1,7 @@
 """Functions over frames as steps: the function gets, and its user gets, what they get without; and each row is traced to its rows, or is refused by name."""
 
 import random
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -451,7 +452,7 @@ def test_another_frame_is_not_followed_to_the_file_of_the_first(home, tmp_path):
     "options",
     [
         {"skiprows": 2}, {"comment": "#"}, {"skipfooter": 1, "engine": "python"}, {"chunksize": 3}, {"on_bad_lines": "skip"}, {"skip_blank_lines": False},
-        {"header": 1}, {"header": [0, 1]}, {"sep": "[,;]", "engine": "python"}, {"escapechar": "\\"}, {"quoting": 3},
+        {"compression": "gzip"}, {"skipinitialspace": True}, {"sep": None, "engine": "python"}, {"delim_whitespace": True}, {"header": 1}, {"header": [0, 1]}, {"sep": "[,;]", "engine": "python"}, {"escapechar": "\\"}, {"quoting": 3},
     ],
 )
 def test_options_that_move_rows_are_refused_by_name(tmp_path, options):
@@ -465,6 +466,7 @@ def test_writers_refuse_what_they_cannot_place(tmp_path):
         lambda: actors.to_csv(ORDERS, tmp_path / "f", mode="a"), lambda: actors.to_parquet(ORDERS, tmp_path / "f", partition_cols=["kind"]),
         lambda: actors.to_csv(pd.concat({"a": ORDERS}, axis=1), tmp_path / "f"), lambda: actors.to_json(ORDERS, tmp_path / "f", orient="split"),
         lambda: actors.read_json(tmp_path / "f"), lambda: actors.read_csv("https://example.org/f.csv"), lambda: actors.read_csv(None),
+        lambda: actors.to_csv(ORDERS, tmp_path / "f", lineterminator=";"), lambda: actors.read_csv(tmp_path / "f.zip"), lambda: actors.to_csv(ORDERS, tmp_path / "f.tar.gz"),
         lambda: actors.read_parquet(tmp_path / "f", filters=[("a", ">", 1)]),
     ):
         with pytest.raises(UntraceableError):
@@ -483,3 +485,34 @@ def test_rows_of_an_awkward_csv_are_found_in_it(tmp_path, home):
     units = Units()
     lines = [units.translate(Located.of(str(source), Unit.ROW, [row]), read, replace(read, unit=Unit.LINE)).positions.tolist() for row in range(4)]
     assert lines == [[1, 2], [4], [5, 6, 7], [8]]
+
+
+TEXT = st.text('ab",\n\r א', max_size=5) | st.none()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), TEXT), max_size=8), st.booleans(), st.sampled_from([",", ";", "\t"]), st.sampled_from(["f.csv", "f.csv.gz"]), st.sampled_from(["utf-8", "utf-16"]))
+@settings(max_examples=60)
+def test_rows_stand_on_the_lines_that_pandas_wrote_them_on(tmp_path_factory, rows, header, sep, name, encoding):
+    folder = tmp_path_factory.mktemp("csv")
+    frame = pd.DataFrame(rows, columns=["n", "t"]).astype({"n": "int64", "t": object})
+    options = {"sep": sep, "index": False, "header": header, "encoding": encoding}
+    actors.to_csv(frame, folder / name, home=folder / "home", **options)
+    (step,) = actors.steps(folder / "home")
+    (written,) = step.writes
+    texts = [frame.iloc[[n]].to_csv(sep=sep, index=False, header=False) for n in range(len(frame))]
+    try:
+        read = len(pd.read_csv(folder / name, sep=sep, header=0 if header else None, encoding=encoding, dtype=str)) if rows or header else 0
+    except ValueError:
+        read = -1
+    if read != len(frame):
+        with pytest.raises(IncompleteLineageError, match="carriage return"):
+            step.backward([Located.of(written.path, Unit.ROW, [0])])
+        return
+    line = int(header)
+    for n, written_text in enumerate(texts):
+        lines = len(written_text.encode().splitlines())
+        with suppress(UntraceableError):  # lines that end in several ways
+            found = Units().translate(Located.of(written.path, Unit.ROW, [n]), written, replace(written, unit=Unit.LINE))
+            assert found.positions.tolist() == list(range(line, line + lines))
+        line += lines
+    assert [each.positions.tolist() for each in step.backward([Located.of(written.path, Unit.ROW, range(len(frame)))])] == ([list(range(len(frame)))] if rows else [])

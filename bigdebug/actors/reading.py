@@ -1,0 +1,74 @@
+"""Reading: pandas' readers, and which row of a file each row of a frame is. They read what pandas does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from bigdebug.actors.files import allow, csv_options, encoding, local, refuse, stamping, text, untraceable
+from bigdebug.actors.frames import FRAMES
+from bigdebug.actors.places import located
+from bigdebug.trace.across.located import Extent, Unit
+from bigdebug.trace.across.stamps import stamp_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Path = str | os.PathLike[str]
+
+_MOVES = (
+    "skiprows", "comment", "skipfooter", "lineterminator", "escapechar", "chunksize", "iterator", "dialect", "storage_options", "skipinitialspace", "delim_whitespace",
+)
+"""Options of read_csv with which a row is not the one that stands there."""
+
+
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """``pandas.read_csv`` of a local file, whose rows are known from then on. Raises UntraceableError for options that leave out lines in between."""
+    import pandas as pd
+
+    refuse(options, _MOVES, "read_csv")
+    allow(options, "read_csv", on_bad_lines="error", skip_blank_lines=True, doublequote=True, quoting=0, compression="infer")
+    header = options.get("header", "infer")
+    if header == "infer":
+        header = None if options.get("names") is not None else 0
+    if header not in (0, None):
+        raise untraceable("read_csv", f"header={header!r}")
+    return _read(path, lambda: pd.read_csv(path, **options), "csv", csv_options(options, header is not None))
+
+
+def read_json(path: Path, **options: Any) -> pd.DataFrame:
+    """``pandas.read_json`` of a local file of JSON lines (``lines=True``), whose rows are known from then on."""
+    import pandas as pd
+
+    refuse(options, ("chunksize", "storage_options"), "read_json")
+    allow(options, "read_json", compression="infer")
+    if not options.get("lines"):
+        raise untraceable("read_json", "lines=False")
+    return _read(path, lambda: pd.read_json(path, **options), "json", encoding(options))
+
+
+def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
+    """``pandas.read_parquet`` of a local file, or of a directory of them, whose rows are known from then on."""
+    import pandas as pd
+    import pyarrow.dataset as ds
+
+    refuse(options, ("filters", "storage_options", "filesystem"), "read_parquet")
+    if not os.path.isdir(path):
+        return _read(path, lambda: pd.read_parquet(path, **options), "parquet", ())
+    fragments = list(ds.dataset(os.fspath(path), format="parquet", partitioning="hive").get_fragments())
+    counts = [fragment.count_rows() for fragment in fragments]
+    frame = pd.read_parquet(path, **options)
+    files = [Extent(located(each.path), Unit.ROW, "parquet", stamp=stamp_of(each.path)) for each in fragments]
+    if sum(counts) == len(frame):
+        FRAMES.tell(frame, files, counts)
+    return frame
+
+
+def _read(path: Path, read: Callable[[], Any], form: str, options: tuple[tuple[str, str], ...]) -> Any:
+    """What ``read`` gives. The digest of the file is taken meanwhile."""
+    name = text(path) if form != "parquet" else local(path)
+    with stamping([name]) as stamps:
+        frame = read()
+    FRAMES.tell(frame, [Extent(name, Unit.ROW, form, options, stamps[name])], [len(frame)])
+    return frame
