@@ -281,3 +281,5 @@ def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) ->
     assert re.search(r"orders +amount +value +aggregation", value(shown["block 12"])["text/plain"])
     assert re.search(r"^stale +totals", value(shown["block 13"])["text/plain"], re.MULTILINE)
     assert "1 path from 1 to 5" in value(shown["block 15"])["text/plain"]
+    assert "doubled.csv" in value(shown["block 16"])["text/plain"]
+    assert "log.txt" in value(shown["block 17"])["text/plain"]
