@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -52,7 +53,14 @@ def _digested(path: str, stamp: FileStamp) -> FileStamp:
     now = stamp_of(path, digest=False)
     if now is None or now.size != stamp.size or now.modified != stamp.modified:
         return stamp
-    return stamp_of(path) or stamp
+    return _read(path, stamp)
+
+
+@lru_cache(maxsize=10_000)
+def _read(path: str, stamp: FileStamp) -> FileStamp:
+    """A stamp with the digest of a file that it holds of; many steps read the same files."""
+    found = stamp_of(path)
+    return stamp if found is None or (found.size, found.modified) != (stamp.size, stamp.modified) else found
 
 
 def stamp_from(stamp: Stamp) -> FileStamp:
