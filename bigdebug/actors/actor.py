@@ -16,11 +16,11 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.kinds import RECORD, ActorType, DataType, check_flow
 from bigdebug.actors.log import ANY, NEXT, Log
 from bigdebug.actors.places import Place, located
+from bigdebug.actors.stamping import Stamper
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
 from bigdebug.shown import shown
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
-from bigdebug.trace.across.stamps import stamp_of
 
 Home = str | os.PathLike[str] | ActorHome | None
 
@@ -46,6 +46,7 @@ class Actor:
         self._alone = threading.Lock()
         self._extents: dict[str, Extent] = {}
         self._culprits: list[ActorCulprit] = []
+        self._stamp = Stamper()
         self._done = ""
 
     @property
@@ -130,8 +131,7 @@ class Actor:
         """It is done: what it said is kept, whole. What it contains and what has not committed is dropped. Raises ActorError the second time, StoreError."""
         with self._alone:
             self._go_on("committed")
-            extents = {path: self._stamped(path) for path in (*self._log.inputs.extents, *self._log.outputs.extents)}
-            self._commit(self._log.inputs.closed(extents), self._log.outputs.closed(extents), self._log.associations(), ())
+            self._commit(self._log.inputs.closed(self._read), self._log.outputs.closed(self._written), self._log.associations(), ())
 
     def commit_as(self, inputs: Items, outputs: Items, associations: Associations, incomplete: Iterable[str] = ()) -> None:
         """Commit what was found out as a whole, instead of what calls would have said one by one."""
@@ -171,11 +171,20 @@ class Actor:
         made = Committed(self.facts, time.time(), inputs, outputs, associations, tuple(self._culprits), incomplete, dropped)
         self._home.commit(self.id, self._registration, made.write)
 
-    def _stamped(self, path: str) -> Extent:
-        told = self._log.inputs.extents.get(path) or self._log.outputs.extents[path]
-        more = self._extents.get(path, told)
-        stamp = more.stamp or (None if path.startswith("item:") else stamp_of(path))
-        return Extent(path, told.unit, more.form, more.options, stamp)
+    def _read(self, first: Extent) -> Extent:
+        """A file that inputs stand in, as it was when the first of them came: with a digest, if it still is what it was."""
+        now = self._stamp(first.path)
+        same = first.stamp is None or now is None or (now.size, now.modified) == (first.stamp.size, first.stamp.modified)
+        return self._told(first, now if same else first.stamp)
+
+    def _written(self, first: Extent) -> Extent:
+        """A file that outputs stand in, as it is now."""
+        return self._told(first, self._stamp(first.path))
+
+    def _told(self, extent: Extent, stamp: FileStamp | None) -> Extent:
+        """With what the user said of it."""
+        more = self._extents.get(extent.path, extent)
+        return Extent(extent.path, extent.unit, more.form, more.options, (more.stamp if more is not extent else None) or stamp)
 
     def _go_on(self, what: str) -> None:
         if self._done:

@@ -1,11 +1,9 @@
-"""Files of frames and generators: their paths, their stamps, and the options that say where their rows begin."""
+"""Files of frames and generators: their paths, their rows, and the options that say where these begin."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,34 +11,15 @@ import numpy as np
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import Places, located
 from bigdebug.errors import UntraceableError
-from bigdebug.trace.across.located import Extent, FileStamp
-from bigdebug.trace.across.stamps import stamp_of
+from bigdebug.trace.across.located import Extent
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
-
-
-@contextmanager
-def stamping(paths: Sequence[str]) -> Iterator[dict[str, FileStamp | None]]:
-    """Within, files are read, and their digests are taken beside that; behind it there are their stamps: without a digest if they were changed meanwhile."""
-    stamps: dict[str, FileStamp | None] = {}
-    with ThreadPoolExecutor(1) as beside:
-        taken = {path: beside.submit(stamp_of, path) for path in paths}
-        yield stamps
-        stamps.update({path: _still(path, stamp.result()) for path, stamp in taken.items()})
 
 
 def rows_of(files: Sequence[Extent], counts: Sequence[int]) -> Items:
     """All rows of files, one file behind the other, as items."""
     runs = np.array([[sum(counts[:i]), count, i, 0, 1] for i, count in enumerate(counts) if count], np.int64).reshape(-1, 5)
     return Items(sum(counts), Places.of(files, runs))
-
-
-def _still(path: str, stamp: FileStamp | None) -> FileStamp | None:
-    """The stamp, without a digest if the file was changed while it was read: what was read may be neither."""
-    now = stamp_of(path, digest=False)
-    if stamp is None or now is None or (now.size, now.modified) == (stamp.size, stamp.modified):
-        return stamp
-    return FileStamp(now.size, now.modified)
 
 
 def local(path: Any) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from bigdebug.actors.reconstructed import INPUT, KINDS, LONE, OUTPUT, PAIR, RESE
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import ActorError
 from bigdebug.trace.across.located import Extent
+from bigdebug.trace.across.stamps import stamp_of
 
 
 class Arrival:
@@ -62,12 +64,13 @@ class Side:
         self.count += 1
 
     def _new_file(self, extent: Extent) -> None:
+        """A file that is told of for the first time: its size and time of now."""
         self._codes[extent.path] = len(self._codes)
-        self.extents[extent.path] = extent
+        self.extents[extent.path] = extent if extent.path.startswith("item:") else replace(extent, stamp=stamp_of(extent.path, digest=False))
 
-    def closed(self, extents: dict[str, Extent]) -> Items:
-        """All of them. ``extents`` say more of files than the calls did: their format, their stamps."""
-        files = [extents.get(path, told) for path, told in self.extents.items()]
+    def closed(self, more: Callable[[Extent], Extent]) -> Items:
+        """All of them. ``more`` says more of a file than the calls did: its format, its stamp."""
+        files = list(map(more, self.extents.values()))
         runs = np.array(self._runs, np.int64).reshape(-1, len(RUN))
         return Items.of(self.count, Places.of(files, runs), np.array(self._valued, np.int64), self._digests)
 

@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from bigdebug.actors.actor import Home
 from bigdebug.actors.associations import Associations, all_of_all
-from bigdebug.actors.files import rows_of, stamping
+from bigdebug.actors.files import rows_of
 from bigdebug.actors.matched import MATCHES, Unmatched, lines_in
 from bigdebug.actors.places import located
 from bigdebug.actors.protocol import SAYS, say
+from bigdebug.actors.stamping import Stamper, stamping
 from bigdebug.actors.steady import PROGRAM, Steady, steady
 from bigdebug.errors import ActorError
 from bigdebug.shown import counted
 from bigdebug.trace.across.located import Extent, FileStamp, Unit
-from bigdebug.trace.across.stamps import stamp_of
 
 Path = str | os.PathLike[str]
 Lineage = Literal["whole", "lines", "filter", "content", "protocol"]
@@ -45,8 +45,9 @@ def program(
         if lineage == "protocol":
             options["env"] = {**(options.get("env") or os.environ), SAYS: said}
         # Files that are written in place are read before they are no more.
+        take = Stamper()
         in_place = [path for path in taken if path in given]
-        before, stamps = _Before(in_place if lineage in MATCHES else ()), {path: stamp_of(path) for path in in_place}
+        before, stamps = _Before(in_place if lineage in MATCHES else ()), {path: take(path) for path in in_place}
         with stamping([path for path in taken if path not in given]) as others:
             done = _run(argv, stdin, stdout, options)
         if done.returncode:
@@ -110,14 +111,16 @@ def _commit(
     if unsure:
         why.append(f"{counted(unsure, 'line')} of {name} may be any of several equal ones, and count as made of all of these")
     inputs = rows_of([Extent(path, Unit.LINE, "text", stamp=stamps[path]) for path in taken], list(map(len, read)))
-    outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=stamp_of(path)) for path in given], list(map(len, written)))
+    take = Stamper()
+    outputs = rows_of([Extent(path, Unit.LINE, "text", stamp=take(path)) for path in given], list(map(len, written)))
     actor.commit_as(inputs, outputs, associations, tuple(why))
     return None
 
 
 def _commit_wholes(actor: Steady, taken: Sequence[str], given: Sequence[str], stamps: dict[str, FileStamp | None], why: Sequence[str]) -> None:
     inputs = rows_of([Extent(path, Unit.WHOLE, stamp=stamps[path]) for path in taken], [1] * len(taken))
-    outputs = rows_of([Extent(path, Unit.WHOLE, stamp=stamp_of(path)) for path in given], [1] * len(given))
+    take = Stamper()
+    outputs = rows_of([Extent(path, Unit.WHOLE, stamp=take(path)) for path in given], [1] * len(given))
     actor.commit_as(inputs, outputs, all_of_all(len(taken), len(given)), tuple(why))
 
 

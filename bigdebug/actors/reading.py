@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from bigdebug.actors.files import allow, csv_options, encoding, local, refuse, stamping, text, untraceable
+from bigdebug.actors.files import allow, csv_options, encoding, local, refuse, text, untraceable
 from bigdebug.actors.frames import FRAMES
 from bigdebug.actors.places import located
+from bigdebug.actors.stamping import stamping
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.stamps import stamp_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,8 +58,10 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
         return _read(path, lambda: pd.read_parquet(path, **options), "parquet", ())
     fragments = list(ds.dataset(os.fspath(path), format="parquet", partitioning="hive").get_fragments())
     counts = [fragment.count_rows() for fragment in fragments]
-    frame = pd.read_parquet(path, **options)
-    files = [Extent(located(each.path), Unit.ROW, "parquet", stamp=stamp_of(each.path)) for each in fragments]
+    paths = [located(each.path) for each in fragments]
+    with stamping(paths) as stamps:
+        frame = pd.read_parquet(path, **options)
+    files = [Extent(each, Unit.ROW, "parquet", stamp=stamps[each]) for each in paths]
     if sum(counts) == len(frame):
         FRAMES.tell(frame, files, counts)
     return frame

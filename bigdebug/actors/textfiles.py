@@ -13,10 +13,11 @@ from typing import IO, Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
-from bigdebug.actors.files import local, rows_of, stamping
+from bigdebug.actors.files import local, rows_of
 from bigdebug.actors.generators import Capture, Key, Promise, Transform, decorated, name_of, named
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import RUN, Places
+from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
 from bigdebug.errors import ActorError
 from bigdebug.trace.across.located import Extent, Unit

@@ -498,6 +498,31 @@ def test_a_file_is_told_with_its_form_and_its_stamp(home, tmp_path):
     assert (written.path, written.form, written.stamp) == ("hdfs://host/out", "parquet", FileStamp(3, 4))
 
 
+def test_a_file_that_was_changed_after_it_was_read_has_the_stamp_of_then(home, tmp_path):
+    source = tmp_path / "in.txt"
+    source.write_text("a\n")
+    with actors.register("x", home=home) as actor:
+        actor.add_input(at=actors.Place.line(source, 0))
+        actor.add_output(at=actors.Place.line(tmp_path / "out.txt", 0))
+        source.write_text("changed\n")
+        (tmp_path / "out.txt").write_text("A\n")
+    step = actors.step(actor)
+    assert (step.reads[0].stamp.size, step.reads[0].stamp.digest) == (2, "")
+    assert step.writes[0].stamp.size == 2
+    assert step.writes[0].stamp.digest
+
+
+def test_the_files_of_a_step_are_not_all_read_again(home, tmp_path, monkeypatch):
+    monkeypatch.setattr("bigdebug.actors.stamping.MOST", 25)
+    with actors.register("x", home=home) as actor:
+        for name in "abc":
+            (tmp_path / name).write_text("0123456789")
+            actor.add_input(at=actors.Place.whole(tmp_path / name))
+        actor.add_output()
+    assert [bool(each.stamp.digest) for each in actors.step(actor).reads] == [True, True, False]
+    assert [each.stamp.size for each in actors.step(actor).reads] == [10, 10, 10]
+
+
 # ---- at once --------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,50 @@
+"""Stamping: what the files of a step held. Of the first of them by what is in them, of the others by size and time: a step of ten thousand images does not read them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from bigdebug.trace.across.located import FileStamp
+from bigdebug.trace.across.stamps import DIGESTED, stamp_of
+
+MOST = 256 << 20
+"""Bytes of the files of a step that are read for digests, all together."""
+
+
+class Stamper:
+    """Takes the stamps of the files of one step: with a digest, as long as these have read no more than ``MOST``."""
+
+    def __init__(self) -> None:
+        self._left = MOST
+
+    def __call__(self, path: str) -> FileStamp | None:
+        """The stamp of now; None if there is no file here."""
+        quick = stamp_of(path, digest=False)
+        if quick is None:
+            return None
+        read = quick.size if quick.size <= DIGESTED else 2 << 20
+        if read > self._left:
+            return quick
+        self._left -= read
+        return stamp_of(path)
+
+
+@contextmanager
+def stamping(paths: Sequence[str]) -> Iterator[dict[str, FileStamp | None]]:
+    """Within, files are read, and their digests are taken beside that; behind it there are their stamps: without a digest if they were changed meanwhile."""
+    stamps: dict[str, FileStamp | None] = {}
+    take = Stamper()
+    with ThreadPoolExecutor(1) as beside:
+        taken = {path: beside.submit(take, path) for path in paths}
+        yield stamps
+        stamps.update({path: _still(path, stamp.result()) for path, stamp in taken.items()})
+
+
+def _still(path: str, stamp: FileStamp | None) -> FileStamp | None:
+    """The stamp, without a digest if the file was changed while it was read: what was read may be neither."""
+    now = stamp_of(path, digest=False)
+    if stamp is None or now is None or (now.size, now.modified) == (stamp.size, stamp.modified):
+        return stamp
+    return FileStamp(now.size, now.modified)
