@@ -92,6 +92,24 @@ def test_without_lineage_a_query_that_wrote_says_what_to_do(dbg: Any, made: Any,
     assert json.dumps([extent.path for extent in step.reads]) == json.dumps([str(tmp_path / "orders.csv")])
 
 
+def test_without_lineage_no_job_runs_and_lines_that_are_records_are_known(dbg: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("a\nb\nc\n")
+    for name, make in (("plain", str.upper), ("broken", lambda line: f"{line}\n")):
+        with dbg.capture(name):
+            dbg.context.textFile(str(tmp_path / "in.txt"), 1).map(make).saveAsTextFile(str(tmp_path / name))
+    with dbg.following() as jobs:
+        before = jobs.tasks
+        opened = bigdebug.open(dbg.save(tmp_path / "saved", dbg.runs[-2:]))
+        assert jobs.tasks == before
+    plain, broken = opened.steps
+    one = bigdebug.trace.across.located.Located.of(plain.writes[0].path, plain.writes[0].unit, [1])
+    [found] = plain.backward([one])
+    assert found.positions.tolist() == [1]
+    other = bigdebug.trace.across.located.Located.of(broken.writes[0].path, broken.writes[0].unit, [1])
+    with pytest.raises(BigdebugError, match="ends of lines"):
+        broken.backward([other])
+
+
 def test_a_trace_of_a_saved_run_starts_a_flow(dbg: Any, made: Any, tmp_path: Path) -> None:
     opened = bigdebug.open(dbg.save(tmp_path / "saved", list(made), lineage=True))
     trace = opened.lineage("out").where(lambda text: text.startswith("K1,"))

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.spark.across.frames import FrameStep
+from bigdebug.spark.across.lines import counted
 from bigdebug.spark.across.saved import RDDStep
 from bigdebug.spark.sql.saving import TROUBLE, why_of
 from bigdebug.spark.sql.witnessed import matched
+from bigdebug.trace.across.located import Unit
 from bigdebug.trace.across.saved_steps import RESULT, dump_extent
 from bigdebug.trace.associated import Pairs, write
 from bigdebug.trace.names import Names
@@ -19,13 +23,15 @@ from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.positions import distinct
 
 WRITTEN = "written"
+_READ = 64 << 20
+"""Bytes of text that an RDD's action wrote, and that are read to be sure that each record is a line."""
 
 
 def keep_step(step: Any, home: Path, name: str, names: Names | None, *, derive: bool) -> dict[str, Any] | None:
     """What the catalog lists of a step; None for a run that is none. ``names`` are those of a DataFrame's result in the order of their numbers, None if they are not known.
 
-    Of an RDD's, what it wrote is read for ends of lines; of a DataFrame's, a job over what it wrote and one like its query find the rows by what is in them, if it is
-    to ``derive``.
+    Of an RDD's, texts that it wrote are read for ends of lines, up to 64 MiB of them; more, and a job where records have such, only if it is to ``derive``. So is what a
+    DataFrame's wrote: a job over that and one like its query find the rows by what is in them.
     """
     if not isinstance(step, FrameStep | RDDStep):
         return None
@@ -35,7 +41,7 @@ def keep_step(step: Any, home: Path, name: str, names: Names | None, *, derive: 
     try:
         kept["reads"], kept["writes"] = list(map(dump_extent, step.own_reads)), list(map(dump_extent, step.writes))
         if isinstance(step, RDDStep):
-            kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}") if step.writes else None
+            kept["written"] = _of_program(step, home, f"{WRITTEN}/{name}", derive) if step.writes else None
         elif step.writes and derive and names is not None:
             kept["written"] = _of_query(step, home, f"{WRITTEN}/{name}", names)
     except TROUBLE as why:
@@ -51,8 +57,10 @@ def _through(step: Any) -> list[str]:
     return [f"{path}: it was read by another run, whose records this one was given in memory; ask the live session" for path in sorted(more)]
 
 
-def _of_program(step: RDDStep, home: Path, folder: str) -> dict[str, Any]:
+def _of_program(step: RDDStep, home: Path, folder: str, derive: bool) -> dict[str, Any]:
     sizes = step.result_sizes()
+    if not derive:
+        _check_cheap(step, sizes)
     levels = {RESULT: Numbering.of_counts(sizes)}
     pairs = []
     for number, (partition, lines) in enumerate(step.written()):
@@ -62,6 +70,16 @@ def _of_program(step: RDDStep, home: Path, folder: str) -> dict[str, Any]:
         first = levels[RESULT].numbers({partition: np.arange(min(size, 1))})
         pairs.append(Pairs(number + 1, RESULT, 0, np.arange(len(owners)), owners + (first[0] if len(first) else 0)))
     return write(home, folder, levels, pairs)
+
+
+def _check_cheap(step: RDDStep, sizes: Mapping[int, int]) -> None:
+    """Raise IncompleteLineageError where it takes a job, or much reading, to know which line is which record."""
+    texts = [extent for extent in step.writes if extent.unit is Unit.LINE]
+    if sum(extent.stamp.size for extent in texts if extent.stamp is not None) > _READ:
+        raise IncompleteLineageError(f"What it wrote are more than {_READ >> 20} MiB of text", remedy="Save it with dbg.save(DIR, lineage=True), which reads them.")
+    written = zip(step.writes, step.partitions())
+    if any(counted(extent.path) != sizes.get(partition, 0) for extent, partition in written if extent.unit is Unit.LINE):
+        raise IncompleteLineageError("It wrote records that have ends of lines in them", remedy="Save it with dbg.save(DIR, lineage=True), which asks a job for them.")
 
 
 def _of_query(step: FrameStep, home: Path, folder: str, names: Names) -> dict[str, Any]:

@@ -107,6 +107,10 @@ class RDDStep:
         """The records of the action's RDD, by partition."""
         return self._sizes
 
+    def partitions(self) -> list[int]:
+        """The partition that is in each file that was written."""
+        return [partition_of(file) for file in self._files]
+
     def written(self) -> Iterator[tuple[int, Lines | None]]:
         """By file that was written, the partition in it, and its lines; None where it has a row for each record."""
         return ((partition_of(file), self._lines_of(file)) for file in self._files)
