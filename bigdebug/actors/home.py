@@ -31,11 +31,12 @@ class Registration:
     """An actor's own file, locked until it is closed, or its process is gone. It has its name when it is whole."""
 
     def __init__(self, path: Path, told: dict[str, Any]) -> None:
-        self.path = path
         import fcntl  # which not every system has: sessions import this module everywhere
 
+        self.path = path
+        self._number: int | None = None
         new = path.with_name(f".{path.stem}{_NEW}")
-        self._number: int | None = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        self._number = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(self._number, fcntl.LOCK_EX)
         os.write(self._number, json.dumps(told).encode())
         new.rename(path)

@@ -14,6 +14,9 @@ from bigdebug.trace.positions import Positions
 
 Lines = Sequence[bytes]
 
+MOST = 512 << 20
+"""Bytes of a file that are looked through for lines: they are in memory then, and each takes some 60 bytes more."""
+
 
 class Unmatched(Exception):
     """What was promised of a program is not so; says why, behind its name."""
@@ -21,8 +24,14 @@ class Unmatched(Exception):
 
 def lines_in(path: str) -> list[bytes]:
     """The lines of a file, without their ends; of a compressed one, those within. Raises Unmatched if there is none."""
+    found, size = [], 0
     try:
-        return b"".join(pieces(path, "utf-8")).splitlines()
+        for piece in pieces(path, "utf-8"):
+            size += len(piece)
+            if size > MOST:
+                raise Unmatched(f"read or wrote {path}, which has more than {MOST >> 20:,} MiB to look through")
+            found.append(piece)
+        return b"".join(found).splitlines()
     except (SourceChangedError, UntraceableError) as problem:
         raise Unmatched(f"read or wrote {path}, whose lines cannot be read ({problem.what})") from problem
 

@@ -92,6 +92,12 @@ def test_a_promise_that_does_not_hold_leaves_whole_files_and_is_said(source, tmp
     assert told(step.backward([Located.of(str(tmp_path / "out"), Unit.WHOLE, [0])])) == {str(source): [0]}
 
 
+def test_a_file_that_is_too_large_to_look_through_is_a_whole(source, tmp_path, monkeypatch):
+    monkeypatch.setattr("bigdebug.actors.matched.MOST", 10)
+    actors.program(["cat", str(source)], reads=source, stdout=tmp_path / "out", lineage="filter")
+    assert "to look through, so it is traced file by file" in actors.steps()[0].incomplete[0]
+
+
 def test_of_a_program_that_nobody_knows_each_file_is_made_of_all(source, tmp_path):
     actors.program(["sh", "-c", "cat > one; cp one two"], stdin="in.txt", writes=["one", "two", "three"], cwd=tmp_path)
     (step,) = actors.steps()
