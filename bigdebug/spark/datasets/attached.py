@@ -12,6 +12,7 @@ from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.spark.datasets.processes import CellAt
 from bigdebug.spark.datasets.recording import Recording
+from bigdebug.spark.jobs import alive
 from bigdebug.spark.rdd.context import LineageContext
 from bigdebug.spark.sql.recorder import FrameRecorder
 
@@ -63,7 +64,7 @@ class Attached:
         self._changed()
 
     def _changed(self) -> None:
-        if self._is_open and self.datasets.recording:
+        if self._is_open and self.datasets.recording and alive(self._context):
             self._record()
         else:
             self._end()
