@@ -103,9 +103,8 @@ def lines_of(found: Iterator[bytes], newline_only: bool = False) -> Iterator[Lin
         breaks = np.flatnonzero(data == 10) if newline_only else breaks_of(data)
         ends = breaks + 1
         starts = np.concatenate((np.array([skip], dtype=np.int64), ends))
-        content = np.flatnonzero(data > _BLANK)
-        content = content[content >= skip]
-        firsts, showns = _at(data, starts), _shown(data, content, starts, np.append(ends, len(data)))
+        firsts = _at(data, starts)
+        showns = _shown(data, starts, np.append(ends, len(data)), firsts)
         if open_line:
             firsts[0], showns[0] = first, shown or showns[0]
         if len(ends):
@@ -125,13 +124,15 @@ def _at(data: Bytes, places: Positions) -> Bytes:
     return found
 
 
-def _shown(data: Bytes, content: Positions, starts: Positions, ends: Positions) -> Bytes:
-    """The first byte of each range that is not blank, 0 where there is none."""
-    if not len(content):
-        return np.zeros(len(starts), dtype=np.uint8)
-    at = np.minimum(np.searchsorted(content, starts), len(content) - 1)
-    places = content[at]
-    return np.where((places >= starts) & (places < ends), data[places], 0).astype(np.uint8)
+def _shown(data: Bytes, starts: Positions, ends: Positions, firsts: Bytes) -> Bytes:
+    """The first byte of each range that is not blank, 0 where there is none. Looked for only where it is not the first of all."""
+    found = np.where(firsts > _BLANK, firsts, 0).astype(np.uint8)
+    hidden = np.flatnonzero(found == 0)
+    content = np.flatnonzero(data > _BLANK) if len(hidden) else starts[:0]
+    if len(content):
+        places = content[np.minimum(np.searchsorted(content, starts[hidden]), len(content) - 1)]
+        found[hidden] = np.where((places >= starts[hidden]) & (places < ends[hidden]), data[places], 0)
+    return found
 
 
 def _held(found: Iterator[bytes], held: bytes) -> Iterator[bytes]:
