@@ -61,6 +61,14 @@ def test_a_line_leads_to_the_line_it_was_made_of_and_back(chain: list[PlainStep]
     assert bigdebug.pipeline is pipeline
 
 
+def test_a_file_at_an_end_of_the_pipeline_has_nothing_behind_it(chain: list[PlainStep]) -> None:
+    found = pipeline(*chain)
+    source, result = found.backward("a.txt", lines=[1]), found.forward("c.txt", lines=[1])
+    assert (source.steps, at(source, "a.txt"), len(source.sources)) == ((), [0], 1)
+    assert (result.steps, at(result, "c.txt"), len(result.results)) == ((), [0], 1)
+    assert not any(step.asked for step in chain)
+
+
 def test_a_file_that_was_changed_between_two_steps_ends_the_flow_and_that_is_said(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", ["1", "2"])
     first = identity("clean", tmp_path / "a.txt", tmp_path / "b.txt", 1, 2)

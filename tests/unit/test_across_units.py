@@ -279,6 +279,8 @@ def test_what_is_counted_alike_is_known_from_options() -> None:
     assert same_count(Extent("/a", Unit.ROW, "parquet"), Extent("/a", Unit.ROW, "parquet", (("mergeSchema", "true"),)))
     assert not same_count(Extent("/a", Unit.ROW, "text"), csv_of())
     assert same_count(Extent("/a", Unit.LINE, "text"), Extent("/a", Unit.LINE, "csv"))
+    assert same_count(Extent("/a", Unit.LINE, "text", (("encoding", "latin1"),)), Extent("/a", Unit.LINE, "csv"))
+    assert not same_count(Extent("/a", Unit.LINE, "text", (("encoding", "utf-16"),)), Extent("/a", Unit.LINE, "csv"))
 
 
 def test_many_long_and_strange_lines_are_quick_and_exact(tmp_path: Path) -> None:

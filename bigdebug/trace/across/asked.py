@@ -28,6 +28,8 @@ class Asked:
     inputs: list[tuple[Step, Located]] = field(default_factory=list)
     outputs: list[tuple[Step, Located]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    own: bool = False
+    """Whether the records are those of a step itself, and not of a file."""
     held: dict[str, object] = field(default_factory=dict)
     """By step, what a user holds of it and asks about."""
 
@@ -84,7 +86,7 @@ def asked(flow: Dataflow, units: Units, what: object, chosen: Chosen, step: Step
 def _step(step: Step) -> Asked:
     """From all that a step wrote; what it read, if it wrote nothing."""
     every = [(step, Located(extent.path, Unit.WHOLE, FIRST)) for extent in step.writes or step.reads]
-    return Asked(outputs=every) if step.writes else Asked(inputs=every)
+    return Asked(outputs=every, own=True) if step.writes else Asked(inputs=every, own=True)
 
 
 def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
@@ -95,7 +97,7 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
             found = holds.outputs_of(what) if ahead else holds.inputs_of(what)
             if found is not None:
                 records = [(step, one) for one in found if len(one)]
-                return Asked(outputs=records) if ahead else Asked(inputs=records, held={step.id: what})
+                return Asked(outputs=records, own=True) if ahead else Asked(inputs=records, own=True, held={step.id: what})
     raise UnknownStepError(
         "No step of the pipeline knows these records", value=what,
         remedy="Give the path of a file with lines=[...] or rows=[...], a trace over a captured run, or a culprit of one.",

@@ -57,13 +57,16 @@ class Flowing:
 
     # ---- both ways --------------------------------------------------------------------------------------------
 
-    def backward(self, outputs: Sequence[tuple[Step, Located]], inputs: Sequence[tuple[Step, Located]] = ()) -> None:
-        """From records that steps wrote, or read, to all that they were made of, as far as steps are known."""
+    def backward(self, outputs: Sequence[tuple[Step, Located]], inputs: Sequence[tuple[Step, Located]] = (), own: bool = False) -> None:
+        """From records that steps wrote, or read, to all that they were made of, as far as steps are known. The records are a step's ``own``, or those of a file that it read."""
         for step, found in outputs:
             self._came(step, found, self.outputs, -1)
             self._note_reached(found, _extent(step.writes, found), step, None)
         for step, found in inputs:
-            self._came(step, found, self.inputs, -1)
+            if own:
+                self._came(step, found, self.inputs, -1)
+            elif len(found):
+                self._up(step, found)
         for step in self._in_turn(-1):
             asked = self.outputs.get(step.id)
             if asked:
@@ -72,13 +75,16 @@ class Flowing:
             for found in list(self.inputs.get(step.id, {}).values()):
                 self._up(step, found)
 
-    def forward(self, inputs: Sequence[tuple[Step, Located]], outputs: Sequence[tuple[Step, Located]] = ()) -> None:
+    def forward(self, inputs: Sequence[tuple[Step, Located]], outputs: Sequence[tuple[Step, Located]] = (), own: bool = False) -> None:
         """From records that steps read, or wrote, to all that were made of them."""
         for step, found in inputs:
             self._came(step, found, self.inputs, 1)
             self._note_reached(found, _extent(step.reads, found), None, step)
         for step, found in outputs:
-            self._came(step, found, self.outputs, 1)
+            if own:
+                self._came(step, found, self.outputs, 1)
+            elif len(found):
+                self._down(step, found)
         for step in self._in_turn(1):
             asked = self.inputs.get(step.id)
             if asked:
@@ -204,10 +210,10 @@ class Flowing:
 
     def _together(self, known: Reached, found: Located, extent: Extent) -> tuple[Located, Extent]:
         """The records of both; by lines, where two readers count in different ways."""
-        if same_count(known.extent, extent):
-            return _union(known.located, found), known.extent
         counted = replace(known.extent, unit=Unit.LINE, options=tuple(o for o in known.extent.options if o[0].lower() in ("encoding", "charset")))
         try:
+            if same_count(known.extent, extent):
+                return _union(known.located, found), known.extent
             one, other = (self.units.translate(records, way, counted) for records, way in ((known.located, known.extent), (found, extent)))
             return _union(one, other), counted
         except BigdebugError as problem:

@@ -121,7 +121,7 @@ class Pipeline:
         chosen = self._known(step)
         if stage is None and partition is None and operator is None:
             every = [one for s in (chosen, *within(self.steps, chosen)) for one in asked(self.dataflow, self._units, s, Chosen(), None, True).outputs]
-            return self.flow(Asked(outputs=every), ahead=True)
+            return self.flow(Asked(outputs=every, own=True), ahead=True)
         known = refuse_parts(chosen)
         trace = records_of(known, stage, partition, None if operator is None else getattr(operator, "id", operator))
         return self.forward(trace)
@@ -137,9 +137,9 @@ class Pipeline:
         flowing.notes.update({text: Note(text) for text in start.notes})
         flowing.held.update(start.held)
         if ahead:
-            flowing.forward(start.inputs, start.outputs)
+            flowing.forward(start.inputs, start.outputs, start.own)
         else:
-            flowing.backward(start.outputs, start.inputs)
+            flowing.backward(start.outputs, start.inputs, start.own)
         return Flow(flowing, ahead)
 
     def _known(self, step: Step | str) -> Step:

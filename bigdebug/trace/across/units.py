@@ -121,6 +121,9 @@ def same_count(one: Extent, other: Extent) -> bool:
     """Whether position n means the same record in both, whatever the file holds."""
     if one.unit is not other.unit:
         return False
+    if one.unit is Unit.LINE:
+        codecs = {counting(one)["encoding"], counting(other)["encoding"]}
+        return len(codecs) == 1 or all(map(plain, codecs))
     if one.unit is not Unit.ROW:
         return True
     mine, others = one.form.lower(), other.form.lower()
