@@ -20,7 +20,8 @@ def ended() -> bool:
     os._exit(7)
 
 
-def main(master: str, python: str, store: str, path: str) -> None:
+def main(master: str, python: str, store: str, path: str, poor: str = "") -> None:
+    """``poor`` says that these executors have no numpy either."""
     os.environ["PYSPARK_PYTHON"] = python
     from operator import add
 
@@ -36,6 +37,14 @@ def main(master: str, python: str, store: str, path: str) -> None:
 
     def program(parse: Any) -> Any:
         return dbg.context.textFile(path, 4).flatMap(parse).reduceByKey(add, 3).map(lambda pair: f"{pair[0]}: {pair[1]}")
+
+    if poor:
+        with dbg.capture("poor") as run:
+            found["poor"] = sorted(program(lambda line: [(word, 1) for word in line.split()]).collect())
+        found["incomplete"] = run.incomplete
+        spark.stop()
+        sys.stdout.write(json.dumps(found))
+        return
 
     def seen(record: object) -> bool:
 

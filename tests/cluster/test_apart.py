@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,12 @@ from tests.conftest import ROOT
 PACKAGES = ("numpy", "numpy.libs", "pyarrow", "pandas", "pandas.libs", "dateutil", "six.py", "pytz", "tzdata")
 
 
-def bare(folder: Path) -> Path:
+def bare(folder: Path, packages: Sequence[str] = PACKAGES) -> Path:
     """A Python that has what Spark asks for, and nothing of ours."""
     venv.create(folder)
     theirs = Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
     here = folder / theirs.relative_to(sys.prefix)
-    for package in PACKAGES:
+    for package in packages:
         if (theirs / package).exists():
             (here / package).symlink_to(theirs / package)
     python = folder / "bin" / "python"
@@ -34,18 +34,31 @@ def bare(folder: Path) -> Path:
     return python
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("apart")
+def told(folder: Path, *arguments: str, packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
+    """What the program finds on a cluster of its own."""
     (folder / "store").mkdir()
     path = folder / "lines.txt"
     path.write_text("".join(f"{line}\n" for line in LINES))
     with standalone(folder / "cluster", hidden=folder / "store") as master:
-        command = [sys.executable, "-m", "tests.cluster.apart", master, str(bare(folder / "bare")), str(folder / "store"), str(path)]
+        python = str(bare(folder / "bare", packages))
+        command = [sys.executable, "-m", "tests.cluster.apart", master, python, str(folder / "store"), str(path), *arguments]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
-        assert told.returncode == 0, told.stderr[-5000:]
-        yield json.loads(told.stdout.splitlines()[-1])
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr[-5000:]
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return told(tmp_path_factory.mktemp("apart"))
+
+
+def test_where_agents_cannot_run_the_job_does_as_without_capture(tmp_path: Path) -> None:
+    """And says why it was not captured."""
+    found = told(tmp_path, "poor", packages=())
+    assert found["poor"] == counted(LINES)
+    assert [reason for reason in found["incomplete"] if "ModuleNotFoundError: No module named 'numpy'" in reason] == found["incomplete"] != []
 
 
 def test_nothing_is_shared(found: dict[str, Any]) -> None:

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bigdebug.errors import NotCapturedError
+from pyspark.errors import PySparkException
+
+from bigdebug.errors import IncompleteLineageError, NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
 from bigdebug.spark.callers import caller
 from bigdebug.spark.executors import sharing
@@ -37,7 +39,7 @@ class Recorder(Acting):
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.streams = Streams(sc)
-        self._place: str | None = None
+        self._place: str | IncompleteLineageError | None = None
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._questions: dict[str, Questions] = {}
@@ -95,11 +97,25 @@ class Recorder(Acting):
 
     @property
     def place(self) -> str:
-        """Where tasks write their blocks: the store, or "" where they do not see it. Asked once, by a job where tasks run elsewhere."""
+        """Where tasks write their blocks: the store, or "" where they do not see it. Asked once, by a job where tasks run elsewhere.
+
+        Raises IncompleteLineageError where they cannot run agents.
+        """
         if self._place is None:
             with self.plain():
-                self._place = str(self.store.root) if sharing(self.sc, self.store.root) else ""
+                self._place = self._found()
+        if isinstance(self._place, IncompleteLineageError):
+            raise self._place
         return self._place
+
+    def _found(self) -> str | IncompleteLineageError:
+        try:
+            return str(self.store.root) if sharing(self.sc, self.store.root) else ""
+        except PySparkException as problem:
+            said = [line for line in str(problem).splitlines() if line.startswith("ModuleNotFoundError")]
+            if not said:
+                raise
+            return IncompleteLineageError(f"Executors cannot run agents: {said[-1]}", remedy="They need numpy and pyarrow, as pandas functions of Spark's do.")
 
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"
