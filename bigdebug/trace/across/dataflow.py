@@ -6,7 +6,7 @@ import heapq
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.located import Extent, FileStamp
@@ -35,13 +35,14 @@ class Link:
 @dataclass(frozen=True, eq=False)
 class Joined:
     """What a step read comes from: over ``links``, from no known step if there are none. ``broken`` says why a step that wrote it is not linked, ``note`` what is
-    assumed where it is; ``writer`` is the step of which either tells.
+    assumed where it is; ``writer`` is the step of which either tells. ``copied``: it is certain by its content, of which all was looked at.
     """
 
     links: tuple[Link, ...] = ()
     broken: str = ""
     note: str = ""
     writer: Step | None = None
+    copied: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ class Dataflow:
             mine = tuple(link for link in joined.links if link.writer.id == writer.id and key_of(link.wrote.path) == key)
             told = joined.writer is not None and joined.writer.id == writer.id and joined.broken and key_of(use.extent.path) == key
             if mine or told:
-                yield use.step, use.extent, Joined(mine, joined.broken, joined.note, joined.writer)
+                yield use.step, use.extent, replace(joined, links=mine)
 
     # ---- one read ---------------------------------------------------------------------------------------------
 
@@ -197,9 +198,10 @@ class Dataflow:
         if len(paths) > 1:
             several = ", ".join(sorted(map(short, paths))[:3])
             return Joined(broken=f"{name} has the content of {len(paths)} files, {several}; pipeline.link(writer, reader, wrote=, read=) says which it is.", writer=latest.step)
-        seen = ": size, first and last MiB are equal" if stamp.digest.startswith("~") else ": its content is the same"
+        all_of_it = not stamp.digest.startswith("~")
+        seen = ": its content is the same" if all_of_it else ": size, first and last MiB are equal"
         note = f"{read.extent.path} is taken for a copy of {latest.extent.path}, which {named(latest.step)} wrote{seen}."
-        return Joined((Link(latest.step, latest.extent, read.step, read.extent),), note=note, writer=latest.step)
+        return Joined((Link(latest.step, latest.extent, read.step, read.extent),), note=note, writer=latest.step, copied=all_of_it)
 
     def _may_be_copied(self, write: _Use, read: _Use) -> bool:
         """A copy is not older than what it is a copy of, and nobody read it before that was there."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bigdebug.errors import BigdebugError
-from bigdebug.trace.across.dataflow import ITEMS, Dataflow, Link, key_of, named, short
+from bigdebug.trace.across.dataflow import ITEMS, Dataflow, Joined, Link, key_of, named, short
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.across.step import Step, counting, hashed
@@ -99,8 +99,7 @@ class Flowing:
         """To who wrote what the step read."""
         read = _extent(step.reads, found)
         joined = self.dataflow.into(step, read)
-        for text, harmless in ((joined.broken, False), (joined.note, bool(joined.links) and "taken for a copy" in joined.note)):
-            self._note(text, harmless)
+        self._told(joined)
         for link in joined.links:
             there = self._over(link, found, read, ahead=False)
             if len(there):
@@ -116,8 +115,7 @@ class Flowing:
         wrote = _extent(step.writes, found)
         self._note_reached(found, wrote, step, None)
         for reader, read, joined in self.dataflow.out_of(step, wrote):
-            self._note(joined.broken)
-            self._note(joined.note, bool(joined.links) and "taken for a copy" in joined.note)
+            self._told(joined)
             for link in joined.links:
                 there = self._over(link, found, replace(wrote, unit=found.unit), ahead=True)
                 if len(there):
@@ -189,6 +187,11 @@ class Flowing:
                 step = self.dataflow.steps[way * rank]
                 self.passed.append(step)
                 yield step
+
+    def _told(self, joined: Joined) -> None:
+        """What is not certain of a link. What equal content alone tells is exact: equal files have equal records."""
+        self._note(joined.broken)
+        self._note(joined.note, joined.copied)
 
     def _note(self, text: str, harmless: bool = False) -> None:
         if text:
