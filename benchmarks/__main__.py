@@ -69,12 +69,12 @@ def main() -> int:
     scratch = Path(tempfile.mkdtemp(prefix="bigdebug-benchmarks-run-", dir=asked.scratch))
     about = machine(asked.cores)
     about["method"] = (
-        f"Medians of {asked.repeats} pairs after one thrown away, in one session: plain PySpark and "
+        f"Medians of {asked.repeats} pairs after one thrown away, in one session{' on local-cluster' if asked.cluster else ''}: plain PySpark and "
         + ("plain PySpark again (all ratios are noise)." if asked.plain_only else f"capture (strategy {asked.strategy}) in turn.")
     )
     met = True
     try:
-        with open_sides(asked.cores, scratch, asked.strategy, asked.plain_only) as sides:
+        with open_sides(asked.cores, scratch, asked.strategy, asked.plain_only, asked.cluster) as sides:
             for name in dict.fromkeys(asked.names):
                 measure = MEASURES[name]
                 report = Report(name, asked.out, about)
@@ -101,6 +101,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=_repeats, default=FEWEST, help=f"pairs that are kept, {FEWEST} or more")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks"), help="where tables, JSON lines and pictures go")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--cluster", action="store_true", help="tasks run in executors, a process for each core (local-cluster)")
     parser.add_argument("--data", type=Path, help="where generated inputs are kept (the temporary directory)")
     parser.add_argument("--scratch", type=Path, help="where shuffles, outputs and lineage are until the end (the same)")
     parser.add_argument("--strategy", default="auto", help="capture strategy")

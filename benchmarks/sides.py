@@ -238,8 +238,8 @@ class Sides:
 
 
 @contextmanager
-def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool) -> Iterator[Sides]:
-    """A new session with ``cores`` cores; its shuffles and its lineage are below ``scratch``. Stopped at the end."""
+def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool, cluster: bool = False) -> Iterator[Sides]:
+    """A new session with ``cores`` cores, in this process or each in an executor of its own; its shuffles and its lineage are below ``scratch``. Stopped at the end."""
     # Before the JVM starts, which hands its environment on to the Python workers.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -247,11 +247,12 @@ def open_sides(cores: int, scratch: Path, strategy: str, plain_only: bool) -> It
     os.environ["SPARK_LOCAL_DIRS"] = str(scratch / "spark")
     os.environ["BIGDEBUG_HOME"] = str(scratch / "home")
     spark = (
-        SparkSession.builder.master(f"local[{cores}]")
+        SparkSession.builder.master(f"local-cluster[{cores},1,2048]" if cluster else f"local[{cores}]")
         .appName("bigdebug benchmarks")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "4g")
+        .config("spark.executor.memory", "2g")
         .config("spark.python.unix.domain.socket.enabled", "true")  # halves the time of a small job, on both sides
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
