@@ -14,6 +14,8 @@ from bigdebug.datasets import rows
 DAYS, PROCESSES = "BIGDEBUG_KEEP_DAYS", "BIGDEBUG_KEEP_PROCESSES"
 """The variables of the environment that say it."""
 
+_AHEAD = timedelta(days=30) // timedelta(microseconds=1)
+
 _AT_ONCE = 1_000
 """Processes that one transaction takes away, so that nobody waits for long."""
 
@@ -39,9 +41,19 @@ class Retention:
             raise ValueError(f"{DAYS} and {PROCESSES} are numbers of days and of processes, not {days!r} and {processes!r}") from problem
 
 
+def _today(db: sqlite3.Connection, now: int) -> int:
+    """What age is counted from: no more than a month after what another session did last, for a clock that is years ahead would take all of the past away."""
+    last = db.execute(
+        "SELECT started FROM process WHERE session <> (SELECT session FROM process ORDER BY started DESC, number DESC LIMIT 1) ORDER BY started DESC LIMIT 1",
+    ).fetchone() or db.execute("SELECT MAX(started) FROM process").fetchone()
+    return now if last[0] is None else min(now, last[0] + _AHEAD)
+
+
 def retain(transaction: Callable[[], AbstractContextManager[sqlite3.Connection]], retention: Retention, now: datetime | None = None) -> int:
     """Take away what is not kept; gives how many processes. Costs milliseconds if there are none."""
-    oldest = rows.microseconds((now or datetime.now(timezone.utc)) - timedelta(days=min(retention.days, 300_000)))
+    with transaction() as db:
+        today = _today(db, rows.microseconds(now or datetime.now(timezone.utc)))
+    oldest = today - timedelta(days=min(retention.days, 300_000)) // timedelta(microseconds=1)
     gone = 0
     while True:
         with transaction() as db:

@@ -187,6 +187,21 @@ def test_old_ones_go_by_age_with_what_only_they_told(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_clock_that_is_years_ahead_takes_nothing_away(tmp_path: Path) -> None:
+    now = datetime.now(timezone.utc)
+    store = DatasetStore(tmp_path / "s.sqlite", retention=Retention(days=40))
+    store.record(*(replace(SALE, id=f"p{day}", session=f"s{day}", started=now - timedelta(days=day), ended=now) for day in range(5)))
+    store.close()
+    ahead = replace(SALE, id="ahead", session="ahead", started=now + timedelta(days=10_000), ended=None)
+    with pytest.MonkeyPatch.context() as clock:
+        clock.setattr("bigdebug.datasets.retention.datetime", type("Ahead", (datetime,), {"now": classmethod(lambda kind, zone: now + timedelta(days=10_000))}))
+        later = DatasetStore(store.path, retention=store.retention)
+        later.record(ahead)
+        later.close()
+    assert {process.id for process in store.processes()} == {"ahead", *(f"p{day}" for day in range(5))}
+    store.close()
+
+
 def test_the_oldest_go_by_number(tmp_path: Path) -> None:
     store = DatasetStore(tmp_path / "s.sqlite", retention=Retention(days=100_000, processes=100))
     for start in range(0, 2_300, 100):
