@@ -77,6 +77,19 @@ def test_what_is_no_triple_is_left_out_and_told_of(spark):
         Prepared(read(frame(spark, rows)), strict=True)
 
 
+def test_a_long_id_does_not_come_with_each_item_of_its_component(spark):
+    long = ["a" * 2_000 + str(n) for n in range(2)]
+    rows = [(long[0], long[1], "r"), *((long[1], f"b/{n}", "r") for n in range(30)), *((f"b/{n}", f"c/{n}", "r") for n in range(30))]
+    workflow = Workflow.of([("A", "A2"), ("A2", "B"), ("B", "C")], items={"A": "a", "A2": long[1], "B": "b/", "C": "c/"})
+    for near in (10_000, 0):
+        prepared = Prepared(read(frame(spark, rows)), workflow, threshold=10, near=near)
+        [[size]] = prepared.placed.selectExpr("sum(octet_length(component))").collect()
+        assert size == 62 * (100 + 64)
+        for graph in [SparkGraph(prepared, name) for name in PLANS[1:]]:
+            assert list(graph.ancestors("c/7")) == ["b/7", long[1], long[0]]
+            graph.close()
+
+
 @pytest.mark.parametrize(
     ("columns", "message"), [(("parent", "dst", "op"), "no such column"), (("src", "dst", "when"), "Operations are texts"), (("src", "op", "dst"), "integers or texts")],
 )

@@ -101,7 +101,7 @@ def test_an_index_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
 def test_processes_that_build_at_one_place_leave_one_whole_index(tmp_path):
     building = """
         from bigdebug.errors import StoreError
-        for n in range(15):
+        for n in range(8):
             try:
                 bigdebug.provenance(frame, at=sys.argv[1], replace=True, progress=False)
             except StoreError as error:

@@ -7,6 +7,7 @@ item, which names it.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,13 @@ NEAR = 20_000_000
 _TEXTS = 1 << 28
 """Bytes of texts in them, at most."""
 
-_PART = 100_000
-"""Rows of which the components make one array: the text that names a component may be long, and comes with each of its items."""
+_LONGEST, _BEGINNING = 200, 100
+"""Bytes of an item up to which it names its component: the name comes with each item and triple. A longer one does by its first characters and a digest."""
 
 
 def components(edges: Any, partitions: int, near: int = NEAR) -> Any:
-    """The component of each item that an edge has: columns ``item`` and ``component``, the smallest item of the component. The frame is kept.
+    """The component of each item that an edge has: columns ``item`` and ``component``, the smallest item of the component, or its beginning and
+    SHA-256 if it is long. The frame is kept.
 
     ``edges``, which are kept, have columns ``src`` and ``dst`` of one type, without NULL, and none joins an item with itself. Up to ``near`` of them are joined in
     the driver. More take two jobs a round, in which they go through two shuffles of ``partitions``; there are as many rounds as the logarithm of the
@@ -48,8 +50,11 @@ def components(edges: Any, partitions: int, near: int = NEAR) -> Any:
         let_go(before)
         [[changed]] = unheard(pairs.agg(F.max("changed")), "collect")  # None where there is no edge
     centres = pairs.select(F.col("near").alias("item"), F.col("near").alias("component"))
-    stars = pairs.select("item", F.col("near").alias("component"))
-    found = kept(stars.union(centres).distinct(), "components")
+    stars = pairs.select("item", F.col("near").alias("component")).union(centres).distinct()
+    if kind == "string":
+        brief = F.concat(F.substring("component", 1, _BEGINNING), F.sha2("component", 256))
+        stars = stars.withColumn("component", F.when(F.octet_length("component") > _LONGEST, brief).otherwise(F.col("component")))
+    found = kept(stars, "components")
     let_go(pairs)
     return found
 
@@ -70,8 +75,16 @@ def _joined(edges: pa.Table) -> pa.Table:
     joining = Joining(len(order))
     joining.join(codes[: edges.num_rows], codes[edges.num_rows :])
     items, labels = ids.dictionary.take(order), joining.labels()
-    named = [items.take(pa.array(labels[start : start + _PART])) for start in range(0, len(labels), _PART)]
-    return pa.table({"item": items, "component": pa.chunked_array(named, items.type)})
+    return pa.table({"item": items, "component": _names(items).take(pa.array(labels))})
+
+
+def _names(items: pa.Array) -> pa.Array:
+    """What items call their components."""
+    if not pa.types.is_string(items.type):
+        return items
+    long = pc.greater(pc.binary_length(items), _LONGEST)
+    brief = [text[:_BEGINNING] + sha256(text.encode()).hexdigest() for text in items.filter(long).to_pylist()]
+    return pc.replace_with_mask(items, long, pa.array(brief, items.type))
 
 
 def _round(pairs: Any, partitions: int) -> Any:
