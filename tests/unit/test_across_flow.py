@@ -428,6 +428,18 @@ def test_records_that_only_a_step_can_name(chain: list[PlainStep]) -> None:
     assert at(found.forward(held), "c.txt") == [2]
 
 
+def test_a_step_without_files_is_a_flow_by_itself() -> None:
+    class Collected(PlainStep):
+        def inputs_of(self, records: object) -> Sequence[Located] | None:
+            return []
+
+        outputs_of = inputs_of
+
+    found = pipeline(Collected("collected", [], [], [], 1, 2))
+    for flow in (found.backward(object()), found.forward(object())):
+        assert ([step.name for step in flow.steps], flow.files, flow.exact) == (["collected"], (), True)
+
+
 def test_sessions_and_pipelines_are_added_and_steps_are_known_once(chain: list[PlainStep]) -> None:
     class Session:
         @property

@@ -31,7 +31,9 @@ class Asked:
     own: bool = False
     """Whether the records are those of a step itself, and not of a file."""
     held: dict[str, object] = field(default_factory=dict)
-    """By step, what a user holds of it and asks about."""
+    """By step, what a user holds of it, and asks what it was made of."""
+    steps: tuple[Step, ...] = ()
+    """The steps that have had the records, whether or not they read or wrote a file."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def _held(flow: Dataflow, what: object, ahead: bool) -> Asked:
             found = holds.outputs_of(what) if ahead else holds.inputs_of(what)
             if found is not None:
                 records = [(step, one) for one in found if len(one)]
-                return Asked(outputs=records, own=True) if ahead else Asked(inputs=records, own=True, held={step.id: what})
+                mine = (step,)
+                return Asked(outputs=records, own=True, steps=mine) if ahead else Asked(inputs=records, own=True, held={step.id: what}, steps=mine)
     raise UnknownStepError(
         "No step of the pipeline knows these records", value=what,
         remedy="Give the path of a file with lines=[...] or rows=[...], a trace over a captured run, or a culprit of one.",

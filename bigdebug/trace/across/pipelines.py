@@ -140,6 +140,7 @@ class Pipeline:
             flowing.forward(start.inputs, start.outputs, start.own)
         else:
             flowing.backward(start.outputs, start.inputs, start.own)
+        flowing.passed.extend(step for step in start.steps if step not in flowing.passed)
         return Flow(flowing, ahead)
 
     def _known(self, step: Step | str) -> Step:
