@@ -120,20 +120,21 @@ class Pipeline:
         """
         chosen = self._known(step)
         if stage is None and partition is None and operator is None:
-            every = [one for s in (chosen, *within(self.steps, chosen)) for one in asked(self.dataflow, self._units, s, Chosen(), None, True).outputs]
-            return self.flow(Asked(outputs=every, own=True), ahead=True)
+            flow = self.dataflow
+            every = [one for s in (chosen, *within(flow.steps, chosen)) for one in asked(flow, self._units, s, Chosen(), None, True).outputs]
+            return self._from(flow, Asked(outputs=every, own=True), ahead=True)
         known = refuse_parts(chosen)
         trace = records_of(known, stage, partition, None if operator is None else getattr(operator, "id", operator))
         return self.forward(trace)
 
     def _flow(self, what: Any, lines: Any, rows: Any, step: Step | str | None, ahead: bool) -> Flow:
         flow = self.dataflow
-        start = asked(flow, self._units, what, Chosen.of(lines, rows), None if step is None else self._known(step), ahead)
-        return self.flow(start, ahead)
+        meant = None if step is None else one_step(step if isinstance(step, str) else step.id, flow.steps, "pipeline")
+        return self._from(flow, asked(flow, self._units, what, Chosen.of(lines, rows), meant, ahead), ahead)
 
-    def flow(self, start: Asked, ahead: bool) -> Flow:
+    def _from(self, dataflow: Dataflow, start: Asked, ahead: bool) -> Flow:
         """The flow that starts there."""
-        flowing = Flowing(self.dataflow, self._units)
+        flowing = Flowing(dataflow, self._units)
         flowing.notes.update({text: Note(text) for text in start.notes})
         flowing.held.update(start.held)
         if ahead:
