@@ -27,12 +27,13 @@ def open_saved(path: str | os.PathLike[str], trusted: bool = False) -> SavedSess
     from bigdebug.trace.saved import open_session
 
     session = open_session(path, trusted)
-    session.others.append(_of_actors)
+    session.others.append(lambda: _of_actors(session))
     return session
 
 
-def _of_actors() -> Iterable[Step]:
-    """What this user's actors captured; imported when a pipeline is asked, for opening should be quick."""
+def _of_actors(session: SavedSession) -> Iterable[Step]:
+    """What actors captured, those that were saved and this user's; imported when a pipeline is asked, for opening should be quick."""
     from bigdebug import actors
 
-    return actors.steps()
+    saved = session.actors
+    return [*(actors.steps(saved) if saved is not None else ()), *actors.steps()]

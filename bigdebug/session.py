@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bigdebug import actors
+from bigdebug.actors.copying import copy_joined
 from bigdebug.datasets.questions import Datasets
 from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.shown import masking, shown
@@ -265,9 +266,9 @@ class DebugSession(Inquiry):
         however large it is. Of DataFrames it is what ``index`` has built by then, and the rows that the action gave, up to 100,000. No job runs.
         With ``lineage``, what else is needed is derived: of a DataFrame by jobs that take about as long as its query, and as many bytes; of an RDD program by
         the stages whose lineage was not kept, and one for its result's records, up to 10,000; and what a query wrote to files is read again, to know which row stands where
-        (``bigdebug.open(path).pipeline``). ``bigdebug.open(path).runs_table()`` says what of each run is there.
+        (``bigdebug.open(path).pipeline``). Actors that read or wrote the same files are copied. ``bigdebug.open(path).runs_table()`` says what of each run is there.
         """
-        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path, keeping(self._recorder, self._steps, derive=lineage))
+        return save(self.runs if runs is None else each_run(runs), self._recorder.store, path, keeping(self._recorder, self._steps, derive=lineage), copy_joined)
 
     def violations(self, frame: Any, *dependencies: str | Sequence[str], form: str = "ug") -> Violations:
         """The values that violate functional dependencies among the rows of a DataFrame, with the rows responsible.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bigdebug.errors import NotCapturedError, StoreError, UnknownOperatorError
-from bigdebug.store.contained import contained
+from bigdebug.store.contained import contained, each_file
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.formats import check_format
 from bigdebug.store.sealed import Problem, Sealed, read_catalog
@@ -24,7 +24,7 @@ from bigdebug.trace.run import Run, runs_table
 from bigdebug.trace.saved_checks import check
 from bigdebug.trace.saved_runs import SavedRun, load_run
 from bigdebug.trace.saved_trace import SavedTrace, standing_at, whole_trace
-from bigdebug.trace.saving import BLOCKS, FORMAT, UNFINISHED, directory, save
+from bigdebug.trace.saving import ACTORS, BLOCKS, FORMAT, UNFINISHED, directory, save
 from bigdebug.trace.table import Table
 
 __all__ = ["FORMAT", "SavedSession", "SavedTrace", "open_session", "save"]
@@ -80,6 +80,7 @@ class SavedSession:
         """Its runs as steps of a pipeline, those that acted."""
         self.others: list[Callable[[], Iterable[Step]]] = []
         """What gives other steps that its pipeline knows of."""
+        self._listed = frozenset(catalog.get("files", ()))
         self.saved: float | None = catalog.get("saved")
         """When, in seconds since 1970; None for format 1."""
 
@@ -101,9 +102,19 @@ class SavedSession:
         chosen = self.run(run if isinstance(run, str) else run.id)
         return whole_trace(chosen, chosen.subject if operator is None else chosen.graph[operator].id)
 
+    @property
+    def actors(self) -> Path | None:
+        """The home of the actors that were saved with it; None if there are none. Raises StoreError where something else is there."""
+        if not (self.path / ACTORS).exists():
+            return None
+        strange = [name for name in each_file(self.path / ACTORS) if f"{ACTORS}/{name}" not in self._listed or (self.path / ACTORS / name).is_symlink()]
+        if strange or (self.path / ACTORS).is_symlink():
+            raise StoreError("This was not saved with the session", value=str(self.path / ACTORS / (strange or [""])[0]), remedy="Remove it, or save the session again.")
+        return self.path / ACTORS
+
     @cached_property
     def pipeline(self) -> Pipeline:
-        """Its runs as steps, joined by the files between them and with the actors of this user: ``pipeline.backward("out.csv", lines=[12])``. No Spark, and no program."""
+        """Its runs as steps, joined by the files between them, with the actors that were saved with it and those of this user: ``pipeline.backward("out.csv", lines=[12])``. No Spark, and no program."""
         return Pipeline(lambda: self.steps, *self.others)
 
     def problems(self) -> list[Problem]:

@@ -23,7 +23,7 @@ from bigdebug.trace.saved_lineage import write_lineage
 from bigdebug.trace.saved_runs import Beside, dump_run
 
 FORMAT = 2
-BLOCKS, LINEAGE, OUTPUTS = "blocks", "lineage", "outputs"
+BLOCKS, LINEAGE, OUTPUTS, ACTORS = "blocks", "lineage", "outputs", "actors"
 UNFINISHED = "unfinished.json"
 """Says in a directory that is being written who writes it; it goes before the seal comes."""
 
@@ -31,7 +31,11 @@ Keep = Callable[[Run, Path, str], Beside]
 """Writes what is kept of a run beside what it tells itself, below a directory and there below the folder ``lineage/NAME`` and as ``outputs/NAME``; what the catalog lists."""
 
 
-def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str], keep: Keep | None = None) -> Path:
+Besides = Callable[[Path, set[str]], object]
+"""Writes into a directory, ``actors/``, what knows more of files, by their paths, that the runs read or wrote."""
+
+
+def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str], keep: Keep | None = None, besides: Besides | None = None) -> Path:
     """Write ``runs`` and their lineage into a new or empty directory; it is whole or not there at all. ``keep`` is ``program``, if it is not given."""
     target = directory("where a session is saved", path)
     unfinished: Path | None = None
@@ -42,7 +46,7 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        _write(list(runs), store, unfinished, keep or program)
+        _write(list(runs), store, unfinished, keep or program, besides)
         if target.exists():
             target.rmdir()
         unfinished.rename(target)
@@ -56,12 +60,14 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
     return target
 
 
-def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep) -> None:
+def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides: Besides | None) -> None:
     (home / UNFINISHED).write_text(json.dumps({"bigdebug": "a session that is being saved", "process": os.getpid(), "host": socket.gethostname()}))
     listed = []
     for run in runs:  # first, for what is derived meanwhile is a block, too
         beside = keep(run, home, run.id)
         listed.append(dump_run(run, beside))
+    if besides is not None:
+        besides(home / ACTORS, {extent["path"] for run in listed if run["step"] for extent in (*run["step"]["reads"], *run["step"]["writes"])})
     for needed in sorted({run for known in runs for run in (known.id, *known.earlier)}):
         for block in sorted((store.root / needed).glob("*/*.block")):  # what else is there are pickles of a run that goes on
             copy = home / BLOCKS / block.relative_to(store.root)

@@ -11,6 +11,7 @@ import pytest
 import bigdebug
 from bigdebug import actors
 from bigdebug.errors import BigdebugError
+from bigdebug.trace.saved_checks import check
 from tests.spark.fresh import fresh
 
 
@@ -71,7 +72,10 @@ def test_a_saved_pipeline_goes_from_the_last_line_to_the_first_file_in_a_fresh_p
         f"flow = session.pipeline.backward({str(file)!r}, lines=[{number + 1}])\n"
         "[one] = [known.located for known in flow.sources]\nanswer = [one.path, one.unit.value, one.positions.tolist(), [step.name for step in flow.steps], list(map(str, flow.notes))]"
     )
+    assert check(saved) == []
+    (tmp_path / "home").rename(tmp_path / "elsewhere")  # the actors that it needs are saved with it
     path, unit, positions, steps, notes = fresh(saved, script)
+    (tmp_path / "elsewhere").rename(tmp_path / "home")
     assert path == str(tmp_path / "orders.csv")
     assert positions == [line - 1 - (unit == "row") for line in expected]
     assert steps == [step.name for step in flow.steps]

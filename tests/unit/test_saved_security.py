@@ -195,6 +195,21 @@ def test_links_are_not_followed(saved: Path, tmp_path: Path, name: str) -> None:
     assert check(saved) != []
 
 
+def test_actors_that_were_not_saved_with_a_session_are_not_opened(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (saved / "actors").mkdir()
+    (saved / "actors" / "a-1").symlink_to(tmp_path / "there")
+    with pytest.raises(StoreError, match="not saved with"):
+        _ = bigdebug.open(saved).pipeline.steps
+    (saved / "actors" / "a-1").unlink()
+    (saved / "actors" / "a-1").mkdir()
+    (saved / "actors" / "a-1" / "catalog.json").write_bytes(BOMB)
+    with pytest.raises(StoreError, match="not saved with"):
+        _ = bigdebug.open(saved).pipeline.steps
+    _ = bigdebug.open(resealed(saved)).pipeline.steps
+    assert not PLANTED.exists()
+
+
 def test_a_fifo_is_not_waited_for(saved: Path) -> None:
     (saved / "outputs" / "r1").unlink()
     os.mkfifo(saved / "outputs" / "r1")

@@ -1,0 +1,42 @@
+"""Copying: the actors that a saved session needs, beside its runs: then it is a pipeline wherever it is opened."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from bigdebug.actors.actor import Home, home_of
+from bigdebug.actors.actorstep import ActorStep
+from bigdebug.actors.opening import steps
+
+
+def copy_joined(to: Path, paths: Collection[str], home: Home = None) -> list[str]:
+    """Copy the committed actors that are joined with files into a new home: those that read or wrote one of them, or what such an actor read or wrote, and those that
+    they are linked with; their ids. A damaged actor is left out.
+
+    Opens all actors of the home, and copies as many bytes as those take that are meant. Raises StoreErrors.
+    """
+    source = home_of(home)
+    known = {step.id: step for step in steps(source) if isinstance(step, ActorStep)}
+    files = {name: {extent.path for extent in (*step.reads, *step.writes)} for name, step in known.items()}
+    links = source.links()
+    meant, reached = set[str](), set(paths)
+    while True:
+        linked = {other for pair in links for other in pair if meant.intersection(pair)}
+        more = {name for name, touched in files.items() if name not in meant and (touched & reached or name in linked)}
+        if not more:
+            break
+        meant |= more
+        reached |= {path for name in more for path in files[name]}
+    for name in sorted(meant):
+        for file in source.paths(name):
+            if file.parent == source.root / name:
+                copy = to / name / file.name
+                copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                shutil.copyfile(file, copy)
+    for pair in links:
+        if meant.issuperset(pair):
+            (to / "links").mkdir(exist_ok=True, mode=0o700)
+            (to / "links" / "@".join(pair)).touch()
+    return sorted(meant)
