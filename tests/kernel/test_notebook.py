@@ -282,4 +282,4 @@ def test_the_first_session_of_the_readme_runs_as_it_is_pasted(tmp_path: Path) ->
     assert re.search(r"^stale +totals", value(shown["block 13"])["text/plain"], re.MULTILINE)
     assert "1 path from 1 to 5" in value(shown["block 15"])["text/plain"]
     assert "doubled.csv" in value(shown["block 16"])["text/plain"]
-    assert "log.txt" in value(shown["block 17"])["text/plain"]
+    assert "backward through 3 steps" in value(shown["block 17"])["text/plain"]
