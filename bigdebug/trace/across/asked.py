@@ -127,11 +127,11 @@ def _file(flow: Dataflow, units: Units, name: str, chosen: Chosen, step: Step | 
 
 def known_paths(flow: Dataflow, name: str) -> list[str]:
     """The files that are meant by a name: the path of one, the end of its path if it is the only one, or a directory. Raises UnknownStepError."""
-    paths = flow.paths()
     wanted = {key_of(name), key_of(name if ":" in name else os.path.abspath(name))}
-    exactly = sorted(paths & wanted)
+    exactly = sorted(filter(flow.knows, wanted))
     if exactly:
         return exactly
+    paths = flow.paths()
     within = sorted(path for path in paths if any(path.startswith(f"{one.rstrip('/')}/") for one in wanted))
     if within:
         return within

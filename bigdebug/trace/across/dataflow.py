@@ -7,6 +7,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.located import Extent, FileStamp
@@ -64,6 +65,7 @@ class _Use:
     extent: Extent
 
 
+@lru_cache(1 << 18)
 def key_of(path: str) -> str:
     """What two names of the same file have in common: the absolute path of a local one, a URI as it is."""
     here = local_path(path)
@@ -97,6 +99,10 @@ class Dataflow:
     def paths(self) -> set[str]:
         """The keys of all files that a step read or wrote."""
         return set(self._writes) | set(self._reads)
+
+    def knows(self, key: str) -> bool:
+        """Whether a step read or wrote a file, by its key."""
+        return key in self._writes or key in self._reads
 
     def writers(self, path: str) -> list[tuple[Step, Extent]]:
         """Who wrote a file, earliest first."""
