@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from bigdebug.errors import CorruptBlockError
 from bigdebug.store.mapping import Pages, spread
+
+
+@contextmanager
+def as_built() -> Iterator[None]:
+    """Within: places that no array has, and texts that are none, are a CorruptBlockError: only a file that was altered leads to them."""
+    try:
+        yield
+    except (IndexError, UnicodeDecodeError, pa.ArrowException) as problem:
+        raise CorruptBlockError(
+            f"The index is not what was built: {problem}", remedy="graph.verify() names the file that was altered; build the index again from its triples.",
+        ) from problem
 
 
 class Edges(NamedTuple):
@@ -38,9 +53,10 @@ class Adjacency:
             if pages is not None:
                 pages.want(starts, stops)
         places = spread(starts, stops - starts)
-        return Edges(
-            np.repeat(codes, stops - starts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
-        )
+        with as_built():
+            return Edges(
+                np.repeat(codes, stops - starts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
+            )
 
     def degrees(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """How many triples each of these items has in this direction."""
@@ -48,6 +64,10 @@ class Adjacency:
         return stops - starts
 
     def _ends(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if self.pages[0] is not None:
-            self.pages[0].want(codes, codes + 2)
-        return self.offsets[codes].astype(np.int64), self.offsets[codes + 1].astype(np.int64)
+        with as_built():
+            if self.pages[0] is not None:
+                self.pages[0].want(codes, codes + 2)
+            starts, stops = self.offsets[codes].astype(np.int64), self.offsets[codes + 1].astype(np.int64)
+            if len(codes) and ((stops < starts).any() or stops.max() > len(self.neighbours)):
+                raise IndexError("triples of an item end before they begin, or behind the last one")
+        return starts, stops

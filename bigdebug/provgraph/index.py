@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import UnknownItemError
-from bigdebug.provgraph.adjacency import Adjacency, Edges
+from bigdebug.provgraph.adjacency import Adjacency, Edges, as_built
 from bigdebug.provgraph.cycles import cycles
 from bigdebug.provgraph.dictionary import ABSENT, Ids, column_of, ids_of
 from bigdebug.provgraph.membership import NO_TABLE
@@ -81,14 +81,16 @@ class Index:
         """The codes of these ids. Raises UnknownItemError, with ids that somebody may have meant, for one that is not there."""
         wanted = ids if isinstance(ids, np.ndarray) else list(ids)
         try:
-            codes = self.ids.codes(wanted)
+            with as_built():
+                codes = self.ids.codes(wanted)
         except TypeError as problem:
             raise UnknownItemError(f"An item is not there: {problem}", remedy=f"Ids here are like {self._some()}.") from problem
         missing = np.flatnonzero(codes == ABSENT)
         if len(missing):
             lost = wanted[missing[0]]
             lost = lost.item() if isinstance(lost, np.generic) else lost
-            near = ", ".join(map(shown, self.ids.near(lost)))
+            with as_built():
+                near = ", ".join(map(shown, self.ids.near(lost)))
             others = f" (nor have {len(missing) - 1} of the others)" if len(missing) > 1 else ""
             raise UnknownItemError(
                 f"No item has this id{others}", value=lost, remedy=f"Near it are {near}." if near else "The graph has no items."
@@ -97,14 +99,16 @@ class Index:
 
     def named(self, codes: NDArray[Any]) -> NDArray[Any]:
         """The ids of these codes: int64, or Python's str."""
-        return self.ids.take(codes)
+        with as_built():
+            return self.ids.take(codes)
 
     def operations_of(self, ops: NDArray[Any]) -> NDArray[Any]:
         """The operations of these codes, as objects; None where a triple had none."""
         ops = np.asarray(ops, np.int64)
         found = np.full(len(ops), None, object)
         known = ops < len(self.operations)
-        found[known] = self.operations.take(ops[known])
+        with as_built():
+            found[known] = self.operations.take(ops[known])
         return found
 
     @cached_property
@@ -116,11 +120,12 @@ class Index:
         if self.tables is None:
             return np.full(len(codes), None, object)
         codes = np.asarray(codes, np.int64)
-        if self.table_pages is not None:
-            self.table_pages.want(codes, codes + 1)
-        places = self.tables[codes]
         names = np.array([*self.table_names, None], object)
-        return names[np.where(places == NO_TABLE, len(self.table_names), places)]
+        with as_built():
+            if self.table_pages is not None:
+                self.table_pages.want(codes, codes + 1)
+            places = self.tables[codes]
+            return names[np.where(places == NO_TABLE, len(self.table_names), places)]
 
     def _some(self) -> str:
         return ", ".join(shown(one) for one in self.ids.take(np.arange(min(3, self.items))).tolist()) or "none, for it is empty"

@@ -54,6 +54,8 @@ class TextIds:
         return bisect_left(range(len(self)), wanted, key=self._at)
 
     def _at(self, code: int) -> bytes:
+        if self.offsets[code] > self.offsets[code + 1]:
+            raise IndexError("a text ends before it begins")
         return bytes(self._bytes[self.offsets[code] : self.offsets[code + 1]])
 
     def take(self, codes: NDArray[Any]) -> NDArray[Any]:
@@ -61,6 +63,10 @@ class TextIds:
         return found
 
     def _taken(self, codes: NDArray[np.int64]) -> Any:
+        starts, stops = self.offsets[codes], self.offsets[codes + 1]
+        # Arrow reads where it is told to, also where nothing is.
+        if len(codes) and (starts.min() < 0 or (stops < starts).any() or stops.max() > len(self.data)):
+            raise IndexError("a text ends before it begins, or behind the last one")
         if self._pages[0] is not None and self._pages[1] is not None:
             self._pages[0].want(codes, codes + 2)
             self._pages[1].want(self.offsets[codes], self.offsets[codes + 1])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bigdebug.errors import TooLargeError
+from bigdebug.provgraph.adjacency import as_built
 from bigdebug.provgraph.index import Adjacency
 
 Codes = NDArray[np.int64]
@@ -77,7 +78,8 @@ class Walk:
                 remedy=f"Up to {MOST_TRIPLES} are: ask with depth=N for the nearest levels, or limit=N for the nearest items.",
             )
         near, far, ops = self._along.of(self.frontier)
-        new = self._reached.add(distinct(far))
+        with as_built():
+            new = self._reached.add(distinct(far))
         self._levels.append(new)
         self._edges.append(Triples(far, near, ops) if self._backward else Triples(near, far, ops))
         self.count += len(new)
@@ -138,7 +140,9 @@ class _Reached:
         self._flags: NDArray[np.bool_] | None = None
 
     def add(self, items: Codes) -> Codes:
-        """Those of the items (sorted) that were not reached before; now they are."""
+        """Those of the items (sorted) that were not reached before; now they are. Raises IndexError for one that there is not."""
+        if len(items) and items[-1] >= self._items:
+            raise IndexError("a triple leads to an item that there is not")
         if self._flags is not None:
             new = items[~self._flags[items]]
             self._flags[new] = True
