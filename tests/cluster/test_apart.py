@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -17,6 +18,11 @@ from tests.cluster.apart import LINES
 from tests.cluster.standalone import standalone
 from tests.cluster.test_faults import behind, counted
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("unshare") is None or subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0,
+    reason="to hide a directory from a process takes the right to mount",
+)
 
 PACKAGES = ("numpy", "numpy.libs", "pyarrow", "pandas", "pandas.libs", "dateutil", "six.py", "pytz", "tzdata")
 
