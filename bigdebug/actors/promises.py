@@ -170,15 +170,30 @@ def _same_values(one: Any, other: Any) -> bool:
 
 
 def same_cell(one: Any, other: Any) -> bool:
-    """Whether two values are the same: nulls are, and floats that are close."""
-    import pandas as pd
-
+    """Whether two values are the same: nulls are, and floats that are close; collections by what is in them."""
     if one is other:
         return True
+    kind = type(one)
+    if kind is type(other):
+        if kind in (str, bytes, int, bool):
+            return bool(one == other)
+        if kind is float:
+            return isclose(one, other, rel_tol=CLOSE) or (one != one and other != other)
+        if kind in (tuple, list):
+            return len(one) == len(other) and all(map(same_cell, one, other))
+        if kind is dict:
+            return one.keys() == other.keys() and all(same_cell(value, other[key]) for key, value in one.items())
+    return _same_others(one, other)
+
+
+def _same_others(one: Any, other: Any) -> bool:
+    """The same of what pandas and numpy know."""
+    import pandas as pd
+
     if pd.api.types.is_scalar(one) and pd.api.types.is_scalar(other):
         if pd.isna(one) or pd.isna(other):
             return bool(pd.isna(one) and pd.isna(other))
-        return bool(one == other) or (isinstance(one, float) and isinstance(other, float) and isclose(one, other, rel_tol=CLOSE))
+        return bool(one == other)
     try:
         return bool(np.array_equal(np.asarray(one, dtype=object), np.asarray(other, dtype=object)) or repr(one) == repr(other))
     except ValueError:  # arrays within arrays, of several lengths

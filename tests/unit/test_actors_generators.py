@@ -2,6 +2,8 @@
 
 import io
 import itertools
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -291,3 +293,13 @@ def test_a_plain_chunk_is_one_run():
     written = Written(io.StringIO())
     written.write(f"{n}\n" for n in range(100_000))
     assert len(written.places(Extent("f", Unit.LINE)).number) == 1
+
+
+def test_trying_a_generator_needs_no_pandas(tmp_path):
+    program = (
+        "import sys\nfrom bigdebug import actors\n"
+        "step = actors.generator(lambda rs: ((r, [r, {'k': r / 3}]) for r in rs), each=True, home=sys.argv[1])\n"
+        "print(len(list(step(range(20)))), actors.steps(sys.argv[1])[0].incomplete, 'pandas' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "home")], check=True, capture_output=True, text=True)
+    assert done.stdout == "20 () False\n"
