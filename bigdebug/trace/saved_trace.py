@@ -189,7 +189,7 @@ class SavedTrace(Trace):
         """``num`` records from number ``start`` on. Raises as ``source_records`` does where they are not kept."""
         return page_of(self, start, num)
 
-    def table(self, n: int = 20) -> Table:
+    def record_table(self, n: int = 20) -> Table:
         """The first records with their origins or rids; these alone where the records are not kept."""
         total = self.count()
         part = self.numbered(range(min(n, total))) if len(self._parts()) == 1 and len(self.operators) == 1 else self
@@ -204,10 +204,10 @@ class SavedTrace(Trace):
 
     def show(self, n: int = 20) -> None:
         """Print the first records."""
-        print(self.table(n).text())  # noqa: T201 (as PySpark's show does)
+        print(self.record_table(n).text())  # noqa: T201 (as PySpark's show does)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return self.table()._repr_mimebundle_()
+        return self.record_table()._repr_mimebundle_()
 
 
 def _has(values: Mapping[str, Any], row: Any) -> bool:

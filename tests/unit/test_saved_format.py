@@ -122,7 +122,7 @@ def test_a_session_answers_what_was_written(saved: Path) -> None:
         odd.goBackAll().collect()
     assert trace.page(1, 1).rows[0][0] == ROWS[1][0]
     assert "10 associations" in str(opened.runs_table())
-    assert "<script>" not in opened.lineage("rows").table().html()
+    assert "<script>" not in opened.lineage("rows").record_table().html()
 
 
 def test_a_saved_run_is_a_step_of_a_pipeline(saved: Path) -> None:
