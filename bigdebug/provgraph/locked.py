@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import os
@@ -10,6 +11,8 @@ import tempfile
 import weakref
 from pathlib import Path
 from typing import IO
+
+from bigdebug.errors import StoreError
 
 LOCK = "provenance.lock"
 """The file that is locked. A directory that has it, and that nobody locks, is nobody's."""
@@ -49,6 +52,41 @@ def _remove_unlocked(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
     except OSError:  # somebody's, or gone meanwhile
         return
+
+
+def take_place(path: Path, target: Path) -> None:
+    """Puts a directory that ``locked`` made where another may be, which goes; whatever ends the process meanwhile, ``remove_forsaken`` takes away what is left.
+
+    Raises StoreError where somebody else puts one there, or takes it away, at the same moment.
+    """
+    try:
+        _exchange(path, target)
+    except OSError as problem:
+        if problem.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
+        raise StoreError(
+            "Another process built at the same place meanwhile", value=str(target), remedy="Open what it built by bigdebug.open, or build once more."
+        ) from problem
+
+
+def _exchange(path: Path, target: Path) -> None:
+    if target.exists():
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        try:
+            (target / LOCK).touch()
+            target.rename(aside)
+            path.rename(target)
+        except BaseException:
+            # Its contents are at one of both places, unless somebody else was quicker.
+            if not target.exists() and any(aside.iterdir()):
+                aside.rename(target)
+                (target / LOCK).unlink()
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        path.rename(target)
+    (target / LOCK).unlink(missing_ok=True)
 
 
 class Home:

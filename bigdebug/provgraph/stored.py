@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ from numpy.typing import NDArray
 from bigdebug.errors import CorruptBlockError, StoreError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
-from bigdebug.provgraph.locked import LOCK, locked, remove_forsaken
+from bigdebug.provgraph.locked import locked, remove_forsaken, take_place
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
@@ -112,46 +110,11 @@ def unfinished(target: Path, replace: bool) -> Iterator[Folder]:
             yield Folder(path)
             # Somebody may have been quicker.
             _refuse_others(target, replace)
-            with _alone(target):
-                _take_place(path, target)
+            take_place(path, target)
+            _sync(target.parent)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
-
-
-@contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """Says so where somebody else put something there, or away, at the same moment."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
-            raise
-        raise StoreError(
-            "Another process built at the same place meanwhile", value=str(target), remedy="Open what it built by bigdebug.open, or build once more."
-        ) from problem
-
-
-def _take_place(path: Path, target: Path) -> None:
-    """Puts a folder where another may be, which goes; whatever ends the process meanwhile, the next that builds here takes away what is left."""
-    if target.exists():
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
-            (target / LOCK).touch()
-            target.rename(aside)
-            path.rename(target)
-        except BaseException:
-            # Its contents are at one of both places, unless somebody else was quicker.
-            if not target.exists() and any(aside.iterdir()):
-                aside.rename(target)
-                (target / LOCK).unlink()
-            shutil.rmtree(aside, ignore_errors=True)
-            raise
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        path.rename(target)
-    (target / LOCK).unlink(missing_ok=True)
-    _sync(target.parent)
 
 
 def _refuse_others(target: Path, replace: bool) -> None:
