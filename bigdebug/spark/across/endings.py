@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bigdebug.errors import UntraceableError
 from bigdebug.spark.across.folders import File, written
 from bigdebug.spark.across.targets import Target, target_of_rdd, target_of_writer
 from bigdebug.spark.rdd.acting import Acting
@@ -90,7 +91,11 @@ def _why(trouble: Exception) -> str:
 
 
 def _written(sc: Any, target: Target, began: int) -> tuple[File, ...]:
-    return target.own(written(sc, target.folder, began))
+    every = written(sc, target.folder)
+    new = [file for file in every if file.stamp.modified >= began]
+    if every and not new and local_path(target.folder) is None:
+        raise UntraceableError("no file there is as new as the action, by the clock of that file system, so which of them it wrote is not known", value=target.folder)
+    return target.own(new)
 
 
 def _beside(pool: ThreadPoolExecutor, files: tuple[File, ...]) -> Future[tuple[File, ...]]:

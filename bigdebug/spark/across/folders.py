@@ -25,15 +25,14 @@ class File:
     stamp: FileStamp
 
 
-def written(sc: Any, folder: str, since: int) -> tuple[File, ...]:
-    """The files of data below a folder that were changed ``since`` a time in nanoseconds, in the order of their names. No job; of Hadoop's file
-    systems two calls a file.
+def written(sc: Any, folder: str) -> tuple[File, ...]:
+    """The files of data below a folder, in the order of their names. No job; of Hadoop's file systems some calls a file.
 
     What begins with ``_`` or ``.`` is none, as for Spark, but for partitions of a column with such a name.
     """
     here = local_path(folder)
     found = _there(sc, folder) if here is None else _here(os.path.abspath(here))
-    return tuple(sorted((file for file in found if file.stamp.modified >= since), key=lambda file: file.name))
+    return tuple(sorted(found, key=lambda file: file.name))
 
 
 def is_still(sc: Any, path: str, stamp: FileStamp) -> bool:

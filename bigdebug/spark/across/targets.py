@@ -110,7 +110,7 @@ def target_of_writer(spark: Any, action: Action) -> Target | None:
     if method in ("saveAsTable", "insertInto"):
         name = args[0] if args else names.get("name", names.get("tableName"))
         return _of_table(spark, _table_called(spark, str(name)), columns, by_name=method == "saveAsTable")
-    form, options = str(writer._jwrite.source()).lower(), _options(spark, writer._jwrite.extraOptions())
+    form, options = str(writer._jwrite.source()).lower(), _options(writer._jwrite.extraOptions())
     path = args[0] if args and args[0] is not None else names.get("path") or dict(options).get("path")
     if form == "jdbc" or path is None:
         return None
@@ -131,7 +131,7 @@ def _into_files(spark: Any, command: Any) -> Target:
     )
     form = command.fileFormat()
     short = str(form.shortName()) if hasattr(form, "shortName") else str(form.toString())
-    return Target(str(command.outputPath().toString()), _short(short), _options(spark, command.options()), columns)
+    return Target(str(command.outputPath().toString()), _short(short), _options(command.options()), columns)
 
 
 def _into_new_table(table: str) -> Callable[[Any, Any], Target]:
@@ -149,7 +149,7 @@ def _into_hive(spark: Any, command: Any) -> Target:
 def _into_folder(spark: Any, command: Any) -> Target:
     where = str(command.storage().locationUri().get().toString())
     columns = tuple(Column(i, str(each.name())) for i, each in enumerate(items(command.query().output())))
-    return Target(_path(spark, where), _short(str(command.provider())), _options(spark, command.storage().properties()), columns)
+    return Target(_path(spark, where), _short(str(command.provider())), _options(command.storage().properties()), columns)
 
 
 _COMMANDS: dict[str, Callable[[Any, Any], Target]] = {
@@ -179,7 +179,7 @@ def _of_table(spark: Any, table: Any, columns: Sequence[str], by_name: bool) -> 
         said = str(serde.get()).lower() if serde.isDefined() else ""
         form = next((each for each in ("parquet", "orc") if each in said), f"hive ({said.rsplit('.', 1)[-1]})")
     where = str(table.storage().locationUri().get().toString())
-    return Target(_path(spark, where), _short(form), _options(spark, table.storage().properties()), written)
+    return Target(_path(spark, where), _short(form), _options(table.storage().properties()), written)
 
 
 def _table_called(spark: Any, name: str) -> Any:
@@ -206,9 +206,8 @@ def _path(spark: Any, uri: str) -> str:
     return qualified(spark.sparkContext, str(jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(uri)).toString()))
 
 
-def _options(spark: Any, options: Any) -> tuple[tuple[str, str], ...]:
-    java = classes(spark.sparkContext._jvm).scala.jdk.javaapi.CollectionConverters.asJava(options)
-    return tuple(sorted((str(key), str(value)) for key, value in dict(java).items()))
+def _options(options: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((str(pair._1()), str(pair._2())) for pair in items(options.toSeq())))
 
 
 def _short(form: str) -> str:
