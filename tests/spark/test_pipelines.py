@@ -169,7 +169,7 @@ def check_both_ways(dbg: DebugSession, source: Path, data: Data, some: int, rng:
         assert flow.exact, flow.notes
 
 
-@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 14))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, *range(2, 14)))])
 def test_traces_across_spark_jobs_pandas_and_a_program_are_exact_to_the_line_both_ways(dbg: DebugSession, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     with dbg.capture():

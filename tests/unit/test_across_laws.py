@@ -132,7 +132,7 @@ def results_of(flow: Flow) -> set[tuple[str, str, int]]:
     }
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.booleans())
 def test_backward_finds_what_each_line_was_made_of_and_forward_is_its_inverse(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, units: bool) -> None:
     world = build(tmp_path_factory.mktemp("world"), data, units)
@@ -169,7 +169,7 @@ def _forward(pipeline: Pipeline, world: World, everything: dict[Atom, set[tuple[
             assert results_of(pipeline.forward(path, lines=[number + 1])) == found
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_question_about_a_file_is_about_what_it_holds_now(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Of a file that is what the last step wrote: by name and line; each step is asked at most once."""

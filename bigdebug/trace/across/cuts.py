@@ -111,7 +111,7 @@ def lines_of(found: Iterator[bytes], newline_only: bool = False) -> Iterator[Lin
             yield Lines(ends + at, firsts[:-1], showns[:-1])
         at += len(data)
         first, shown = int(firsts[-1]), int(showns[-1])
-        open_line = bool(starts[-1] < len(data)) or (open_line and not len(ends)) or bool(skip and not len(ends))
+        open_line = bool(starts[-1] < len(data)) or (open_line and not len(ends))  # a byte order mark alone is no line, as Hadoop has it
     if open_line:
         yield Lines(np.array([at], dtype=np.int64), np.array([first], dtype=np.uint8), np.array([shown], dtype=np.uint8))
 
@@ -150,12 +150,13 @@ def _held(found: Iterator[bytes], held: bytes) -> Iterator[bytes]:
 
 def _every(found: Iterator[bytes], newline_only: bool) -> Cuts:
     """Every line is a record."""
-    at, ends = 0, [np.empty(0, dtype=np.int64)]
+    at, marked, ends = 0, False, [np.empty(0, dtype=np.int64)]
     for piece in _held(found, b"\r"):
         data = np.frombuffer(piece, dtype=np.uint8)
+        marked = marked or (at == 0 and piece.startswith(_BOM))
         ends.append((np.flatnonzero(data == 10) if newline_only else breaks_of(data)) + 1 + at)
         at += len(data)
-    return _joined(ends, at)
+    return _joined(ends, 0 if marked and at == len(_BOM) else at)
 
 
 def _joined(ends: list[Positions], size: int) -> Cuts:
