@@ -27,7 +27,7 @@ from bigdebug.spark.provgraph.prepared import PLANS, Prepared
 from tests.laws.graphs import Graph, side_by_side
 
 # The first example is the smallest there is.
-FEW = settings(max_examples=max(3, int(os.environ.get("LAW_EXAMPLES", "10")) // 3), deadline=None, suppress_health_check=[*HealthCheck])
+FEW = settings(max_examples=max(2, int(os.environ.get("LAW_EXAMPLES", "10")) // 4), deadline=None, suppress_health_check=[*HealthCheck])
 
 
 def framed(spark: Any, rows: list[tuple[Any, ...]], *more: str) -> Any:
