@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from bigdebug.cli.question import Question, Takes
 from bigdebug.datasets.answers import Answer
+from bigdebug.datasets.model import STATUSES
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import DatasetsError
@@ -85,7 +86,7 @@ QUESTIONS: dict[str, Question] = {
     "processes": _asking(
         "what was done, latest first",
         [(("--job",), {"default": "", "metavar": "TEXT", "help": "by jobs with this in their names"}),
-         (("--status",), {"default": "", "choices": ("running", "succeeded", "failed"), "help": "that ended so"}), _LIMIT],
+         (("--status",), {"default": "", "choices": STATUSES, "help": "that ended so"}), _LIMIT],
         lambda asked, given: asked.processes(given.job, given.status, **_limited(given)),
     ),
     "export": _asking(
