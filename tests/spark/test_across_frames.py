@@ -229,6 +229,14 @@ def test_a_csv_of_one_column_in_which_null_is_no_row(dbg: Any, spark: Any, tmp_p
     assert step.forward([Located.of(source.path, Unit.ROW, [0])]) == []
 
 
+def test_a_csv_of_numbers_is_counted_as_it_is_read(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
+    step = saved(dbg, lambda: numbers.select("k", "i", F.lit(None).cast("double").alias("n")).where("i > 3").coalesce(1).write.option("header", True).csv(str(tmp_path / "out")))
+    [written] = step.writes
+    reading = saved(dbg, lambda: spark.read.option("header", True).csv(written.path).collect())
+    assert dict(written.options) == dict(reading.reads[0].options)
+    assert told(step.backward([Located.of(written.path, Unit.ROW, [0, 7])])) == {"numbers.csv": [4, 11]}
+
+
 def test_another_file_system(dbg: Any, spark: Any, numbers: Any, tmp_path: Path) -> None:
     conf = spark.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.viewfs.mounttable.across.link./data", f"file://{tmp_path}")

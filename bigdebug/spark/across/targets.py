@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bigdebug.errors import UntraceableError
@@ -26,6 +26,9 @@ _CLASSES = ("mapreduce.job.outputformat.class", "mapred.output.format.class")
 _PART = re.compile(r"part-(?:[a-z]-)?(\d{5,})(?:-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?(?=[-_.]|$)")
 """How Spark calls a file: the number of the partition, and what is the same for all files of one write of a DataFrame."""
 
+_NO_TEXTS = frozenset({"byte", "short", "integer", "long", "float", "double", "decimal", "boolean", "date", "timestamp", "timestamp_ntz", "void"})
+"""Types, as PySpark calls them, of which no value is written with an end of a line in it."""
+
 _CHAR = "__CHAR_VARCHAR_TYPE_STRING"
 
 FORMS = ("csv", "json", "text", "parquet", "orc")
@@ -43,12 +46,13 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Target:
-    """Where an action wrote to. ``columns`` are a DataFrame's, none are an RDD's."""
+    """Where an action wrote to. ``columns`` are a DataFrame's, none are an RDD's. ``texts`` says that a value may have ends of lines in it."""
 
     folder: str
     form: str
     options: tuple[tuple[str, str], ...] = ()
     columns: tuple[Column, ...] = ()
+    texts: bool = True
 
     @property
     def unit(self) -> Unit:
@@ -98,6 +102,14 @@ def _form(name: str) -> str:
 
 def target_of_writer(spark: Any, action: Action) -> Target | None:
     """Where an action on a DataFrame wrote to, or a command of SQL; None for one that writes no files."""
+    target = _target(spark, action)
+    if target is None:
+        return None
+    breaking = any(end in value for _, value in target.options for end in "\r\n")
+    return replace(target, texts=breaking or any(field.dataType.typeName() not in _NO_TEXTS for field in action.frame.schema.fields))
+
+
+def _target(spark: Any, action: Action) -> Target | None:
     if action.command is not None:
         return _COMMANDS[action.command.getClass().getSimpleName()](spark, action.command)
     if action.call is None or not action.name.startswith("write."):

@@ -164,8 +164,8 @@ def cut_by(target: Target) -> tuple[tuple[str, str], ...]:
 
 
 def _reading_csv(target: Target) -> dict[str, str]:
-    """The options of the write, to read by: a value may have ends of lines in it."""
-    return {**dict(target.options), "multiLine": "true"}
+    """The options of the write, to read by. What has no ends of lines in its values is read as others read it."""
+    return {**{name: value for name, value in target.options if name.lower() != "multiline"}, "multiLine": str(target.texts).lower()}
 
 
 def _kind(spark: Any, schema: StructType, column: Column) -> Any:
