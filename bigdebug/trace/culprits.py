@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import re
 import threading
 from collections import Counter
@@ -10,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from html import escape
 from itertools import groupby
-from linecache import getline
 from typing import Any, NamedTuple, Protocol, overload
 
 from bigdebug.errors import BigdebugError, ReplayError
@@ -171,7 +172,7 @@ class CrashCulprit(Sourced):
         line, known = self.told.line, list(self.locals.items())
         if line is None:
             return []
-        code = line.code or getline(line.file, line.line).strip()  # workers have no cells of notebooks
+        code = code_of(line)
         more = [f"      and {len(known) - _VARIABLES} more"] if len(known) > _VARIABLES else []
         return [f"  at {line}" + (f": {code}" if code else ""), *(f"      {name} = {value}" for name, value in known[:_VARIABLES]), *more]
 
@@ -345,3 +346,8 @@ class Culprits(Sequence[CrashCulprit]):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return self.table()._repr_mimebundle_() if self.known else {"text/plain": repr(self)}
 
+
+def code_of(line: CallSite) -> str:
+    """The text of a line: workers have no cells of notebooks. A saved session may name what is no file, of which nothing is read."""
+    known = line.file in linecache.cache or os.path.isfile(line.file)
+    return line.code or (linecache.getline(line.file, line.line).strip() if known else "")

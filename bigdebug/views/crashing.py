@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from linecache import getline
 from typing import Any
 
 from bigdebug.errors import BigdebugError, MessageError
 from bigdebug.shown import shown
-from bigdebug.trace.culprits import CrashCulprit
+from bigdebug.trace.culprits import CrashCulprit, code_of
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 from bigdebug.views.decisions import Cause, Counts, Decisions
@@ -118,7 +117,7 @@ def _line(one: CrashCulprit) -> dict[str, Any] | None:
     line = one.user_line
     if line is None:
         return None
-    code = line.code or getline(line.file, line.line).strip()  # workers have no cells of notebooks
+    code = code_of(line)
     return {"place": text(str(line)), "code": text(code) or None, "inside": one.told.line is not None}
 
 
