@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from bigdebug.errors import SourceChangedError, TooLargeError, UnknownRecordErro
 from bigdebug.trace.across import opened, units
 from bigdebug.trace.across.cuts import cuts_of
 from bigdebug.trace.across.located import Extent, Located, Unit
-from bigdebug.trace.across.stamps import stamp_of
+from bigdebug.trace.across.stamps import stamp_of, unchanged
 from bigdebug.trace.across.units import Units, same_count
 
 RFC = (("multiLine", "true"), ("escape", '"'), ("header", "true"))
@@ -296,3 +297,29 @@ def test_many_long_and_strange_lines_are_quick_and_exact(tmp_path: Path) -> None
     assert [len(t) for t in found.records(Located.of(rows.path, Unit.ROW, [0, 2]), rows)] == [10_000_004, 3]
     lines = found.translate(Located.of(rows.path, Unit.ROW, np.arange(300_002)), rows, extent(path, Unit.LINE))
     assert lines.positions.tolist() == list(range(1, 300_004))
+
+
+def test_a_pipe_or_a_device_is_no_file_and_is_not_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    os.write(writer, b"somebody's\n")
+    try:
+        for path in (str(pipe), f"file:{pipe}", "/dev/zero", "/dev/urandom", str(tmp_path), "a\0b"):
+            assert stamp_of(path) is stamp_of(path, digest=False) is None
+        for extent in (Extent(str(pipe), unit, form) for unit in (Unit.LINE, Unit.BYTE, Unit.ROW) for form in ("text", "parquet", "orc")):
+            with pytest.raises(UntraceableError, match="no file") as refused:
+                Units().count(extent)
+            assert refused.value.remedy
+        assert os.read(writer, 99) == b"somebody's\n"
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc here")
+def test_no_more_of_a_file_is_read_than_it_has() -> None:
+    """A file that has more than it says has no digest, which would be of what it happened to have."""
+    found = stamp_of("/proc/self/status")
+    assert found is not None
+    assert (found.size, found.digest) == (0, "")
+    assert not unchanged("/proc/self/stat", found)

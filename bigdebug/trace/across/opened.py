@@ -6,6 +6,7 @@ import bz2
 import codecs
 import gzip
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,20 +48,33 @@ def plain(codec: str) -> bool:
     return codec.startswith(_PLAIN)
 
 
+def file_at(path: str) -> str:
+    """The path of a local file. A pipe or a device is none, and is not opened: it may have no end, or hold what is meant for somebody else.
+
+    Raises SourceChangedError if nothing is there, UntraceableError for what is no file of this machine.
+    """
+    here = local_path(path)
+    if here is None:
+        raise UntraceableError("A file is on another machine", value=path, remedy="Its records are counted as the whole file.")
+    if not os.path.exists(here):
+        raise SourceChangedError("A file is not there any more", value=path, remedy="Restore it, and its records can be counted again.")
+    if not os.path.isfile(here):
+        raise UntraceableError("What stands there is no file, but a folder, a pipe or a device", value=path, remedy="Write what it gives into a file, and have that read.")
+    return here
+
+
 @contextmanager
 def opened(path: str) -> Iterator[IO[bytes]]:
-    """The content of a local file, without its compression. Raises UntraceableError for a file elsewhere, or of another compression."""
-    here = local_path(path)
-    if here is None or here.lower().endswith(_UNREADABLE):
-        raise UntraceableError(
-            "A file cannot be read here line by line" if here else "A file is on another machine", value=path, remedy="Its records are counted as the whole file.",
-        )
+    """The content of a local file, without its compression. Raises as ``file_at`` does, UntraceableError for another compression."""
+    if path.lower().endswith(_UNREADABLE):
+        raise UntraceableError("A file cannot be read here line by line", value=path, remedy="Its records are counted as the whole file.")
+    here = file_at(path)
     ending = next((e for e in _OPENERS if here.lower().endswith(e)), "")
     try:
         with _OPENERS[ending](here) if ending else open(here, "rb") as file:
             yield file
     except FileNotFoundError as gone:
-        raise SourceChangedError("A file is not there any more", value=path) from gone
+        raise SourceChangedError("A file is not there any more", value=path, remedy="Restore it, and its records can be counted again.") from gone
     except (EOFError, zlib.error, lzma.LZMAError, UnicodeError, OSError) as problem:
         raise UntraceableError(f"A file cannot be read: {problem}", value=path, remedy="Its records are counted as the whole file.") from problem
 

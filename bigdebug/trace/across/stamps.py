@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from hashlib import blake2b
 from typing import BinaryIO
 
@@ -18,17 +19,22 @@ _PIECE = 1 << 20
 def stamp_of(path: str, digest: bool = True) -> FileStamp | None:
     """What the file at ``path`` (or ``file:`` URI) holds now; None if no file is there, or if it is on another machine.
 
-    A file that changes while it is read has the stamp of before without a digest, which equals no later one.
+    A pipe or a device is none, and is not opened: who does so takes what is in it from somebody. A file that changes while it is read has the stamp of before without a
+    digest, which equals no later one.
     """
     here = local_path(path)
     if here is None:
         return None
     try:
-        with open(here, "rb") as file:
+        if not stat.S_ISREG(os.stat(here).st_mode):
+            return None
+        with open(here, "rb", buffering=0, opener=_at_once) as file:
             status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return None
             content = _digest(file, status.st_size) if digest else ""
             after = os.fstat(file.fileno())
-    except OSError:
+    except (OSError, ValueError):  # the latter for a path that can be of no file
         return None
     same = (status.st_size, status.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     return FileStamp(status.st_size, status.st_mtime_ns, content if same else "")
@@ -58,12 +64,21 @@ def unchanged(path: str, stamp: FileStamp) -> bool:
     return now is not None and same_content(now, stamp)
 
 
+def _at_once(path: str, flags: int) -> int:
+    """Opens without waiting, should a pipe have come to stand there meanwhile."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _digest(file: BinaryIO, size: int) -> str:
-    """Of all bytes; of a large file, of its first and last MiB and of its size."""
+    """Of all bytes; of a large file, of its first and last MiB and of its size. None of a file that has more than its size: it grows, or is made up by the system."""
     found = blake2b(digest_size=16)
     if size <= DIGESTED:
-        while piece := file.read(_PIECE):
+        left = size
+        while piece := file.read(min(_PIECE, left + 1)):
             found.update(piece)
+            left -= len(piece)
+            if left < 0:
+                return ""
         return found.hexdigest()
     found.update(f"{size}:".encode())
     found.update(file.read(_PIECE))

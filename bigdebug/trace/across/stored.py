@@ -10,9 +10,8 @@ import pyarrow as pa
 from bigdebug.errors import UntraceableError
 from bigdebug.trace.across.cuts import counting
 from bigdebug.trace.across.located import Extent, Unit
-from bigdebug.trace.across.opened import PIECE, opened, pieces, plain
+from bigdebug.trace.across.opened import PIECE, file_at, opened, pieces, plain
 from bigdebug.trace.positions import Positions
-from bigdebug.trace.textlines import local_path
 
 _BOM = "\ufeff"
 
@@ -52,11 +51,11 @@ def _rows(file: Any, extent: Extent, positions: Positions) -> list[dict[str, Any
 def _reading(extent: Extent, read: Callable[[Any], Any]) -> Any:
     from pyarrow import orc, parquet  # a tenth of a second
 
+    path = file_at(extent.path)
     try:
-        path = local_path(extent.path) or extent.path
         return read(parquet.ParquetFile(path) if extent.form.lower() == "parquet" else orc.ORCFile(path))
     except (OSError, pa.ArrowException) as problem:
-        raise UntraceableError(f"A file cannot be read: {problem}", value=extent.path) from problem
+        raise UntraceableError(f"A file cannot be read: {problem}", value=extent.path, remedy="Its records are counted as the whole file.") from problem
 
 
 def texts_of(extent: Extent, starts: Positions, ends: Positions) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
@@ -11,11 +12,10 @@ import numpy as np
 from bigdebug.errors import SourceChangedError, TooLargeError, UnknownRecordError, UntraceableError
 from bigdebug.trace.across.cuts import Cuts, counting, cuts_of
 from bigdebug.trace.across.located import Extent, Located, Unit
-from bigdebug.trace.across.opened import compressed, plain
+from bigdebug.trace.across.opened import compressed, file_at, plain
 from bigdebug.trace.across.stamps import unchanged
 from bigdebug.trace.across.stored import rows_of_table, table_rows, tabular, texts_of
 from bigdebug.trace.positions import Positions, distinct, spread
-from bigdebug.trace.textlines import local_path
 
 MOST = 1 << 27
 """Positions that an answer has at most: a GiB."""
@@ -68,8 +68,7 @@ class Units:
         if tabular(extent.form):
             return rows_of_table(extent)
         if extent.unit is Unit.BYTE:
-            with open(local_path(extent.path) or extent.path, "rb") as file:
-                return file.seek(0, 2)
+            return os.path.getsize(file_at(extent.path))
         return len(self.cuts(extent))
 
     def records(self, found: Located, extent: Extent) -> list[Any]:
