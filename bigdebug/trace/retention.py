@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
 import shutil
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,12 +15,14 @@ from pathlib import Path
 from bigdebug.errors import StoreError
 from bigdebug.store.contained import each_file, read_json
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
-from bigdebug.trace.saving import BLOCKS, FORMAT, UNFINISHED, directory
+from bigdebug.trace.saving import ACTORS, BLOCKS, FORMAT, LINEAGE, OUTPUTS, REMOVING, SAVING, UNFINISHED, WRITTEN, directory, machine
 
 _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _ABANDONED = 86400.0
-"""Seconds after which a save of another machine is taken for one that ended half way."""
+"""Seconds after which a save of another machine is taken for one that ended half way, or one that does not say yet who writes it."""
+_OURS = {f"{folder}/" for folder in (BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN)}
+"""What is in a save that ended half way, besides its catalog."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def prune(found: list[Kept]) -> None:
             aside = kept.path.parent / f".{kept.path.name.lstrip('.')}-{secrets.token_hex(4)}"
             try:
                 kept.path.rename(aside)
-                (aside / UNFINISHED).write_text('{"bigdebug": "a session that is being removed", "process": 0, "host": ""}')
+                (aside / UNFINISHED).write_text(json.dumps({"bigdebug": REMOVING, "process": 0, "host": ""}))
                 shutil.rmtree(aside)
             except OSError as problem:
                 raise StoreError(f"A saved session cannot be removed: {problem}", value=str(kept.path), remedy="Check the permissions of the directory.") from problem
@@ -93,7 +95,8 @@ def _looked_at(home: Path, now: float) -> Iterator[Kept]:
         if path.is_symlink() or not path.is_dir():
             continue
         if (path / UNFINISHED).exists():
-            yield _unfinished(path, now)
+            if path.name.startswith(".") and (half := _unfinished(path, now)) is not None:
+                yield half
         elif (path / CATALOG).exists() and (session := _session(path)) is not None:
             yield session
 
@@ -116,16 +119,24 @@ def _session(path: Path) -> Kept | None:
     return Kept(path, size, when, f"has files that are not its own: {', '.join(strange[:3])}" if strange else "")
 
 
-def _unfinished(path: Path, now: float) -> Kept:
-    newest = max((os.lstat(path / name).st_mtime for name in each_file(path)), default=now)
-    size = sum(os.lstat(path / name).st_size for name in each_file(path))
+def _unfinished(path: Path, now: float) -> Kept | None:
+    """A save, or a removal, that goes on or ended half way; None for what has a file that nobody of ours wrote there, or is finished meanwhile."""
+    names = each_file(path)
+    if not all(name in (UNFINISHED, CATALOG, SEAL) or any(map(name.startswith, _OURS)) for name in names):
+        return None
     try:
+        newest = max(os.lstat(path / name).st_mtime for name in names)
+        size = sum(os.lstat(path / name).st_size for name in names)
         told = read_json(path, UNFINISHED)
-        process, host = int(told["process"]), str(told["host"])
-    except (StoreError, LookupError, TypeError, ValueError):
-        process, host = 0, ""
-    being_written = _runs(process) if host == socket.gethostname() else now - newest < _ABANDONED and bool(process)
-    return Kept(path, size, newest, "is being written" if being_written else "was not written to its end", goes=not being_written)
+    except (OSError, ValueError):
+        return None
+    except StoreError:  # its writer has just made it, or died then
+        told = {"bigdebug": SAVING, "process": 1, "host": ""}
+    if not isinstance(told, dict) or told.get("bigdebug") not in (SAVING, REMOVING) or type(told.get("process")) is not int:
+        return None
+    here = told.get("host") == machine()
+    goes_on = _runs(told["process"]) if here else now - newest < _ABANDONED and told["process"] > 0
+    return Kept(path, size, newest, "is being written" if goes_on else "was not written to its end", goes=not goes_on)
 
 
 def _runs(process: int) -> bool:

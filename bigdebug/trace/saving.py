@@ -23,9 +23,11 @@ from bigdebug.trace.saved_lineage import write_lineage
 from bigdebug.trace.saved_runs import Beside, dump_run
 
 FORMAT = 2
-BLOCKS, LINEAGE, OUTPUTS, ACTORS = "blocks", "lineage", "outputs", "actors"
+BLOCKS, LINEAGE, OUTPUTS, ACTORS, WRITTEN = "blocks", "lineage", "outputs", "actors", "written"
 UNFINISHED = "unfinished.json"
 """Says in a directory that is being written who writes it; it goes before the seal comes."""
+SAVING, REMOVING = "a session that is being saved", "a session that is being removed"
+"""What it says."""
 
 Keep = Callable[[Run, Path, str], Beside]
 """Writes what is kept of a run beside what it tells itself, below a directory and there below the folder ``lineage/NAME`` and as ``outputs/NAME``; what the catalog lists."""
@@ -61,7 +63,7 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
 
 
 def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides: Besides | None) -> None:
-    (home / UNFINISHED).write_text(json.dumps({"bigdebug": "a session that is being saved", "process": os.getpid(), "host": socket.gethostname()}))
+    (home / UNFINISHED).write_text(json.dumps({"bigdebug": SAVING, "process": os.getpid(), "host": machine()}))
     listed = []
     for run in runs:  # first, for what is derived meanwhile is a block, too
         beside = keep(run, home, run.id)
@@ -70,6 +72,8 @@ def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides
         besides(home / ACTORS, {extent["path"] for run in listed if run["step"] for extent in (*run["step"]["reads"], *run["step"]["writes"])})
     for needed in sorted({run for known in runs for run in (known.id, *known.earlier)}):
         for block in sorted((store.root / needed).glob("*/*.block")):  # what else is there are pickles of a run that goes on
+            if store.uncounted(str(block.parent), [block.name]):
+                continue
             copy = home / BLOCKS / block.relative_to(store.root)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(block, copy)
@@ -112,6 +116,15 @@ def directory(what: str, path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{what} is the path of a directory, not {path!r}")
     return Path(path).absolute()
+
+
+def machine() -> str:
+    """This machine since it was started, and which of its processes are seen from here: a container has numbers of its own."""
+    try:
+        boot, seen = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip(), os.readlink("/proc/self/ns/pid")
+    except OSError:  # a system that has none of it
+        boot, seen = "", ""
+    return f"{socket.gethostname()} {boot} {seen}".strip()
 
 
 def _by() -> str:

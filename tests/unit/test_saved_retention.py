@@ -12,6 +12,7 @@ import pytest
 
 from bigdebug.errors import StoreError
 from bigdebug.trace.retention import bytes_of, chosen, prune, seconds_of
+from bigdebug.trace.saving import machine
 from tests.unit.saved import rewritten, session
 
 DAY = 86400.0
@@ -71,8 +72,8 @@ def test_saves_that_ended_half_way_go_and_those_that_go_on_stay(home: Path) -> N
         (path / "unfinished.json").write_text(json.dumps({"bigdebug": "a session that is being saved", "process": process, "host": host}))
         return path
 
-    half(".dead-x1", 1 << 22, socket.gethostname())
-    half(".alive-x2", os.getpid(), socket.gethostname())
+    half(".dead-x1", 1 << 22, machine())
+    half(".alive-x2", os.getpid(), machine())
     half(".far-x3", 1, "another machine")
     old = half(".long-x4", 1, "another machine")
     os.utime(old / "unfinished.json", (NOW, NOW - 2 * DAY))
@@ -80,6 +81,43 @@ def test_saves_that_ended_half_way_go_and_those_that_go_on_stay(home: Path) -> N
         os.utime(home / name / "unfinished.json", (NOW, NOW))
     prune(chosen(home, now=NOW))
     assert sorted(path.name for path in home.iterdir()) == [".alive-x2", ".far-x3", "d1", "d2", "d3"]
+
+
+def test_what_only_looks_like_a_save_that_ended_half_way_is_left_alone(home: Path) -> None:
+    ours = json.dumps({"bigdebug": "a session that is being saved", "process": 1 << 22, "host": machine()})
+    for name, told, beside in (
+        ("todo", '["write thesis"]', "thesis.tex"), (".todo", '["write thesis"]', "blocks/x"), ("shown", ours, "blocks/x"), (".mixed-x1", ours, "blocksworld/thesis.tex"),
+        (".text-x2", '{"bigdebug": "a note of mine", "process": 0, "host": ""}', "blocks/x"), (".odd-x3", ours.replace(str(1 << 22), '"7"'), "blocks/x"),
+    ):
+        (home / name / beside).parent.mkdir(parents=True)
+        (home / name / beside).write_text("years")
+        (home / name / "unfinished.json").write_text(told)
+    before = sorted(path.name for path in home.iterdir())
+    prune(chosen(home, now=NOW + 9 * DAY))
+    assert sorted(path.name for path in home.iterdir()) == before
+
+
+def test_a_save_that_does_not_say_yet_who_writes_it_waits_a_day(home: Path) -> None:
+    for name, told in ((".empty-x1", ""), (".torn-x2", '{"bigdebug": "a sess')):
+        (home / name).mkdir()
+        (home / name / "unfinished.json").write_text(told)
+        os.utime(home / name / "unfinished.json", (NOW, NOW))
+    assert gone(home) == []
+    assert sorted(kept.path.name for kept in chosen(home, now=NOW + 2 * DAY) if kept.goes) == [".empty-x1", ".torn-x2"]
+
+
+def test_a_save_of_another_container_of_the_same_name_waits_a_day(home: Path) -> None:
+    path = home / ".other-x1"
+    path.mkdir()
+    (path / "unfinished.json").write_text(json.dumps({"bigdebug": "a session that is being saved", "process": 1 << 22, "host": socket.gethostname()}))
+    os.utime(path / "unfinished.json", (NOW, NOW))
+    assert gone(home) == []
+
+
+def test_a_removal_that_ended_half_way_goes(home: Path) -> None:
+    half = (home / "d1").rename(home / ".d1-x1")
+    (half / "unfinished.json").write_text('{"bigdebug": "a session that is being removed", "process": 0, "host": ""}')
+    assert gone(home) == [".d1-x1"]
 
 
 def test_sessions_of_format_1_and_of_later_formats(home: Path) -> None:
