@@ -499,3 +499,16 @@ def test_thousands_of_steps_and_files_are_joined_by_an_index(tmp_path: Path) -> 
     assert (len(flow.steps), flow.sources[0].extent.path) == (1_500, "/d0/part-3")
     assert len(found.forward("/d0/part-3", lines=[1]).steps) == 1_500
     assert time.perf_counter() - began < 10
+
+
+def test_all_of_what_is_joined_by_hashes_is_all_of_it() -> None:
+    """Neither a step as a whole nor one that cannot tell its records is its first record."""
+    names = "item:a", "item:b"
+    first = ByValue("first", [], [Extent(names[0], Unit.ROW, "item")], [], 1, 2, values={names[0]: [10, 11, 12]})
+    second = ByValue("second", [Extent(names[1], Unit.ROW, "item")], [lines("/d/out.txt")], [(("/d/out.txt", n), (names[1], n)) for n in range(4)], 3, 4)
+    second.values = {names[1]: [12, 11, 10, 7]}
+    found = pipeline(first, second)
+    found.link("first", "second")
+    assert found.forward(first)["out.txt"].located.positions.tolist() == [0, 1, 2]
+    second.mute = True
+    assert found.backward("/d/out.txt", lines=[4])[names[0]].located.positions.tolist() == [0, 1, 2]

@@ -255,5 +255,6 @@ def _by_hash(link: Link, found: Located, ahead: bool) -> Located:
     mine = None if by_value is None else by_value.hashes(own.path)
     others = None if other_by_value is None else other_by_value.hashes(other.path)
     if mine is None or others is None:
-        raise BigdebugError(f"{named(here if mine is None else there)} has kept no hashes of what it passed on")
-    return Located(other.path, other.unit, np.flatnonzero(np.isin(others, mine[found.positions])))
+        raise BigdebugError(f"{named(here if mine is None else there)} has kept no hashes of what it passed on", remedy="Let it keep them, or pass the data on in a file.")
+    asked = mine if found.unit is Unit.WHOLE else mine[found.positions]
+    return Located(other.path, other.unit, np.flatnonzero(np.isin(others, asked)))
