@@ -22,12 +22,15 @@ from bigdebug.errors import (
     UnknownRecordError,
 )
 from bigdebug.store.arrays import Listed, StoredArray, write_array
+from bigdebug.store.blocks import Block, block_name, encode
+from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.saved_checks import check
 from bigdebug.trace.saved_values import read, written
-from tests.unit.saved import ROWS, rewritten, session
+from bigdebug.trace.saving import save
+from tests.unit.saved import ROWS, kept, rewritten, run, session
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "saved" / "format-1"
 
@@ -291,3 +294,16 @@ def test_digests_do_not_depend_on_where_a_session_lies(saved: Path, tmp_path: Pa
     moved = shutil.move(saved, tmp_path / "elsewhere")
     assert check(moved) == []
     assert bigdebug.open(os.fspath(moved)).lineage("rows").count() == 3
+
+
+def test_blocks_of_attempts_that_do_not_count_are_not_saved(tmp_path: Path) -> None:
+    store = LineageStore(tmp_path / "store")
+    for attempt, records in ((4, 2), (5, 1)):  # the second was killed half way
+        block = Block("s1", 0, attempt, (records, records), attempt, {"segment0.offsets": np.arange(records + 1)})
+        store.keep("r1", "s1", 0, attempt, encode(block))
+    store.count("r1", [("s1", 0, 4)])
+    home = save([run(1, "rows")], store, tmp_path / "session", kept)
+    assert [path.name for path in (home / "blocks" / "r1" / "s1").iterdir()] == [block_name(0, 4)]
+    again = bigdebug.open(home).runs[0].store.block(["r1"], "s1", 0)
+    assert again is not None
+    assert again.levels == (2, 2)
