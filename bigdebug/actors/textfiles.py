@@ -51,7 +51,7 @@ def lines(
 
 
 def _call(capture: Capture, name: str, home: Home, sources: list[str], target: str, encoding: str) -> None:
-    if target in sources:
+    if target in sources or (os.path.exists(target) and any(os.path.samefile(target, path) for path in sources if os.path.exists(path))):
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     with steady(name, GENERATOR, home) as actor:
         with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):

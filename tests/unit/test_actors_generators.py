@@ -259,6 +259,11 @@ def test_a_step_does_not_write_what_it_reads(tmp_path):
     (tmp_path / "f").write_text("a\n")
     with pytest.raises(ActorError, match="does not write the file that it reads"):
         actors.lines(lambda lines: lines)(tmp_path / "f", tmp_path / "f")
+    (tmp_path / "link").symlink_to(tmp_path / "f")
+    (tmp_path / "hard").hardlink_to(tmp_path / "f")
+    for one, other in itertools.permutations(["f", "link", "hard"], 2):
+        with pytest.raises(ActorError, match="does not write the file that it reads"):
+            actors.lines(lambda lines: lines)([tmp_path / "nowhere", tmp_path / one], tmp_path / other)
     assert (tmp_path / "f").read_text() == "a\n"
     with pytest.raises(UntraceableError, match="local files"):
         actors.lines(lambda lines: lines)("https://example.org/f", tmp_path / "f")
