@@ -512,3 +512,19 @@ def test_all_of_what_is_joined_by_hashes_is_all_of_it() -> None:
     assert found.forward(first)["out.txt"].located.positions.tolist() == [0, 1, 2]
     second.mute = True
     assert found.backward("/d/out.txt", lines=[4])[names[0]].located.positions.tolist() == [0, 1, 2]
+
+
+def test_rows_that_two_steps_may_have_cut_in_other_ways_are_not_taken_for_the_same(tmp_path: Path) -> None:
+    """By an end of lines, or an input format, of their own. What a step is asked by its own count, and what comes of it by several ways, needs no other."""
+    write(tmp_path / "b.bin", ["1;2", "3;4"])
+    b = lines(tmp_path / "b.bin", Unit.ROW, "hadoop")
+    first = PlainStep("first", [lines("/d/a.txt")], [b], [((b.path, n), ("/d/a.txt", n)) for n in range(2)], 1, 2)
+    readers = [PlainStep(name, [b], [lines(f"/d/{name}.txt")], [((f"/d/{name}.txt", 1), (b.path, 1))], 3, 4) for name in ("c", "d")]
+    found = pipeline(first, *readers)
+    flow = found.backward("/d/c.txt", lines=[2])
+    assert (flow["b.bin"].located.unit, flow.exact) == (Unit.WHOLE, False)
+    assert any("All of b.bin is taken" in note for note in flow.notes)
+    own = found.backward(b.path, rows=[1])
+    assert (at(own, "a.txt"), own.exact) == ([1], True)
+    ahead = found.forward("/d/a.txt", lines=[2])
+    assert (ahead["b.bin"].located.unit, at(ahead, "b.bin")) == (Unit.ROW, [1])

@@ -282,6 +282,10 @@ def test_what_is_counted_alike_is_known_from_options() -> None:
     assert not same_count(csv_of(), csv_of(("header", "true")))
     assert same_count(Extent("/a", Unit.ROW, "parquet"), Extent("/a", Unit.ROW, "parquet", (("mergeSchema", "true"),)))
     assert not same_count(Extent("/a", Unit.ROW, "text"), csv_of())
+    for form in ("", "hadoop"):
+        assert not any(same_count(Extent("/a", Unit.ROW, form), Extent("/a", Unit.ROW, other)) for other in ("", "hadoop", "csv", "parquet"))
+        assert not same_count(csv_of(), Extent("/a", Unit.ROW, form))
+        assert same_count(Extent("item:a", Unit.ROW, form), Extent("item:b", Unit.ROW, "item"))
     assert same_count(Extent("/a", Unit.LINE, "text"), Extent("/a", Unit.LINE, "csv"))
     assert same_count(Extent("/a", Unit.LINE, "text", (("encoding", "latin1"),)), Extent("/a", Unit.LINE, "csv"))
     assert not same_count(Extent("/a", Unit.LINE, "text", (("encoding", "utf-16"),)), Extent("/a", Unit.LINE, "csv"))

@@ -203,7 +203,8 @@ def _counted(units: Units, found: Located, extent: Extent) -> Located:
         return found
     if found.unit is Unit.ROW and extent.unit is not Unit.ROW and not extent.form:
         raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
-    there = units.translate(found, replace(extent, unit=found.unit), extent)
+    as_it_counts = found.unit is extent.unit
+    there = replace(found, path=extent.path) if as_it_counts else units.translate(found, replace(extent, unit=found.unit), extent)
     if len(found) and not len(there):
         raise UnknownRecordError("These lines are no records: a header, or blank", value=extent.path)
     if len(there) and extent.unit is not Unit.WHOLE and stamp_of(extent.path, digest=False) is not None:

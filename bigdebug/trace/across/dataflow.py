@@ -10,13 +10,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bigdebug.errors import PipelineError
-from bigdebug.trace.across.located import Extent, FileStamp
+from bigdebug.trace.across.located import ITEMS, Extent, FileStamp
 from bigdebug.trace.across.stamps import same_content
 from bigdebug.trace.across.step import Step, hashed
 from bigdebug.trace.textlines import local_path
-
-ITEMS = "item:"
-"""How paths begin of what a step kept by value, and no file is."""
 
 _CLOCK = 0.002
 """Seconds that clocks of two steps may differ: Spark's tell milliseconds."""

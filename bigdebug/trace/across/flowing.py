@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bigdebug.errors import BigdebugError
-from bigdebug.trace.across.dataflow import ITEMS, Dataflow, Joined, Link, key_of, named, short
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.dataflow import Dataflow, Joined, Link, key_of, named, short
+from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.across.step import Step, counting, hashed
 from bigdebug.trace.across.units import FIRST, Units, same_count
@@ -27,6 +27,8 @@ class Reached:
     extent: Extent
     writer: Step | None = None
     readers: tuple[Step, ...] = ()
+    counted_by: str = ""
+    """The step that counts so; empty if they are counted by lines for several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class Flowing:
         """From records that steps wrote, or read, to all that they were made of, as far as steps are known. The records are a step's ``own``, or those of a file that it read."""
         for step, found in outputs:
             self._came(step, found, self.outputs, -1)
-            self._note_reached(found, _extent(step.writes, found), step, None)
+            self._note_reached(found, _extent(step.writes, found), step, None, step)
         for step, found in inputs:
             if own:
                 self._came(step, found, self.inputs, -1)
@@ -79,7 +81,7 @@ class Flowing:
         """From records that steps read, or wrote, to all that were made of them."""
         for step, found in inputs:
             self._came(step, found, self.inputs, 1)
-            self._note_reached(found, _extent(step.reads, found), None, step)
+            self._note_reached(found, _extent(step.reads, found), None, step, step)
         for step, found in outputs:
             if own:
                 self._came(step, found, self.outputs, 1)
@@ -105,24 +107,24 @@ class Flowing:
             if len(there):
                 self._came(link.writer, there, self.outputs, -1)
                 if key_of(read.path) != key_of(link.wrote.path):
-                    self._note_reached(found, read, link.writer, step)
-                self._note_reached(there, link.wrote, link.writer, step)
+                    self._note_reached(found, read, link.writer, step, step)
+                self._note_reached(there, link.wrote, link.writer, step, link.writer)
         if not joined.links:
-            self._note_reached(found, read, None, step)
+            self._note_reached(found, read, None, step, step)
 
     def _down(self, step: Step, found: Located) -> None:
         """To all who read what the step wrote."""
         wrote = _extent(step.writes, found)
-        self._note_reached(found, wrote, step, None)
+        self._note_reached(found, wrote, step, None, step)
         for reader, read, joined in self.dataflow.out_of(step, wrote):
             self._told(joined)
             for link in joined.links:
                 there = self._over(link, found, replace(wrote, unit=found.unit), ahead=True)
                 if len(there):
                     self._came(reader, there, self.inputs, 1)
-                    self._note_reached(found, wrote, step, reader)
+                    self._note_reached(found, wrote, step, reader, step)
                     if key_of(read.path) != key_of(wrote.path):
-                        self._note_reached(there, read, step, reader)
+                        self._note_reached(there, read, step, reader, reader)
 
     def _over(self, link: Link, found: Located, counted: Extent, ahead: bool) -> Located:
         """The records of a link as the step at its other end counts them; the whole file where that cannot be told exactly."""
@@ -197,31 +199,30 @@ class Flowing:
         if text:
             self.notes.setdefault(text, Note(text, harmless))
 
-    def _note_reached(self, found: Located, extent: Extent, writer: Step | None, reader: Step | None) -> None:
-        """Records of a file are one, however often they are reached; counted as whoever came first counted them, or by lines."""
+    def _note_reached(self, found: Located, extent: Extent, writer: Step | None, reader: Step | None, by: Step) -> None:
+        """Records of a file are one, however often they are reached; counted as ``by``, or whoever came first, counts them, or by lines."""
         if not len(found):
             return
         version = writer.id if writer is not None else None if extent.stamp is None else (extent.stamp.size, extent.stamp.digest or extent.stamp.modified)
         name = (key_of(extent.path), "" if writer is None else writer.id, version)
         known = self.reached.get(name)
         if known is None:
-            self.reached[name] = Reached(found, replace(extent, unit=found.unit), writer, () if reader is None else (reader,))
+            self.reached[name] = Reached(found, replace(extent, unit=found.unit), writer, () if reader is None else (reader,), by.id)
             return
         readers = known.readers if reader is None or reader in known.readers else (*known.readers, reader)
-        located, counted = self._together(known, found, replace(extent, unit=found.unit))
-        self.reached[name] = replace(known, located=located, extent=counted, readers=readers)
+        self.reached[name] = replace(self._together(known, found, replace(extent, unit=found.unit), by), readers=readers)
 
-    def _together(self, known: Reached, found: Located, extent: Extent) -> tuple[Located, Extent]:
+    def _together(self, known: Reached, found: Located, extent: Extent, by: Step) -> Reached:
         """The records of both; by lines, where two readers count in different ways."""
         counted = replace(known.extent, unit=Unit.LINE, options=tuple(o for o in known.extent.options if o[0].lower() in ("encoding", "charset")))
         try:
-            if same_count(known.extent, extent):
-                return _union(known.located, found), known.extent
+            if (known.counted_by == by.id and known.extent == extent) or same_count(known.extent, extent):
+                return replace(known, located=_union(known.located, found))
             one, other = (self.units.translate(records, way, counted) for records, way in ((known.located, known.extent), (found, extent)))
-            return _union(one, other), counted
+            return replace(known, located=_union(one, other), extent=counted, counted_by="")
         except BigdebugError as problem:
             self._note(f"All of {short(extent.path)} is shown, for what its readers read cannot be counted alike: {problem}")
-            return Located(found.path, Unit.WHOLE, FIRST), replace(counted, unit=Unit.WHOLE)
+            return replace(known, located=Located(found.path, Unit.WHOLE, FIRST), extent=replace(counted, unit=Unit.WHOLE), counted_by="")
 
 
 def _extent(extents: Sequence[Extent], found: Located) -> Extent:

@@ -9,6 +9,9 @@ import numpy as np
 
 from bigdebug.trace.positions import Positions, distinct
 
+ITEMS = "item:"
+"""How paths begin of what a step kept by value, and no file is."""
+
 
 class Unit(str, Enum):
     """What is counted in a file, from 0.

@@ -11,7 +11,7 @@ import numpy as np
 
 from bigdebug.errors import SourceChangedError, TooLargeError, UnknownRecordError, UntraceableError
 from bigdebug.trace.across.cuts import Cuts, counting, cuts_of
-from bigdebug.trace.across.located import Extent, Located, Unit
+from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.opened import compressed, file_at, plain
 from bigdebug.trace.across.stamps import unchanged
 from bigdebug.trace.across.stored import rows_of_table, table_rows, tabular, texts_of
@@ -21,6 +21,9 @@ MOST = 1 << 27
 """Positions that an answer has at most: a GiB."""
 _KEPT = 1 << 25
 """Records whose bounds are kept, over all files: half a GiB."""
+
+_ANY = ("", "hadoop")
+"""Forms in which steps may cut rows in any way: by an end of lines, or an input format, of their own."""
 
 FIRST = np.zeros(1, dtype=np.int64)
 
@@ -117,7 +120,7 @@ class Units:
 
 
 def same_count(one: Extent, other: Extent) -> bool:
-    """Whether position n means the same record in both, whatever the file holds."""
+    """Whether position n means the same record in both, whatever the file holds. Of rows whose form is not known, or one of Hadoop's own, nobody can say so."""
     if one.unit is not other.unit:
         return False
     if one.unit is Unit.LINE:
@@ -126,8 +129,10 @@ def same_count(one: Extent, other: Extent) -> bool:
     if one.unit is not Unit.ROW:
         return True
     mine, others = one.form.lower(), other.form.lower()
-    if not (mine and others) or tabular(mine):
-        return not (mine and others) or mine == others
+    if one.path.startswith(ITEMS) and other.path.startswith(ITEMS):
+        return True
+    if mine in _ANY or tabular(mine):
+        return mine not in _ANY and mine == others
     return mine == others and counting(one) == counting(other)
 
 
