@@ -35,7 +35,9 @@ def rows(function: Function | None = None, *, check: bool = True, name: str = ""
 
     Filters, new columns, ``explode``, ``sort_values``, ``map`` do so. What looks at neighbours (``shift``, ``cumsum``), at all (``mean``), or at duplicates does not, nor does
     ``reset_index``. The function gets the very frame, and what it gives is given. Before, it is called on copies of a few rows, and of its other arguments, to see that the promise
-    holds; if it does not, the step has no lineage and says why. ``check=False`` believes it: for functions that do something else than give a frame.
+    holds; if it does not, the step has no lineage and says why. Of what it does besides, a file
+    that it writes is written over by the real call; what it appends, sends or inserts is there more than once. ``check=False`` tries nothing and believes it: for functions that
+    do something else than give a frame.
     """
     return decorated(function, lambda fn: FrameFunction(fn, RowOwners, check, name, home))
 

@@ -17,7 +17,7 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.paired import Paired
 from bigdebug.actors.reconstructed import INPUT, KINDS, OUTPUT, reconstructed
 from bigdebug.actors.steady import GENERATOR, Steady, steady
-from bigdebug.actors.tried import Trial
+from bigdebug.actors.tried import BELIEVED, Trial, first_of
 from bigdebug.errors import ActorError
 from bigdebug.trace.positions import Positions
 
@@ -48,7 +48,9 @@ def generator(
     """A function from an iterable to an iterable that is a step each time it is called. Records pass as they do without, one by one.
 
     It commits when the last output was given, or nobody wants more. Records are known by their order; ``flow_link`` says where they come from. ``each`` is
-    tried on the first eight records alone, after the last: if they give something else then, the step has no lineage, and says why. ``check=False`` believes it.
+    tried on copies of the first eight records, each alone, before the first output: if they give something else then, the step has no lineage, and says why. What the function does
+    besides, it does for these twice: a file that it writes is written over by the real call, but what it appends, sends or inserts is there twice. ``check=False`` tries nothing and
+    believes it; so is it, and a note says so, where records come from an iterator that cannot be looked into without taking them from it.
     """
     promise = Promise(each, tags, check)
     return decorated(function, lambda fn: named(fn, lambda *args, **kwargs: _passing(fn, promise, name or name_of(fn), home, *args, **kwargs)))
@@ -75,9 +77,11 @@ class Capture:
         self._codes: dict[Hashable, int] = {}
         self._paired: Paired | None = None
 
-    def outputs(self, records: Iterable[Any]) -> Iterator[Any]:
-        """The outputs of the generator over these records, as they come."""
+    def outputs(self, records: Iterable[Any], first: Callable[[Any], list[Any] | None] = first_of) -> Iterator[Any]:
+        """The outputs of the generator over these records, as they come. ``first`` gives the first few of them, to try it on, and takes none."""
         trial, tags = self._trial, self._promise.tags
+        if trial is not None:
+            trial.before(first(records))
         if tags is not None:
             records = self._noted(records, tags[0], self._tagged[0])
         function = self._function if trial is None else lambda given: self._function(trial.inputs(given))
@@ -123,7 +127,8 @@ class Capture:
             why = f"{self._name} has no lineage: {broken}"
             return Unknown(why), (why,)
         if self._promise.each:
-            return Spans(Column.of(paired.offsets())), ()
+            believed = self._trial is not None and self._trial.believed and paired.inputs > 0
+            return Spans(Column.of(paired.offsets())), (BELIEVED,) if believed else ()
         reads = paired.reads()
         if self._promise.tags is None:
             return since_the_beginning(reads), ()

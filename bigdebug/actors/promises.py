@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import io
 import random
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ class Probe:
 
 
 def probed(frame: pd.DataFrame, owners: Owners, call: Callable[[Any], Any]) -> list[Probe]:
-    """Try the function before it is called: what it writes, it writes over afterwards. Raises Broken if it raises.
+    """Try the function before it is called: a file that it writes, it writes over afterwards; what it appends or sends is there twice. Raises Broken if it raises.
 
     It has rows of its own, prints nowhere, and leaves random numbers as they were.
     """
@@ -222,12 +223,46 @@ def _length(result: Any) -> int:
 
 @contextlib.contextmanager
 def aside() -> Iterator[None]:
-    """Within: nothing is printed, nobody is warned, and random numbers are drawn in vain."""
+    """Within: this thread prints nothing, nobody is warned, and random numbers are drawn in vain."""
     states = random.getstate(), np.random.get_state()
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        with warnings.catch_warnings(), _unprinted():
             warnings.simplefilter("ignore")
             yield
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
+
+
+@contextlib.contextmanager
+def _unprinted() -> Iterator[None]:
+    """Within, what this thread prints is lost; other threads print where they did."""
+    out = sys.stdout
+    if out is None:  # a program without a terminal
+        yield
+        return
+    mine = _Muted(out)
+    sys.stdout = mine
+    try:
+        yield
+    finally:
+        mine.over = True  # somebody may hold it, or have put another one around it
+        if sys.stdout is mine:
+            sys.stdout = out
+
+
+class _Muted:
+    """The standard output, without what one thread writes."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+        self._thread = threading.get_ident()
+        self.over = False
+
+    def write(self, text: str) -> int:
+        if self.over or threading.get_ident() != self._thread:
+            return int(self._out.write(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)

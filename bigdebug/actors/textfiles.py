@@ -6,7 +6,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import islice
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.places import RUN, Places
 from bigdebug.actors.stamping import stamping
 from bigdebug.actors.steady import GENERATOR, steady
+from bigdebug.actors.tried import FIRST
 from bigdebug.errors import ActorError
 from bigdebug.trace.across.located import Extent, Unit
 from bigdebug.trace.across.stamps import stamp_of
@@ -35,7 +36,7 @@ def lines(
     """A function over the lines of a file, which gives texts to write, as a step: ``clean("in.txt", "out.txt")``; several files are read one behind the other.
 
     It gets lines as an open file gives them, with their ends, and what it gives is written as ``writelines`` does. What an output is made of, ``each`` and ``tags`` say
-    as for ``generator``; without them, of all lines read so far.
+    as for ``generator``, also what is tried before; without them, of all lines read so far.
     """
     promise = Promise(each, tags, check)
 
@@ -55,14 +56,25 @@ def _call(capture: Capture, name: str, home: Home, sources: list[str], target: s
         raise ActorError("A step does not write the file that it reads", value=target, remedy="Write another one, and rename it afterwards.")
     with steady(name, GENERATOR, home) as actor:
         with stamping(sources) as stamps, ExitStack() as files, capture.failing(actor):
+            first = _first(sources, encoding)
             read = _Read([files.enter_context(open(path, encoding=encoding)) for path in sources])
             written = Written(files.enter_context(open(target, "w", encoding=encoding)))
-            written.write(capture.outputs(iter(read)))
+            written.write(capture.outputs(iter(read), lambda _: first))
         options = () if encoding == "utf-8" else (("encoding", encoding),)
         extents = [Extent(path, Unit.LINE, "text", options, stamps[path]) for path in sources]
         there = Extent(target, Unit.LINE, "text", options, stamp_of(target))
         inputs, outputs, associations, why = capture.ended()
         actor.commit_as(rows_of(extents, read.counts(inputs)), Items(outputs, written.places(there)), associations, why)
+
+
+def _first(sources: Sequence[str], encoding: str) -> list[str] | None:
+    """The first few lines, those that can be read; None if a source is no plain file, which is read once."""
+    if not all(map(os.path.isfile, sources)):
+        return None
+    found: list[str] = []
+    with ExitStack() as files, suppress(ValueError):  # lines that cannot be decoded are met when they are read
+        found.extend(islice(iter(_Read([files.enter_context(open(path, encoding=encoding)) for path in sources])), FIRST))
+    return found
 
 
 class _Read:

@@ -1,11 +1,13 @@
-"""Tried: whether a generator makes of a record alone what it made of it among others. Seen on the first few."""
+"""Tried: whether a generator makes of a record alone what it makes of it among others. Seen on the first few, before the function has any."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice
 from typing import Any
+
+import numpy as np
 
 from bigdebug.actors.promises import Broken, aside, own_arguments, same_cell
 from bigdebug.shown import shown
@@ -13,64 +15,94 @@ from bigdebug.shown import shown
 FIRST = 8
 """Records that it is seen on."""
 
+BELIEVED = "What was promised is believed: the records come one by one, and none can be looked at before the function asks for it"
+
+_MOST = 10_000
+"""Outputs of one record that are looked at."""
+
+_COPIED: tuple[type[Any], ...] = (type(iter([])), type(iter(())), type(iter(range(0))), type(iter("")))
+"""Iterators of which a copy goes on by itself."""
+
+
+def first_of(records: Iterable[Any]) -> list[Any] | None:
+    """The first few records, if they can be looked at and are still there for whoever reads them; else None."""
+    if isinstance(records, _COPIED):
+        return list(islice(copy.copy(records), FIRST))
+    if isinstance(records, (Sequence, Set, Mapping, np.ndarray)):
+        return list(islice(records, FIRST))
+    return None
+
 
 class Trial:
-    """Keeps copies of the first records and of what came of each; afterwards the function has each of them alone."""
+    """Before it is called, the function has copies of the first records, each of them alone; afterwards it is seen whether it gave the same of them among all."""
 
     def __init__(self, function: Callable[..., Iterable[Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._function = function
-        self._taken: list[Any] = []
+        self._args, self._kwargs = args, kwargs
+        self._alone: list[list[Any]] = []
         self._given: list[list[Any]] = []
         self._why = ""
+        self._ended = False
+        self.believed = False
+        """Whether it could not be tried."""
+
+    def before(self, first: Sequence[Any] | None) -> None:
+        """Try it on the first records. What it writes into a file it writes over afterwards; it prints nowhere."""
+        self.believed = first is None
         try:
-            self._more = own_arguments(args, kwargs)
+            args, kwargs = own_arguments(self._args, self._kwargs)
+            records = [self._copy(record) for record in first or ()]
+            with aside():
+                for record in records:
+                    self._alone.append([self._copy(output) for output in islice(self._function(iter([record]), *args, **kwargs), _MOST)])
         except Broken as promise:
             self._why = str(promise)
-        self._ended = False
+        except Exception as error:  # the user's
+            self._why = f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
 
     def inputs(self, records: Iterator[Any]) -> Iterator[Any]:
-        """The records; copies of the first are kept, and of one more, to see that these are over."""
-        return chain(map(self._keep, islice(records, FIRST + 1)), records)
+        """The records; the first are counted, and one more, to see that these are over."""
+        return chain(map(self._count, islice(records, FIRST + 1)), records)
 
     def outputs(self, given: Iterator[Any]) -> Iterator[Any]:
-        """The outputs; those of the first records are kept."""
+        """The outputs; copies of those of the first records are kept."""
         return chain(self._first(given), given, self._end())
+
+    def broken(self) -> str:
+        """Why the function does not make each output of the record read last; empty if it was not seen otherwise."""
+        if self._why:
+            return self._why
+        for number, (alone, outputs) in enumerate(zip(self._alone, self._given), 1):
+            over = self._ended or number < len(self._given)  # all of its outputs have been taken, and none should come behind them
+            same = len(alone) == len(outputs[:_MOST]) if over else len(alone) >= len(outputs[:_MOST])
+            if not same or not all(map(same_cell, alone, outputs)):
+                return "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
+        return ""
 
     def _first(self, given: Iterator[Any]) -> Iterator[Any]:
         for output in given:
-            if self._taken and not self._why:
-                self._given[-1].append(self._copy(output))
+            if self._given and not self._why and not self.believed:
+                self._keep(output)
             yield output
-            if len(self._taken) > FIRST:
+            if len(self._given) > FIRST or self.believed:
                 break
 
     def _end(self) -> Iterator[Any]:
         self._ended = True
         yield from ()
 
-    def broken(self) -> str:
-        """Why the function does not make each output of the record read last; empty if it was not seen otherwise."""
-        if self._why:
-            return self._why
-        with aside():
-            for number, (record, outputs) in enumerate(zip(self._taken[:FIRST], self._given), 1):
-                more = self._ended or number < len(self._taken)  # all of its outputs have been taken, and none should come behind them
-                try:
-                    alone = list(islice(self._function(iter([record]), *self._more[0], **self._more[1]), len(outputs) + more))
-                except Exception as error:  # the user's
-                    return f"it raised {type(error).__name__} on a record alone: {shown(str(error))}"
-                if len(alone) != len(outputs) or not all(map(same_cell, alone, outputs)):
-                    return "it gave something else of a record alone than of the same record among others, so an output is not made of the record read last alone"
-        return ""
-
-    def _keep(self, record: Any) -> Any:
-        self._taken.append(self._copy(record))
+    def _count(self, record: Any) -> Any:
         self._given.append([])
         return record
+
+    def _keep(self, output: Any) -> None:
+        try:
+            self._given[-1].append(self._copy(output))
+        except Broken as promise:
+            self._why = str(promise)
 
     def _copy(self, value: Any) -> Any:
         try:
             return copy.deepcopy(value)
         except Exception as error:  # a type's own
-            self._why = f"a {type(value).__name__} cannot be copied, so it cannot be tried on a record alone ({type(error).__name__}); check=False believes it"
-            return None
+            raise Broken(f"a {type(value).__name__} cannot be copied, so it cannot be tried on a record alone ({type(error).__name__}); check=False believes it") from error

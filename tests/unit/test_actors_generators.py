@@ -4,6 +4,7 @@ import io
 import itertools
 import subprocess
 import sys
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -174,7 +175,7 @@ def test_records_pass_one_by_one_and_who_stops_early_has_what_he_took(home):
     assert (next(step), next(step), pulled) == ((1, 0), (2, 0), [0, 1, 2])
     step.close()
     (known,) = actors.steps()
-    assert known.incomplete == ()
+    assert [each.split(":")[0] for each in known.incomplete] == ["What was promised is believed"]  # to try it would take records from the source
     assert made(known, 2) == [[1], [2]]
     actors.generator(flat)(iter([]))
     assert len(actors.steps()) == 1  # nobody has asked for anything
@@ -202,6 +203,48 @@ def test_trying_it_uses_up_nothing_of_its_other_arguments(home):
     labels, seen = iter("abcd"), []
     assert list(actors.generator(labelled, each=True)([1, 2], labels, seen=seen)) == [(1, "a"), (2, "b")]
     assert (list(labels), seen) == (["c", "d"], [1, 2])
+
+
+def test_trying_it_leaves_files_as_the_real_call_writes_them(home, tmp_path):
+    def rejects(records, path):
+        with open(path, "w") as rejected:
+            for record in records:
+                if int(record) % 2:
+                    rejected.write(f"{int(record)}\n")
+                else:
+                    yield f"{record}\n"
+
+    odd = [str(n) for n in range(1, 20, 2)]
+    for number, records in enumerate(([*range(20)], iter(range(20)), (n for n in range(20)))):
+        list(actors.generator(rejects, each=True)(records, tmp_path / f"r{number}"))
+        assert (tmp_path / f"r{number}").read_text().split() == odd
+    (tmp_path / "in").write_text("".join(f"{n}\n" for n in range(20)))
+    actors.lines(rejects, each=True)(tmp_path / "in", tmp_path / "out", tmp_path / "r")
+    assert (tmp_path / "r").read_text().split() == odd
+    assert [len(step.incomplete) for step in actors.steps()] == [0, 0, 1, 0]
+
+
+def test_trying_it_takes_no_record_from_who_reads_on(home):
+    for records in (iter([*range(20)]), (n for n in range(20))):
+        step = actors.generator(flat, each=True)(records)
+        assert next(step) == (1, 0)
+        step.close()
+        assert next(records) == 2
+
+
+def test_trying_it_prints_nothing_and_leaves_what_other_threads_print(home, capsys):
+    def prints(records):
+        for record in records:
+            sys.stdout.write("mine\n")
+            other = threading.Thread(target=print, args=("another's",))
+            other.start()
+            other.join()
+            yield record
+
+    before = sys.stdout
+    assert list(actors.generator(prints, each=True)([1, 2])) == [1, 2]
+    assert sys.stdout is before
+    assert capsys.readouterr().out.split() == ["another's"] * 2 + ["mine", "another's"] * 2
 
 
 def test_actors_in_a_row_are_linked(home):
