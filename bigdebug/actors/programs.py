@@ -38,12 +38,14 @@ def program(
     """
     if lineage not in ("whole", "protocol", *MATCHES):
         raise ActorError("Nobody knows this lineage of a program", value=lineage, remedy=f"It is one of whole, protocol, {', '.join(MATCHES)}.")
+    _check(argv, stdin, stdout)
     taken, given = (_paths(some, one, options.get("cwd")) for some, one in ((reads, stdin), (writes, stdout)))
     called = name or os.path.basename(os.fspath(argv[0]))
     with steady(called, PROGRAM, home) as actor, tempfile.TemporaryDirectory(prefix="bigdebug-") as folder:
         said = os.path.join(folder, "said")
         if lineage == "protocol":
-            options["env"] = {**(options.get("env") or os.environ), SAYS: said}
+            env = options.get("env")
+            options["env"] = {**(os.environ if env is None else env), SAYS: said}
         # Files that are written in place are read before they are no more.
         take = Stamper()
         in_place = [path for path in taken if path in given]
@@ -59,6 +61,17 @@ def program(
     if check:
         done.check_returncode()
     return done
+
+
+def _check(argv: Any, *streams: Any) -> None:
+    """Raises ActorError for what is no list of words, and for streams that are no files."""
+    if isinstance(argv, (str, bytes, os.PathLike)) or not isinstance(argv, Sequence) or not argv:
+        raise ActorError(
+            "A program is run by a list of words", value=argv, remedy='Give its name and each argument as one: ["sort", "in.txt"]; or a line of a shell: ["sh", "-c", LINE].',
+        )
+    for stream in streams:
+        if not (stream is None or isinstance(stream, (str, os.PathLike))):
+            raise ActorError("stdin and stdout of a step are paths of files", value=stream, remedy="Give a path, or leave it out: then it is what subprocess.run has without.")
 
 
 class _Before:

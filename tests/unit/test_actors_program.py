@@ -255,3 +255,24 @@ def test_a_program_that_says_nothing_made_nothing(tmp_path):
     actors.program(["true"], lineage="protocol")
     (step,) = actors.steps()
     assert (step.reads, step.writes, step.incomplete) == ((), (), ())
+
+
+@pytest.mark.parametrize("argv", ["ls in.txt", b"ls", [], os, 7])
+def test_what_is_no_list_of_words_is_refused(argv, home):
+    with pytest.raises(ActorError, match="list of words"):
+        actors.program(argv, shell=True)
+    assert actors.steps() == []
+
+
+def test_streams_that_are_no_files_are_refused(home):
+    for options in ({"stdout": subprocess.DEVNULL}, {"stdin": subprocess.PIPE}, {"stdout": sys.stdout}):
+        with pytest.raises(ActorError, match="paths of files"):
+            actors.program(["true"], **options)
+    assert actors.steps() == []
+
+
+def test_a_program_has_the_environment_that_it_was_given_and_no_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("SECRET", "x")
+    for number, (options, seen) in enumerate((({"env": {}}, "no"), ({"env": None}, "x"), ({}, "x"), ({"env": {"SECRET": "y"}}, "y"))):
+        actors.program([sys.executable, "-c", "import os; print(os.environ.get('SECRET', 'no'))"], lineage="protocol", stdout=tmp_path / f"{number}", **options)
+        assert (tmp_path / f"{number}").read_text() == f"{seen}\n"
