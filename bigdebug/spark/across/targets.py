@@ -62,21 +62,49 @@ class Target:
         """An option of the write; empty if it was not given. Spark takes names as they come."""
         return next((value for key, value in self.options if key.lower() == name.lower()), "")
 
-    def own(self, files: Sequence[File]) -> tuple[File, ...]:
-        """Those of the folder's new files that the action wrote. Raises UntraceableError if that cannot be told."""
-        named = [(file, match) for file in files if (match := _PART.match(file.name.rsplit("/", 1)[-1]))]
-        writes = {match[2] for _, match in named if match[2]}
-        if self.columns and len(writes) > 1:
+    def own(self, every: Sequence[File], new: Sequence[File]) -> tuple[File, ...]:
+        """Those of the folder's files that the action wrote; ``new`` are not older than it. Raises UntraceableError if that cannot be told."""
+        if not self.columns:
+            own = self.parts(new)
+            self._check_one_each(own)
+            return tuple(own)
+        writes = {write_of(file) for file in self.parts(new)}
+        if len(writes) > 1:
             raise UntraceableError(
                 "Several writes into one folder went on at the same time, and which of its files are whose is not known", value=self.folder,
                 remedy="Write into folders of their own, or one after the other.",
             )
-        return tuple(file for file, match in named if bool(match[2]) == bool(self.columns))
+        return tuple(file for file in self.parts(every) if write_of(file) in writes)  # also those that a clock that is behind makes older
+
+    def parts(self, files: Sequence[File]) -> list[File]:
+        """Those that are called as Spark calls what it writes of an RDD, or of a DataFrame."""
+        return [file for file in files if (match := _part(file)) and bool(match[2]) == bool(self.columns)]
+
+    def _check_one_each(self, files: Sequence[File]) -> None:
+        """An RDD has one file for each partition, whose records are those of the partition; else it is not known which are."""
+        known: dict[int, File] = {}
+        for file in files:
+            other = known.setdefault(partition_of(file), file)
+            if other is not file:
+                raise UntraceableError(
+                    f"A partition has several files, {other.name} and {file.name}, and which of its records are where is not known", value=self.folder,
+                    remedy="Save with an output format that writes one file for each partition.",
+                )
+
+
+def _part(file: File) -> re.Match[str] | None:
+    return _PART.match(file.name.rsplit("/", 1)[-1])
+
+
+def write_of(file: File) -> str | None:
+    """What all files of one write of a DataFrame have in their names, and no others."""
+    match = _part(file)
+    return match[2] if match else None
 
 
 def partition_of(file: File) -> int:
     """The number of the partition that wrote a file."""
-    match = _PART.match(file.name.rsplit("/", 1)[-1])
+    match = _part(file)
     assert match is not None, file.name
     return int(match[1])
 
@@ -176,7 +204,7 @@ def _of_table(spark: Any, table: Any, columns: Sequence[str], by_name: bool) -> 
     """The files of a table of the session's catalog, into which columns went by their names or in their order."""
     fields = list(table.schema().fields())
     if any(field.metadata().contains(_CHAR) for field in fields):
-        raise UntraceableError("A table has columns of CHAR or VARCHAR, which change what is written", value=str(table.identifier().unquotedString()))
+        raise UntraceableError("A table has columns of CHAR or VARCHAR, which change what is written", value=str(table.identifier().unquotedString()), remedy="Declare them STRING.")
     fold = _folding(spark)
     at = {fold(name): i for i, name in enumerate(columns)}
     folds = {fold(str(name)) for name in items(table.partitionColumnNames())}
