@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain, islice
 from typing import Any
 
@@ -28,7 +29,7 @@ def first_of(records: Iterable[Any]) -> list[Any] | None:
     """The first few records, if they can be looked at and are still there for whoever reads them; else None."""
     if isinstance(records, _COPIED):
         return list(islice(copy.copy(records), FIRST))
-    if isinstance(records, (Sequence, Set, Mapping, np.ndarray)):
+    if isinstance(records, (Sequence, AbstractSet, Mapping, np.ndarray)):
         return list(islice(records, FIRST))
     return None
 

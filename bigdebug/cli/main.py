@@ -53,8 +53,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _word(words: argparse._SubParsersAction[_Parser], name: str, question: Question) -> argparse.ArgumentParser:
     word = words.add_parser(name, help=question.help, description=f"{question.help[0].upper()}{question.help[1:]}.")
+    apart: dict[str, argparse._ActionsContainer] = {"": word}
     for names, said in question.takes:
-        word.add_argument(*names, **said)
+        group = said.get("apart", "")
+        if group not in apart:
+            apart[group] = word.add_mutually_exclusive_group()
+        apart[group].add_argument(*names, **{name: value for name, value in said.items() if name != "apart"})
     word.add_argument("--json", action="store_true", help="as JSON: title, rows, notes; times are ISO 8601")
     word.set_defaults(asked=question)
     return word

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bigdebug.datasets.answers import Answer
 
 Takes = Sequence[tuple[tuple[str, ...], dict[str, Any]]]
-"""Names and properties of arguments, as argparse takes them."""
+"""Names and properties of arguments, as argparse takes them; those that are ``apart`` by the same word exclude one another."""
 
 
 class Question(NamedTuple):

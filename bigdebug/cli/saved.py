@@ -88,6 +88,8 @@ def _start(session: SavedSession, run: SavedRun, given: argparse.Namespace) -> t
     """The trace over the records that are meant, and whether it is to go ahead: at a line or a row there is no way back."""
     from bigdebug.trace.saved_places import standing_in
 
+    if given.source is not None and (given.line is not None or given.row is not None):
+        raise UnknownOperatorError("A line or a row of a file says itself where to begin", value=given.source, remedy="Leave out --source.")
     if given.line is not None:
         path, number = _placed(given.line)
         return standing_in(run, path, line=number), True
@@ -110,10 +112,15 @@ def _placed(text: str) -> tuple[str, int]:
 
 
 def _operator(run: SavedRun, given: str) -> int:
-    """The operator of this id, or the only one of this name, or that reads the dataset of this name."""
-    number = given.rpartition("#")[2]
-    if number.isdecimal():
+    """The operator of this id, or of this name as an input, or of its name and id; or the only one of this name, or that reads the dataset of this name."""
+    name, _, number = given.rpartition("#")
+    if number.isdecimal() and not name:
         return run.graph[int(number)].id
+    inputs = [operator for operator, known in run.input_names().items() if known == given]
+    if len(inputs) == 1:
+        return inputs[0]
+    if number.isdecimal() and int(number) in run.graph and name in ((one := run.graph[int(number)]).name, one.dataset):
+        return one.id
     found = [o.id for o in run.graph if given in (o.name, o.dataset)]
     if len(found) != 1:
         raise UnknownOperatorError(
@@ -211,10 +218,10 @@ WORDS: dict[str, Question] = {
     "trace": Question(
         "what records of a saved run were made of; or with --forward, --line or --row, what was made of them",
         [_DIR, _RUN,
-         (("--output",), {"type": int, "action": "append", "metavar": "N", "help": "of the output of this number, from 0; several times for several"}),
-         (("--at",), {"type": int, "action": "append", "metavar": "RID", "help": "of the record of this id, at the result or at --source"}),
-         (("--line",), {"metavar": "FILE:N", "help": "of this line of a text that the run read, from 1; ahead"}),
-         (("--row",), {"metavar": "FILE:N", "help": "of this row of another file that the run read, from 0; ahead"}),
+         (("--output",), {"apart": "begin", "type": int, "action": "append", "metavar": "N", "help": "of the output of this number, from 0; several times for several"}),
+         (("--at",), {"apart": "begin", "type": int, "action": "append", "metavar": "RID", "help": "of the record of this id, at the result or at --source"}),
+         (("--line",), {"apart": "begin", "metavar": "FILE:N", "help": "of this line of a text that the run read, from 1; ahead"}),
+         (("--row",), {"apart": "begin", "metavar": "FILE:N", "help": "of this row of another file that the run read, from 0; ahead"}),
          (("--source",), {"metavar": "OPERATOR", "help": "begin at this operator in the place of the result"}),
          (("--to",), {"metavar": "OPERATOR", "help": "stop at this operator: its id, name or dataset"}),
          (("--forward",), {"action": "store_true", "help": "ahead, in the place of back"}), _LIMIT],

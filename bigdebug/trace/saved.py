@@ -85,10 +85,10 @@ class SavedSession:
         """When, in seconds since 1970; None for format 1."""
 
     def run(self, name: str) -> SavedRun:
-        """The latest run of this name or id."""
-        for run in reversed(self.runs):
-            if name in (run.name, run.id):
-                return run
+        """The run of this id, else the latest of this name."""
+        for known in ({run.id: run for run in self.runs}, {run.name: run for run in self.runs}):
+            if name in known:
+                return known[name]
         raise NotCapturedError(
             "There is no such run in the saved session", value=name,
             remedy=f"It has {', '.join(repr(r.name) for r in self.runs) or 'no runs'}.",
@@ -99,8 +99,15 @@ class SavedSession:
 
         Raises IncompleteLineageError for a DataFrame's run that was saved without lineage.
         """
-        chosen = self.run(run if isinstance(run, str) else run.id)
+        chosen = self.run(run) if isinstance(run, str) else self._same(run)
         return whole_trace(chosen, chosen.subject if operator is None else chosen.graph[operator].id)
+
+    def _same(self, run: Run) -> SavedRun:
+        """The run of another run's id, whatever they are called."""
+        for known in self.runs:
+            if known.id == run.id:
+                return known
+        raise NotCapturedError("This run is none of the saved session", value=run.id, remedy="session.runs are those that it has.")
 
     @property
     def actors(self) -> Path | None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,6 +15,9 @@ import pytest
 import bigdebug
 from bigdebug.cli import main
 from bigdebug.cli.saved import WORDS
+from bigdebug.cli.saved import _operator as operator_of
+from bigdebug.errors import UnknownOperatorError
+from bigdebug.graph import Form, Kind, Operator, OperatorGraph
 from tests.unit.saved import session
 
 Said = Callable[..., "tuple[int, str, str]"]
@@ -69,6 +73,28 @@ def test_traces_back_and_ahead(run: Said, saved: Path) -> None:
     assert [r["rid"] for r in rows(run, "trace", saved, "rows", "--output", 0, "--to", "#1")] == [0, 3, (1 << 40), (1 << 40) + 3]
     _, out, _ = run("trace", saved, "rows", "--output", 0)
     assert f"{(1 << 40) + 3}" in out
+
+
+@pytest.mark.parametrize("words", [("--at", 0, "--output", 2), ("--row", "b.csv:2", "--at", 0), ("--row", "b.csv:2", "--line", "b.csv:2")])
+def test_a_trace_begins_at_one_place(run: Said, saved: Path, words: tuple[object, ...]) -> None:
+    code, out, err = run("trace", saved, "rows", *words)
+    assert (code, out) == (2, "")
+    assert "not allowed with" in err
+    code, out, err = run("trace", saved, "rows", "--row", "b.csv:2", "--source", "orders")
+    assert (code, out) == (1, "")
+    assert "Leave out --source" in err
+
+
+def test_operators_are_found_by_what_they_are_called(saved: Path) -> None:
+    known = bigdebug.open(saved).runs[0]
+    sources = [Operator(n, "textFile", Kind.SOURCE, Form.SOURCE, (), 2, None, "lineitem") for n in (1, 2, 3)]
+    run_ = replace(known, frame=False, sources={}, graph=OperatorGraph([*sources, Operator(4, "Aggregate", Kind.AGGREGATOR, Form.CODES, (1, 2, 3), 2, None)], [4]))
+    assert list(run_.input_names().values()) == ["lineitem", "lineitem#2", "lineitem#3"]
+    said = {"lineitem#2": 2, "lineitem#3": 3, "lineitem": 1, "textFile#3": 3, "Aggregate#4": 4, "#2": 2, "3": 3, "lineitem#1": 1, "Aggregate": 4}
+    assert {text: operator_of(run_, text) for text in said} == said
+    for wrong in ("Aggregate#3", "orders#3", "textFile", "textFile#9", "9"):
+        with pytest.raises(UnknownOperatorError):
+            operator_of(run_, wrong)
 
 
 def test_check_ends_with_1_if_something_is_wrong(run: Said, saved: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from bigdebug.errors import (
     BigdebugError,
     CorruptBlockError,
     IncompleteLineageError,
+    NotCapturedError,
     StoreError,
     StoreVersionError,
     UnknownRecordError,
@@ -27,6 +29,7 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
+from bigdebug.trace.saved import SavedSession
 from bigdebug.trace.saved_checks import check
 from bigdebug.trace.saved_values import read, written
 from bigdebug.trace.saving import save
@@ -126,6 +129,18 @@ def test_a_session_answers_what_was_written(saved: Path) -> None:
     assert trace.page(1, 1).rows[0][0] == ROWS[1][0]
     assert "10 associations" in str(opened.runs_table())
     assert "<script>" not in opened.lineage("rows").record_table().html()
+
+
+def test_a_run_is_found_by_its_id_before_it_is_by_a_name(saved: Path) -> None:
+    opened = bigdebug.open(saved)
+    first, second = opened.runs
+    named = SavedSession(saved, (first, replace(second, name="r1")), {})
+    assert named.run("r1").id == "r1"
+    assert named.lineage(first).run.id == "r1"
+    assert named.lineage(replace(second, name="r1")).run.id == "r2"
+    assert opened.run("records").id == "r2"
+    with pytest.raises(NotCapturedError, match="none of the saved session"):
+        opened.lineage(replace(first, id="r9", name="rows"))
 
 
 def test_a_saved_run_is_a_step_of_a_pipeline(saved: Path) -> None:
