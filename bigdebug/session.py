@@ -232,7 +232,7 @@ class DebugSession(Inquiry):
         Records of RDDs pass one by one through guards, which takes up to half as long again as without; actions on DataFrames fail, and
         are called again over the query without what crashed. Writes, foreach(), toLocalIterator() and df.rdd fail (BigDebug 4.3, 5).
         """
-        policy = policy_of(self.plain_context, on_crash, most, letters)
+        policy = policy_of(on_crash, most, letters)
         if policy is not None:
             check_letting_go(self.context)
         if not isinstance(name, str | None):

@@ -1,10 +1,13 @@
-"""Apart: tasks that do not share the driver's disk give it their blocks with their reports, which Spark hands over once for each task that it took."""
+"""Apart: tasks that do not see the driver's disk give it their blocks with what they tell it, which Spark hands over once for each task that it took.
+
+A store has a name of its own, so a task sees it where there is a directory of that name.
+"""
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,22 +20,6 @@ MOST_POSTED = 1 << 16
 
 SPREAD = 0.1
 """Seconds that a task stays which is to be on each executor once: so Spark gives the next one to another."""
-
-
-@dataclass(frozen=True)
-class Looking:
-    """Whether a task sees file ``name`` in the driver's ``folder``, and the name of one that it made there."""
-
-    folder: str
-    name: str
-
-    def __call__(self, records: Iterable[object]) -> Iterator[tuple[bool, str]]:
-        time.sleep(SPREAD)
-        seen, mark = Path(self.folder, self.name).exists(), f"{self.name}.{uuid.uuid4().hex}"
-        if seen:
-            with suppress(OSError):
-                Path(self.folder, mark).touch()
-        yield seen, mark
 
 
 @dataclass(frozen=True)
@@ -52,9 +39,14 @@ class Sweeping:
             folder.rmdir()
 
 
+def started(records: Iterable[object]) -> Iterator[bool]:
+    """That a task can run what is ours."""
+    yield True
+
+
 def kept(store: str, run: str, block: Block) -> tuple[int, bytes]:
-    """Write a block into ``store``, or give it in bytes where that is "": its size, and these."""
-    if store:
+    """Write a block into ``store``, or give it in bytes where the task does not see that: its size, and these."""
+    if os.path.isdir(store):
         return write_block(store, run, block), b""
     posted = encode(block)
     return len(posted), posted

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import pickle
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,13 @@ def letter_of(operator: int, partition: int, position: int | None, record: Any, 
     return letter(operator, partition, position, record, name_of(problem), message_of(problem))
 
 
+BOX = ".bigdebug"
+"""A file that the driver makes in the directory of letters: where a task does not see it, it is not that directory."""
+
+
 def post(file: Path, letters: Iterable[str]) -> None:
-    """Add letters to a file."""
-    os.makedirs(file.parent, exist_ok=True)
+    """Add letters to a file. Raises OSError if that cannot be written, or nobody would find it."""
+    if not (file.parent / BOX).exists():
+        raise FileNotFoundError(f"{file.parent} is not there on {socket.gethostname()}, or another directory: name one that the driver and all executors see")
     with file.open("a", encoding="utf-8") as box:
         box.writelines(f"{line}\n" for line in letters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -85,8 +86,8 @@ class StageFunction:
     """A stage as PySpark runs it: called with a partition's index and iterator, gives the frames of its output.
 
     The user's records, results and exceptions pass as they would without agents. A block that cannot be written is
-    reported as missing; it never fails the task. ``store`` is a directory, or "" where tasks do not see it: then the driver gets blocks with the
-    reports, and tables of no more than ``most`` bytes with them.
+    reported as missing; it never fails the task. Where a task does not see the ``store``, the driver gets its block with its report, and tables of no more
+    than ``most`` bytes with that.
     """
 
     stage: str
@@ -170,7 +171,8 @@ class StageFunction:
         size, error, posted = 0, None, b""
         try:
             columns = {name: column() for name, column in notes.columns.items()}
-            stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > (TOO_LARGE if self.store else self.most)
+            most = TOO_LARGE if os.path.isdir(self.store) else self.most
+            stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > most
             block = Block(
                 stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,
                 columns={} if stub else columns, stub=stub, ended=notes.ended, finished=notes.finished,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import uuid
@@ -13,9 +12,11 @@ from threading import Lock
 from typing import TypeVar
 
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 
 from bigdebug import agents
-from bigdebug.agents.apart import Looking, Sweeping
+from bigdebug.agents.apart import Sweeping, started
+from bigdebug.errors import IncompleteLineageError
 from bigdebug.spark.asking import asking
 from bigdebug.spark.jobs import is_one_process
 
@@ -24,6 +25,9 @@ _UNITS = ("__init__.py", "errors.py", "model.py", "shown.py", "agents", "store")
 
 _SENT = "_bigdebug_agents"
 """Where a SparkContext keeps the file that its executors get."""
+
+MOST_TASKS = 200
+"""Of a question to all executors."""
 
 _alone = Lock()
 
@@ -55,30 +59,33 @@ def _files(unit: Path) -> Iterable[Path]:
     return [unit] if unit.is_file() else unit.rglob("*.py")
 
 
-def sharing(sc: SparkContext, folder: str | os.PathLike[str]) -> bool:
-    """Whether tasks see a directory of the driver's, and it what they write there: all do that run now, as many as the application has cores. A Spark job of 0.1 s."""
+def check_agents(sc: SparkContext) -> None:
+    """Raise IncompleteLineageError if executors cannot run agents. A Spark job of 0.1 s where tasks run elsewhere: it is asked once, before the first captured job."""
     if is_one_process(sc):
-        return True
-    name = f".{uuid.uuid4().hex}"
-    asked = Path(folder) / name
-    asked.touch()
+        return
     try:
-        answers = _everywhere(sc, "looking whether tasks see the lineage store", Looking(str(folder), name))
-        return all(seen and (Path(folder) / mark).exists() for seen, mark in answers)
-    finally:
-        for left in Path(folder).glob(f"{name}*"):
-            left.unlink(missing_ok=True)
+        _everywhere(sc, "looking whether tasks can run agents", started)
+    except PySparkException as problem:
+        said = [line for line in str(problem).splitlines() if line.startswith("ModuleNotFoundError")]
+        if not said:
+            raise
+        raise IncompleteLineageError(
+            f"Executors cannot run agents: {said[-1]}", remedy="They need numpy and pyarrow, as pandas functions of Spark's do.",
+        ) from problem
 
 
 def sweep(sc: SparkContext, name: str, into: Path) -> None:
     """Bring what executors have in a directory of this name among their temporary files into one of the driver's, and take it away there."""
+    if is_one_process(sc):
+        return
     into.mkdir(parents=True, exist_ok=True, mode=0o700)
     for file, content in _everywhere(sc, "fetching what workers left", Sweeping(name)):
         (into / file).write_bytes(content)
 
 
 def _everywhere(sc: SparkContext, what: str, function: Callable[[Iterable[object]], Iterator[T]]) -> list[T]:
-    """What a function gives on all executors: in as many tasks as the application has cores."""
-    cores = max(2, sc.defaultParallelism)
+    """What a function gives on executors that are there now: on all of them, if none is busy for long."""
+    there: int = sc._jsc.sc().getExecutorMemoryStatus().size()
+    tasks = min(MOST_TASKS, 2 * there)
     with asking(sc, what, False):
-        return sc.parallelize(range(cores), cores).mapPartitions(function).collect()
+        return sc.parallelize(range(tasks), tasks).mapPartitions(function).collect()

@@ -8,23 +8,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkContext
 from pyspark.cloudpickle import dumps
 
 from bigdebug.agents.guards.policy import Choice, Policy
-from bigdebug.errors import ReplayError, StoreError
+from bigdebug.agents.letters import BOX
+from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
-from bigdebug.spark.executors import sharing
 
 ON_CRASH = ("fail", "skip", "decide")
 
 _REMEDY = 'on_crash is "fail", "skip", "decide", a function that gives another record for one that crashed, or a dict of these by RDD.'
 
 
-def policy_of(sc: SparkContext, on_crash: Any, most: int, letters: str | os.PathLike[str] | None) -> Policy | None:
+def policy_of(on_crash: Any, most: int, letters: str | os.PathLike[str] | None) -> Policy | None:
     """The policy that ``dbg.capture`` is given; None if the job is to fail.
 
-    Raises ValueError or TypeError for what is none, StoreError for a directory that tasks do not see.
+    Raises ValueError or TypeError for what is none.
     """
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise ValueError(f"most is how many culprits of a task are kept in full, 1 at least, not {shown(most)}")
@@ -39,12 +38,8 @@ def policy_of(sc: SparkContext, on_crash: Any, most: int, letters: str | os.Path
     if letters is not None:
         folder = Path(letters)
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / BOX).touch()
         letters = str(folder.absolute())
-        if not sharing(sc, letters):
-            raise StoreError(
-                "Tasks on other machines do not see this directory, and would leave dead letters behind there", value=letters,
-                remedy="Name one that the driver and all executors see.",
-            )
     policy = Policy(otherwise, by=by, most=most, letters=letters, dumps=dumps)
     return policy if otherwise.goes_on or any(choice.goes_on for choice in by.values()) else None
 

@@ -18,8 +18,6 @@ from bigdebug.store.blocks import Block, block_name, decode, write_whole
 
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 CACHE_BYTES = 512 << 20
-GUARDED = 1 << 62
-"""The attempt that blocks of guarded partitions bear: none of Spark's has it, and no task reports it."""
 
 
 def check_place(store: Any) -> None:
@@ -95,13 +93,19 @@ class LineageStore:
     def counts(self, run: str, stage: str, partition: int, attempt: int) -> bool:
         """Whether what an attempt wrote is a part of the lineage of its run."""
         counted = self._counted.get(run)
-        return counted is None or attempt == GUARDED or (stage, partition, attempt) in counted
+        return counted is None or (stage, partition, attempt) in counted
 
     def uncounted(self, folder: str, names: Iterable[str]) -> list[str]:
         """Of the files in the folder of a stage, those whose attempts do not count; for ``shutil.copytree(..., ignore=)``."""
         run, stage = Path(folder).parts[-2:]
         found = [(name, _NAME.fullmatch(name)) for name in names]
         return [name for name, match in found if match and not self.counts(run, stage, int(match[1]), int(match[2]))]
+
+    def remove(self, run: str) -> None:
+        """Let go of all blocks of a run."""
+        shutil.rmtree(self.root / run, ignore_errors=True)
+        self.forget(run)
+        self._counted.pop(run, None)
 
     def forget(self, run: str) -> None:
         """Look at the disk again for ``run``: it has written since."""

@@ -96,6 +96,18 @@ def test_more_than_are_looked_for(dbg: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert found.unknown == ["Python workers ended on 2 records or more; in partition 0, what comes behind the last one that is told was not looked at."]
 
 
+def test_a_record_that_is_another_when_it_comes_again_is_nobodys_fault(dbg: Any) -> None:
+    def timed(number: int) -> tuple[int, float]:
+        return number, time.time()
+
+    def ends(pair: tuple[int, float]) -> tuple[int, float]:
+        return pair if pair[0] != 7 else os._exit(7)
+
+    found = culprits_of(dbg, dbg.context.parallelize(range(12), 1).map(timed).map(ends).count)
+    assert list(found) == []
+    assert found.unknown == ["Partition 0 gave other records when it was run again, so that on which of them its Python worker ended cannot be told."]
+
+
 def gives_first(numbers: Iterator[int]) -> Iterator[int]:
     for n in numbers:
         yield n

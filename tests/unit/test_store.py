@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
 from bigdebug.store import directory
 from bigdebug.store.blocks import Block, block_name, encode, write_block
-from bigdebug.store.directory import GUARDED, LineageStore
+from bigdebug.store.directory import LineageStore
 
 places = st.tuples(st.sampled_from(["r1", "r2"]), st.sampled_from(["s0", "s0.fine", "s1"]), st.integers(0, 30))
 
@@ -69,14 +69,18 @@ def test_attempts_that_spark_did_not_take_count_for_nothing(tmp_path: Path) -> N
     found = store.block(["r1"], "s0", 0)
     assert found is not None
     assert found.attempt == 4
-    assert store.uncounted(str(tmp_path / "r1" / "s0"), [block_name(0, n) for n in (1, 4, 5, GUARDED)]) == [block_name(0, 1), block_name(0, 5)]
+    assert store.uncounted(str(tmp_path / "r1" / "s0"), [block_name(0, n) for n in (1, 4, 5)]) == [block_name(0, 1), block_name(0, 5)]
 
 
-def test_of_a_run_without_a_task_that_ended_the_guarded_blocks_count_alone(tmp_path: Path) -> None:
-    store = stored(tmp_path, attempt(1), replace(attempt(GUARDED), partition=1))
+def test_of_a_run_without_a_task_that_ended_nothing_counts_until_something_is_counted(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(1), replace(attempt(7), partition=1))
     store.count("r1", [])
+    assert store.partitions(["r1"], "s0") == []
+    store.forget("r1")
+    store.count("r1", [("s0", 1, 7)])
     assert store.partitions(["r1"], "s0") == [1]
-    assert store.block(["r1"], "s0", 0) is None
+    store.remove("r1")
+    assert store.partitions(["r1"], "s0") == []
 
 
 @pytest.mark.parametrize("misplaced", [Block("s1", 0, 0, (1,), 0, {}), Block("s0", 1, 0, (1,), 0, {})])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -12,15 +11,17 @@ from bigdebug.agents.apart import kept
 from bigdebug.agents.emit import Emitted
 from bigdebug.agents.frames import Dumps
 from bigdebug.agents.guards.early import Early
-from bigdebug.agents.guards.flight import Call, FarEnough, Flight
+from bigdebug.agents.guards.flight import Call, Changed, FarEnough, Flight, folder_of
 from bigdebug.agents.guards.guard import Guard
 from bigdebug.agents.guards.noted import Noted
 from bigdebug.agents.guards.stage import guarded_stage
 from bigdebug.agents.notes import Notes
 from bigdebug.agents.recompute import read_out
-from bigdebug.agents.stage import Report, StageFunction
+from bigdebug.agents.stage import StageFunction
 from bigdebug.store.blocks import Block
-from bigdebug.store.directory import GUARDED
+
+MOST_BYTES = 64 << 20
+"""Of a block that comes with what a task tells."""
 
 
 class Diagnosed(NamedTuple):
@@ -31,6 +32,13 @@ class Diagnosed(NamedTuple):
     total: int
     lost: bool = False
     """Whether a function had read more than is kept, when it crashed: there may be culprits among that."""
+    changed: bool = False
+    """Whether it gave other records than when a worker had ended in it: it was looked at no further."""
+    attempt: int = 0
+    block: bytes = b""
+    """The attempt that its block bears, and the block, where the task does not see the store."""
+    unwritten: str = ""
+    """Why there is no block."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,8 @@ class Diagnose:
     run: str
     most: int
     dumps: Dumps
-    flights: str | None = None
-    """A place for what is to outlive a worker, where workers end."""
+    flights: bool = False
+    """Whether calls are noted in files that outlive a worker, where workers end."""
     ended: Mapping[int, Sequence[Call]] = field(default_factory=dict)
     """The calls in which they did, by partition."""
     closed: frozenset[int] = frozenset()
@@ -54,26 +62,33 @@ class Diagnose:
     """Who is told of the first crash at once, if somebody waits for that."""
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
-        task = self.stage.identify().attempt
-        flight = None if self.flights is None else Flight(self.flights, self.stage.stage, split, task, self.ended.get(split, ()), split in self.closed)
+        task, changed = self.stage.identify().attempt, False
+        folder = folder_of(self.stage.store, self.run)
+        flight = Flight(folder, self.stage.stage, split, task, self.ended.get(split, ()), split in self.closed) if self.flights else None
         guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
         stage = guarded_stage(self.stage, guard)
         notes, emitted = Notes(), Emitted()
         arriving = iter(incoming)
-        with suppress(FarEnough):
+        try:
             for _ in stage.frames(split, arriving, notes, emitted):
                 pass
             read_out(arriving)
-        if flight is not None:
-            flight.close()
-        if guard.total:
-            self._write(split, notes, emitted.records)
-        yield Diagnosed(split, guard.crashes, guard.total, guard.lost)
+        except FarEnough:
+            pass
+        except Changed:
+            changed = True
+        finally:
+            if flight is not None:
+                flight.close()
+        block, unwritten = self._written(split, task, notes, emitted.records) if guard.total else (b"", "")
+        yield Diagnosed(split, guard.crashes, guard.total, guard.lost, changed, task, block, unwritten)
 
-    def _write(self, split: int, notes: Notes, emitted: int) -> None:
-        columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
-        levels = notes.counts(emitted)
-        block = Block(self.stage.stage, split, GUARDED, levels, 0, columns, ended=notes.ended, finished=notes.finished)
-        size, posted = kept(self.stage.store, self.run, block)
-        if posted:
-            self.stage.report([Report(self.run, self.stage.stage, split, GUARDED, levels, bytes=size, block=posted)])
+    def _written(self, split: int, task: int, notes: Notes, emitted: int) -> tuple[bytes, str]:
+        """The block, where the driver has to write it, or why there is none."""
+        try:
+            columns = {name: column() for name, column in notes.columns.items() if not name.startswith("out.")}
+            block = Block(self.stage.stage, split, task, notes.counts(emitted), 0, columns, ended=notes.ended, finished=notes.finished)
+            _, posted = kept(self.stage.store, self.run, block)
+        except Exception as problem:  # the crashes are told all the same
+            return b"", f"{type(problem).__name__}: {problem}"
+        return (posted, "") if len(posted) <= MOST_BYTES else (b"", f"its {len(posted) >> 20} MB are more than tasks may give the driver")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import mmap
+import os
 import pickle
 import re
 import struct
@@ -50,8 +51,8 @@ class WorkerEnded(Exception):
         self.raised = raised_at(ENDED, str(self), lines[::-1])
 
 
-class OrderChangedError(Exception):
-    """A partition gives its records in another order than when a worker ended in it."""
+class Changed(Signal):
+    """A partition gives other records, or in another order, than when a worker ended in it."""
 
 
 class FarEnough(Signal):
@@ -84,21 +85,25 @@ def landed(folder: Path, task: int) -> tuple[int, Call | None] | None:
     return None
 
 
-def folder_of(place: str) -> Path:
-    """A directory that is the driver's too, by its path; or, by a name alone, one among the temporary files of whichever machine this is."""
-    return Path(tempfile.gettempdir()) / place
+def folder_of(store: str, run: str) -> Path:
+    """A directory in the driver's store, where this machine sees that; else one among its temporary files."""
+    return Path(store, run, "flights") if os.path.isdir(store) else Path(tempfile.gettempdir(), name_of(store, run))
+
+
+def name_of(store: str, run: str) -> str:
+    """What that directory is called."""
+    return f"{Path(store).name}-{run}"
 
 
 class Flight:
-    """The calls of a task that runs a partition of a stage, in a file of the ``place`` (``folder_of``).
+    """The calls of a task that runs a partition of a stage, in a file that is there until the partition has ended.
 
     In the calls that are ``known`` workers have ended. One that is ``closed`` goes as far as the last of these.
     """
 
-    def __init__(self, place: str, stage: str, split: int, task: int, known: Iterable[Call] = (), closed: bool = False) -> None:
-        folder = folder_of(place)
+    def __init__(self, folder: Path, stage: str, split: int, task: int, known: Iterable[Call] = (), closed: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = folder / f"{stage}-{split}.{task}.slots"
+        self._file = file = folder / f"{stage}-{split}.{task}.slots"
         self._known = {(call.function, call.number): (call.digest, call.told) for call in known}
         self._closed = closed
         file.write_bytes(bytes(_SLOT.size * _SLOTS))
@@ -137,7 +142,7 @@ class Flight:
             self.end(function)
             then, told = self._known.pop((function, call))
             if then != digest:
-                raise OrderChangedError("records came in another order when the partition was run again")
+                raise Changed
             raise WorkerEnded(told)
         self._begun += 1
         _SLOT.pack_into(self._slots, function * _SLOT.size, _FLYING, self._begun, call, digest)
@@ -155,11 +160,12 @@ class Flight:
         self._slots[function * _SLOT.size] = _LANDED
 
     def close(self) -> None:
-        """The partition has ended."""
-        self._slots[:] = bytes(len(self._slots))
+        """The partition has ended: there is nothing to tell of it."""
         faulthandler.disable()
         self._told.close()
         self._slots.close()
+        for file in (self._file, self._file.with_suffix(".lines")):
+            file.unlink(missing_ok=True)
 
 
 def _digest(given: Any) -> int:

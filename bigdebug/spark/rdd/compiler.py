@@ -142,6 +142,7 @@ class Compiler:
         feeds: int | None = None, branch: int = 0,
     ) -> Built:
         """The frames of a stage that runs ``chain``, to compute ``rdd``."""
+        self._recorder.check_agents()
         stage_id = self._recorder.next_stage_id()
         base, reader, merges = self._beginning(chain)
         recipe = Recipe(chain, functions, base, merges, self._memory, emission)
@@ -154,7 +155,7 @@ class Compiler:
         # The recipe keeps the functions frozen, and these only their RDD.
         recipe.function = StageFunction(
             stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
-            store=self._recorder.place, identify=identifying(), report=self._recorder.runs.reports.add,
+            store=str(self._recorder.store.root), identify=identifying(), report=self._recorder.runs.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")), reads=reads, link=self._link,
             arrives=not merges and (not chain.read_back or _is_moved(chain.begins)),
         )

@@ -98,6 +98,9 @@ class Diagnosis:
         self._run.culprits.unknown += [
             f"In partition {each.partition} a function had read more than {KEPT_BYTES >> 20} MB since it gave something, when it crashed: what it had read before was not looked at."
             for each in seen if each.lost
+        ] + [
+            f"Partition {each.partition} gave other records when it was run again, so that on which of them its Python worker ended cannot be told."
+            for each in seen if each.changed
         ]
         with waiting():
             found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
@@ -113,7 +116,9 @@ class Diagnosis:
 
     def _first(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed] | None:
         """What the first partitions tell; None, if a culprit is known before they have come to their ends: then they go on beside."""
-        early = Early(str(self._recorder.store.root / self._run.id / "early" / stage.id))
+        folder = self._recorder.store.root / self._run.id / "early" / stage.id
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        early = Early(str(folder))
         self._wave = beside(partial(self._diagnosed, stage, partitions, early))
         try:
             while not wait([self._wave], _LOOK).done:
@@ -171,9 +176,9 @@ class Diagnosis:
 
     def _diagnosed(self, stage: Stage, partitions: Sequence[int], early: Early | None = None) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early if self._recorder.place else None)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
             found = self._endings.told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)
-        self._recorder.runs.hear(self._run)
+        self._run.culprits.unknown += self._recorder.runs.keep_guarded(self._run, stage.id, found)
         return found

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.agents.guards.diagnose import Diagnose, Diagnosed
-from bigdebug.agents.guards.flight import Call, landed
+from bigdebug.agents.guards.flight import Call, folder_of, landed, name_of
 from bigdebug.spark.crashes import ended, lost_task
 from bigdebug.spark.executors import sweep
 from bigdebug.trace.run import Run
@@ -32,9 +32,9 @@ class Endings:
     def __init__(self, recorder: Recorder, run: Run, expected: bool) -> None:
         self._recorder = recorder
         self._unknown = run.culprits.unknown
-        self._folder = recorder.store.root / run.id / "flights"
-        # Executors that do not see the store have a directory of their own.
-        self._place = str(self._folder) if recorder.place else f"{recorder.store.root.name}-{run.id}"
+        store = str(recorder.store.root)
+        self._folder = folder_of(store, run.id)
+        self._name = name_of(store, run.id)
         self.expected = expected
         self._calls: dict[tuple[str, int], list[Call]] = defaultdict(list)
         self._ended = 0
@@ -51,7 +51,7 @@ class Endings:
         while True:
             if self.expected:
                 known = {partition: tuple(self._calls[stage, partition]) for partition in asked if (stage, partition) in self._calls}
-                diagnose = replace(diagnose, flights=self._place, ended=known, closed=frozenset(self._closed))
+                diagnose = replace(diagnose, flights=True, ended=known, closed=frozenset(self._closed))
             try:
                 found = ask(diagnose, asked) if asked else []
             except (PySparkException, Py4JError) as problem:
@@ -70,9 +70,7 @@ class Endings:
 
     def _land(self, stage: str, task: int) -> int | None:
         """Take down in which call the worker of a task ended; its partition, None if nothing is known of the task."""
-        if not self._recorder.place:
-            sweep(self._recorder.sc, self._place, self._folder)
-        landing = landed(self._folder, task)
+        landing = landed(self._folder, task) or self._swept(task)
         if landing is None:
             return None
         partition, call = landing
@@ -85,14 +83,18 @@ class Endings:
         self._closed |= {partition} if self._ended >= MOST_ENDED else set()
         return partition
 
+    def _swept(self, task: int) -> tuple[int, Call | None] | None:
+        """The same of an executor that does not see the store."""
+        sweep(self._recorder.sc, self._name, self._folder)
+        return landed(self._folder, task)
+
     def _over(self) -> None:
         """These partitions have come to their ends."""
         self._unknown += [
             f"Python workers ended on {MOST_ENDED} records or more; in partition {partition}, what comes behind the last one that is told was not looked at."
             for partition in sorted(self._closed - self._blind)
         ]
-        if self._ended:
-            if not self._recorder.place:
-                sweep(self._recorder.sc, self._place, self._folder)
+        if self.expected:
+            sweep(self._recorder.sc, self._name, self._folder)  # workers of partitions beside were killed
             shutil.rmtree(self._folder, ignore_errors=True)
         self._ended, self._closed, self._blind = 0, set(), set()

@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pyspark.errors import PySparkException
-
 from bigdebug.errors import IncompleteLineageError, NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
 from bigdebug.spark.callers import caller
-from bigdebug.spark.executors import sharing
+from bigdebug.spark.executors import check_agents
 from bigdebug.spark.rdd.acting import Acting
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering
@@ -39,7 +37,8 @@ class Recorder(Acting):
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.streams = Streams(sc)
-        self._place: str | IncompleteLineageError | None = None
+        self._capable: str | None = None
+        """Why tasks cannot run agents, "" if they can; None as long as nobody looked."""
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._questions: dict[str, Questions] = {}
@@ -95,27 +94,17 @@ class Recorder(Acting):
         captured: Captured = into_captured(rdd, self, Definition(operator, tuple(parents), lowering, again, fused))
         return captured
 
-    @property
-    def place(self) -> str:
-        """Where tasks write their blocks: the store, or "" where they do not see it. Asked once, by a job where tasks run elsewhere.
-
-        Raises IncompleteLineageError where they cannot run agents.
-        """
-        if self._place is None:
+    def check_agents(self) -> None:
+        """Raise IncompleteLineageError where tasks cannot run agents; looked at once."""
+        if self._capable is None:
             with self.plain():
-                self._place = self._found()
-        if isinstance(self._place, IncompleteLineageError):
-            raise self._place
-        return self._place
-
-    def _found(self) -> str | IncompleteLineageError:
-        try:
-            return str(self.store.root) if sharing(self.sc, self.store.root) else ""
-        except PySparkException as problem:
-            said = [line for line in str(problem).splitlines() if line.startswith("ModuleNotFoundError")]
-            if not said:
-                raise
-            return IncompleteLineageError(f"Executors cannot run agents: {said[-1]}", remedy="They need numpy and pyarrow, as pandas functions of Spark's do.")
+                try:
+                    check_agents(self.sc)
+                    self._capable = ""
+                except IncompleteLineageError as problem:
+                    self._capable = problem.what
+        if self._capable:
+            raise IncompleteLineageError(self._capable, remedy="Executors need numpy and pyarrow, as pandas functions of Spark's do.")
 
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bigdebug.agents.guards.diagnose import Diagnosed
 from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Operator, OperatorGraph
 from bigdebug.spark.captures import OpenCapture
@@ -17,7 +17,7 @@ from bigdebug.spark.rdd.compiler import Compiled
 from bigdebug.spark.rdd.definition import definitions, resolved
 from bigdebug.spark.rdd.recipe import Recipe
 from bigdebug.spark.rdd.summary import summary
-from bigdebug.store.directory import GUARDED, LineageStore
+from bigdebug.store.directory import LineageStore
 from bigdebug.trace.origins import SourceFacts, settled
 from bigdebug.trace.run import Run
 
@@ -131,10 +131,11 @@ class Runs:
             self._kept.pop(run.id, None)
             self._counts.pop(run.id, None)
             self._crashes.pop(run.id, None)
+            self._watched.pop(run.id, None)
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
             for gone in self._stored - needed:
-                shutil.rmtree(self._store.root / gone, ignore_errors=True)
-                self._store.forget(gone)
+                self._store.remove(gone)
+                self._sources.pop(gone, None)
             self._stored &= needed
 
     def reports_of(self, run: str) -> list[Report]:
@@ -167,9 +168,25 @@ class Runs:
         reports = self.reports_of(run.id)
         with self._alone:
             for report in reports:
-                if report.error is None and report.attempt != GUARDED and report.partition not in self._tasks.get(report.stage, {}):
+                if report.error is None and report.partition not in self._tasks.get(report.stage, {}):
                     self._tasks.setdefault(report.stage, {})[report.partition] = LatestTask(run.id, report.digest)
         self._store.forget(run.id)
+
+    def keep_guarded(self, run: Run, stage: str, seen: Sequence[Diagnosed]) -> list[str]:
+        """Have the blocks of partitions count that were looked at under guard; why some are not there."""
+        trouble = []
+        for each in seen:
+            why = each.unwritten
+            if each.block:
+                try:
+                    self._store.keep(run.id, stage, each.partition, each.attempt, each.block)
+                except OSError as problem:
+                    why = f"{type(problem).__name__}: {problem}"
+            if why:
+                trouble.append(f"Where the culprits of partition {each.partition} came from cannot be told, for its lineage could not be written: {why}")
+        self._store.count(run.id, [(stage, each.partition, each.attempt) for each in seen if each.total])
+        self.hear(run)
+        return trouble
 
     def crashes_of(self, run: Run) -> list[Report]:
         """The reports of tasks of a run that went on from crashes, in the order of their stages and partitions; told once."""
