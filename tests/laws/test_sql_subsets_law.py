@@ -61,6 +61,7 @@ class Sets:
         return tuple(found.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=MANY, deadline=None, suppress_health_check=[*HealthCheck])
 @given(queries(files=False), st.randoms(use_true_random=False))
 @example(Query("select count(*) n, max(a) m from t where b > (select min(a) from w)", FIXED), Random(0))

@@ -48,6 +48,7 @@ def test_a_trace_can_stop_at_any_iteration(dbg: Any) -> None:
         assert [origin.index for origin in behind.goBackAll().origins()] == sorted(there)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("skipped", "strategy"), [([1, 10], "inject"), ([2, 3, 4, 7], "lazy"), (range(1, 11), "auto")], ids=str
 )

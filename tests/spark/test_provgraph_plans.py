@@ -77,6 +77,7 @@ def test_what_is_no_triple_is_left_out_and_told_of(spark):
         Prepared(read(frame(spark, rows)), strict=True)
 
 
+@pytest.mark.slow
 def test_a_long_id_does_not_come_with_each_item_of_its_component(spark):
     long = ["a" * 2_000 + str(n) for n in range(2)]
     rows = [(long[0], long[1], "r"), *((long[1], f"b/{n}", "r") for n in range(30)), *((f"b/{n}", f"c/{n}", "r") for n in range(30))]
@@ -98,6 +99,7 @@ def test_columns_that_have_no_ids_are_refused_by_name(spark, columns, message):
         read(spark.sql("select 1L src, 2 dst, 'x' op, current_timestamp() when"), columns)
 
 
+@pytest.mark.slow
 def test_an_answer_that_the_driver_does_not_take_stays_in_spark(spark, monkeypatch):
     monkeypatch.setattr("bigdebug.spark.provgraph.graph.MOST", 3)
     rows = [(n, n + 1, "next") for n in range(20)]

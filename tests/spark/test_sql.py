@@ -121,6 +121,7 @@ def test_an_index_knows_that_nothing_is_made_of_what_removes(dbg: Any, spark: An
     assert {name: trace.collect() for name, trace in ahead.items()} == {"kept": [Row(id=0)], "gone": []}
 
 
+@pytest.mark.slow
 def test_what_is_read_twice_brings_no_groups_that_nothing_is_there_of(dbg: Any, spark: Any) -> None:
     """Days that are a part of every group are none by themselves."""
     given = {

@@ -91,6 +91,7 @@ def test_the_exception_tells_of_its_culprits(dbg: Any, spark: Any, flights: Any)
     assert "2 records crashed with NumberFormatException" in raised.value.__notes__[0]
 
 
+@pytest.mark.slow
 def test_the_exception_tells_of_one_culprit_where_the_others_take_long(dbg: Any, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows come in batches of a hundred, and what a worker gives in 64 kB: many rows that take a little, rather than few that take long."""
     monkeypatch.setattr("bigdebug.spark.failing.Failed.soon", 60.0)
