@@ -7,7 +7,7 @@ associations are never in memory unless somebody asks for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,9 @@ import numpy as np
 from bigdebug.actors.columns import Column
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.trace.positions import Positions, distinct, members, spread
+
+_SAME = 1 << 31
+"""Entries of one item that are read."""
 
 
 class Associations(Protocol):
@@ -124,20 +127,28 @@ def all_of_all(inputs: int, outputs: int) -> Groups:
     return Groups(Column.steps(inputs, 0, 0), Column.steps(outputs, 0, 0))
 
 
-def load(data: Mapping[str, Any], find: Callable[[str], Path]) -> Associations:
-    """What ``dump`` wrote. Raises ValueError, LookupError for what nobody wrote."""
+def load(data: Mapping[str, Any], find: Callable[[str], Path], inputs: int, outputs: int) -> Associations:
+    """What ``dump`` wrote, of so many inputs and outputs. Raises ValueError, LookupError for what nobody wrote."""
     if data["by"] == "groups":
-        return Groups(*(Column.load(data[each.name], find) for each in fields(Groups)))
+        return Groups(Column.load(data["of_inputs"], find, inputs), Column.load(data["of_outputs"], find, outputs))
     if data["by"] == "spans":
-        return Spans(Column.load(data["offsets"], find))
+        return Spans(Column.load(data["offsets"], find, inputs + 1))
     if data["by"] == "nothing":
         return Unknown(str(data["why"]))
     if data["by"] != "intervals":
         raise ValueError(f"there are no associations by {data['by']!r}")
-    made = Intervals(*(Column.load(data[each.name], find) for each in fields(Intervals)))
+    made = Intervals(
+        _entries(data["outputs"], find, outputs), Column.load(data["starts"], find), Column.load(data["stops"], find), _entries(data["members"], find, inputs),
+    )
     if not len(made.outputs) == len(made.starts) == len(made.stops):
         raise ValueError("intervals of outputs that are not there")
     return made
+
+
+def _entries(data: Mapping[str, Any], find: Callable[[str], Path], count: int) -> Column:
+    """A column that names each of so many items once if it counts up; one and the same item may be there several times, with several tags."""
+    same = "steps" in data and int(data["steps"][1]) == 0
+    return Column.load(data, find, max(count, _SAME) if same else count)
 
 
 def union(starts: Positions, stops: Positions) -> Positions:

@@ -89,12 +89,12 @@ class Column:
         return {"array": write_array(home, name, narrowest(self.array)).dump()}
 
     @classmethod
-    def load(cls, data: Mapping[str, Any], find: Callable[[str], Path]) -> Column:
-        """``find`` gives the path of a file by its name. Raises ValueError for what is no column."""
+    def load(cls, data: Mapping[str, Any], find: Callable[[str], Path], most: int | None = None) -> Column:
+        """``find`` gives the path of a file by its name. Raises ValueError for what is no column, and for more than ``most`` steps: a catalog makes room for none."""
         if "array" in data:
             return cls(StoredArray(Listed.load(data["array"]), find))
         start, step, length = (int(each) for each in data["steps"])
-        if min(start, step, length) < 0:
+        if min(start, step, length) < 0 or (most is not None and length > most):
             raise ValueError(f"there are no steps {data['steps']}")
         return cls(Steps(start, step, length))
 

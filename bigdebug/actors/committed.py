@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,15 +89,21 @@ class Committed:
             file.chmod(0o600)
 
 
+Check = Callable[[Path], object]
+"""Looks at a file before it is read; raises StoreErrors where it is not the one that was written."""
+
+
 class Kept:
     """A committed actor in its directory. Its catalog is read at once, its arrays when they are needed.
 
     Raises StoreError for a directory that is not whole, StoreVersionError for one of a later format, CorruptBlockError where bytes are not those that were written.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, check: Check | None = None) -> None:
         self._home = home
         with self._named():
+            if check is not None:
+                check(home / CATALOG)
             self._catalog = read_json(home, CATALOG)
             check_format(self._catalog["format"], FORMAT, home, "actor was committed", "committed")
             self.facts = Facts.load(self._catalog)
@@ -106,9 +112,9 @@ class Kept:
     def committed(self) -> Committed:
         told = self._catalog
         with self._named():
+            inputs, outputs = (Items.load(told[side], self._find) for side in ("inputs", "outputs"))
             return Committed(
-                self.facts, float(told["ended"]), Items.load(told["inputs"], self._find), Items.load(told["outputs"], self._find),
-                load(told["associations"], self._find), tuple(map(_culprit, told["culprits"])),
+                self.facts, float(told["ended"]), inputs, outputs, load(told["associations"], self._find, inputs.count, outputs.count), tuple(map(_culprit, told["culprits"])),
                 tuple(map(str, told["incomplete"])), tuple(map(str, told["dropped"])),
             )
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bigdebug.actors.committed import Facts, Kept
+from bigdebug.actors.committed import Check, Facts, Kept
 from bigdebug.errors import ActorError, BigdebugError, StoreError, UnknownActorError
 from bigdebug.store.home import HOME, home
 
@@ -50,10 +50,14 @@ class Registration:
 
 
 class ActorHome:
-    """The actors below ``root``: below the home of this user's bigdebug, if that is None. Raises StoreErrors where it cannot be read or written."""
+    """The actors below ``root``: below the home of this user's bigdebug, if that is None. Raises StoreErrors where it cannot be read or written.
 
-    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+    ``check`` looks at what committed actors say of themselves, where somebody else knows what that is.
+    """
+
+    def __init__(self, root: str | os.PathLike[str] | None = None, check: Check | None = None) -> None:
         self.root = home() / "actors" if root is None else Path(root).absolute()
+        self.check = check
 
     # ---- writing ----------------------------------------------------------------------------------------------
 
@@ -145,7 +149,7 @@ class ActorHome:
         """What an actor said when it was registered. Raises UnknownActorError."""
         self._check(actor)
         if (self.root / actor).is_dir():
-            return Kept(self.root / actor).facts
+            return Kept(self.root / actor, self.check).facts
         for suffix in (_OPEN, _CLOSING):
             with suppress(FileNotFoundError):
                 return self._registered(self.root / f"{actor}{suffix}")
@@ -156,7 +160,7 @@ class ActorHome:
         self._check(actor)
         if not (self.root / actor).is_dir():
             raise self._unknown(actor)
-        return Kept(self.root / actor)
+        return Kept(self.root / actor, self.check)
 
     def ids(self) -> tuple[list[str], list[str]]:
         """The actors that have committed, and those that have not."""

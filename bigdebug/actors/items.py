@@ -80,7 +80,8 @@ class Items:
     def load(cls, data: Mapping[str, Any], find: Callable[[str], Path]) -> Items:
         """Raises ValueError, LookupError for what nobody wrote."""
         halves = None if data["digests"] is None else StoredArray(Listed.load(data["digests"]), find)
-        made = cls(int(data["count"]), Places.load(data["places"], find), Column.load(data["valued"], find), halves)
+        count = int(data["count"])
+        made = cls(count, Places.load(data["places"], find, count), Column.load(data["valued"], find, count), halves)
         if made.count < 0 or (0 if halves is None else len(halves)) != 2 * len(made.valued):
             raise ValueError(f"{made.count} items, of which {len(made.valued)} have digests")
         return made

@@ -138,9 +138,12 @@ class Places:
         return {"files": [dumped(file) for file in self.files], **columns}
 
     @classmethod
-    def load(cls, data: Mapping[str, Any], find: Callable[[str], Path]) -> Places:
-        """Raises ValueError, LookupError for what nobody wrote."""
-        return cls(tuple(restored(file) for file in data["files"]), *(Column.load(data[each], find) for each in RUN))
+    def load(cls, data: Mapping[str, Any], find: Callable[[str], Path], most: int) -> Places:
+        """Of so many items at ``most``. Raises ValueError, LookupError for what nobody wrote."""
+        runs = [Column.load(data[each], find, most) for each in RUN]
+        if len(set(map(len, runs))) != 1:
+            raise ValueError("runs of items of several lengths")
+        return cls(tuple(restored(file) for file in data["files"]), *runs)
 
 
 NOWHERE = Places()

@@ -7,7 +7,7 @@ are mapped, ``outputs/`` records of results. Nothing in it is executed on openin
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ class SavedSession:
         """Its runs as steps of a pipeline, those that acted."""
         self.others: list[Callable[[], Iterable[Step]]] = []
         """What gives other steps that its pipeline knows of."""
-        self._listed = frozenset(catalog.get("files", ()))
+        self._listed: Mapping[str, Any] = catalog.get("files", {})
         self.saved: float | None = catalog.get("saved")
         """When, in seconds since 1970; None for format 1."""
 
@@ -118,6 +118,10 @@ class SavedSession:
         if strange or (self.path / ACTORS).is_symlink():
             raise StoreError("This was not saved with the session", value=str(self.path / ACTORS / (strange or [""])[0]), remedy="Remove it, or save the session again.")
         return self.path / ACTORS
+
+    def checked(self, path: Path) -> bytes:
+        """The bytes of one of its files. Raises CorruptBlockError where they are not those that were saved."""
+        return Sealed(self.path, self._listed).read(path)
 
     @cached_property
     def pipeline(self) -> Pipeline:

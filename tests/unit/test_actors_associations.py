@@ -84,7 +84,8 @@ def test_what_is_reconstructed_is_what_the_paper_says(calls, data):
 def test_what_is_written_is_what_is_read(tmp_path_factory, calls):
     home = tmp_path_factory.mktemp("arrays")
     _, made = oracle(calls)
-    found = load(noted(calls).associations().dump(home), home.__truediv__)
+    log = noted(calls)
+    found = load(log.associations().dump(home), home.__truediv__, log.inputs.count, log.outputs.count)
     assert pairs(found, len(made)) == made
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import bigdebug
 from bigdebug import actors
 from bigdebug.actors.copying import copy_joined
+from bigdebug.errors import StoreError
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.saving import save
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +54,36 @@ def test_nothing_is_made_where_nothing_is_joined(tmp_path: Path) -> None:
     made(tmp_path, "one", "a", "b")
     assert copy_joined(tmp_path / "copy", {"/nowhere"}) == []
     assert not (tmp_path / "copy").exists()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """A saved session of no run, with two actors that are joined."""
+    made(tmp_path, "first", "a", "b")
+    made(tmp_path, "second", "b", "c")
+    return save([], LineageStore(tmp_path / "store"), tmp_path / "session", besides=lambda to, _: copy_joined(to, {str(tmp_path / "a")}))
+
+
+def test_an_actor_that_was_altered_in_a_saved_session_is_no_answer(session: Path, tmp_path: Path, home: Path) -> None:
+    shutil.rmtree(home)
+    first, second = actors.steps(session / "actors")
+    catalog = session / "actors" / second.id / "actor.json"
+    catalog.write_text(catalog.read_text().replace('"second"', '"anothr"'))
+    found = {step.id: step for step in bigdebug.open(session).pipeline.steps}
+    assert any("altered" in why for why in found[second.id].incomplete)
+    back = found[first.id].backward([Located.of(str(tmp_path / "b"), Unit.LINE, [0])])
+    assert [each.path for each in back] == [str(tmp_path / "a")]
+
+
+@pytest.mark.parametrize("change", [
+    lambda told: told["associations"]["members"].update(steps=[0, 1, 1 << 50]), lambda told: told["associations"]["members"].update(steps=[0, 0, 1 << 50]),
+    lambda told: told["associations"]["outputs"].update(steps=[0, 1, 2]), lambda told: told["inputs"]["places"]["number"].update(steps=[0, 1, 1 << 50]),
+    lambda told: told["outputs"]["valued"].update(steps=[0, 1, 1 << 50]),
+])
+def test_a_catalog_of_an_actor_that_claims_more_than_it_counts_is_refused(tmp_path: Path, home: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    actor = made(tmp_path, "one", "a", "b")
+    catalog = home / actor.id / "actor.json"
+    change(told := json.loads(catalog.read_text()))
+    catalog.write_text(json.dumps(told))
+    with pytest.raises(StoreError, match="no committed actor, or it was altered"):
+        _ = actors.step(actor).reads
