@@ -15,6 +15,7 @@ import pytest
 
 import bigdebug
 from bigdebug.errors import PipelineError, SourceChangedError, UnknownRecordError, UnknownStepError
+from bigdebug.trace.across.dataflow import key_of
 from bigdebug.trace.across.flow import Flow
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.pipelines import Pipeline, pipeline
@@ -528,3 +529,40 @@ def test_rows_that_two_steps_may_have_cut_in_other_ways_are_not_taken_for_the_sa
     assert (at(own, "a.txt"), own.exact) == ([1], True)
     ahead = found.forward("/d/a.txt", lines=[2])
     assert (ahead["b.bin"].located.unit, at(ahead, "b.bin")) == (Unit.ROW, [1])
+
+
+def test_a_file_is_one_by_all_its_names(tmp_path: Path) -> None:
+    """A symbolic link leads to it, to a folder that it is in, or S3 has several names for it."""
+    write(tmp_path / "a.txt", ["1", "2", "3"])
+    (tmp_path / "monday").mkdir()
+    clean = identity("clean", tmp_path / "a.txt", tmp_path / "monday" / "b.txt", 1, 2)
+    (tmp_path / "latest.txt").symlink_to(tmp_path / "monday" / "b.txt")
+    (tmp_path / "today").symlink_to(tmp_path / "monday")
+    for name in ("latest.txt", "today/b.txt"):
+        found = pipeline(clean, identity("report", tmp_path / name, tmp_path / "c.txt", 3, 4))
+        flow = found.backward("c.txt", lines=[2])
+        assert (at(flow, "a.txt"), flow.exact) == ([1], True)
+        for asked in (tmp_path / name, tmp_path / "monday" / "b.txt"):
+            assert at(found.forward(asked), "c.txt") == [0, 1, 2]
+            assert at(found.forward(asked, lines=[3]), "c.txt") == [2]
+    names = [lines(tmp_path / name) for name in ("latest.txt", "monday/b.txt")]
+    both = PlainStep("both", names, [lines("/d/e.txt")], [(("/d/e.txt", i), (name.path, 0)) for i, name in enumerate(names)], 3, 4)
+    assert at(pipeline(clean, both).forward("a.txt", lines=[1]), "e.txt") == [0, 1]
+    writer = PlainStep("writer", [lines("/d/a.txt")], [lines("s3://b/x")], [(("s3://b/x", 0), ("/d/a.txt", 4))], 1, 2)
+    for name in ("s3://b/x", "s3a://b/x", "s3n://b/x"):
+        reader = PlainStep("reader", [lines(name)], [lines("/d/c.txt")], [(("/d/c.txt", 0), (name, 0))], 3, 4)
+        assert at(pipeline(writer, reader).backward("/d/c.txt", lines=[1]), "a.txt") == [4]
+
+
+def test_a_link_that_leads_elsewhere_by_now_is_told(tmp_path: Path) -> None:
+    for name in ("monday", "tuesday"):
+        write(tmp_path / name, [name])
+    link = tmp_path / "latest"
+    link.symlink_to(tmp_path / "monday")
+    report = identity("report", link, tmp_path / "c.txt", 3, 4)
+    assert pipeline(report).backward("c.txt", lines=[1]).exact
+    link.unlink()
+    link.symlink_to(tmp_path / "tuesday")
+    key_of.cache_clear()  # of a later process
+    flow = pipeline(report).backward("c.txt", lines=[1])
+    assert (flow.exact, flow.notes) == (False, ("latest is a link, and what it led to when 'report' read it is not there any more.",))

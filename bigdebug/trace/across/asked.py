@@ -200,7 +200,7 @@ def _of_now(path: str, readers: Sequence[tuple[Step, Extent]]) -> list[tuple[Ste
 def _counted(units: Units, found: Located, extent: Extent) -> Located:
     """As the step counts them. Of all of a file, what is in it is counted later, and only if need be. Raises UnknownRecordError for what is no record of it."""
     if found.unit is Unit.WHOLE:
-        return found
+        return replace(found, path=extent.path)
     if found.unit is Unit.ROW and extent.unit is not Unit.ROW and not extent.form:
         raise PipelineError("It is not known what the rows of this file are", value=extent.path, remedy="Ask by lines=[...].")
     as_it_counts = found.unit is extent.unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,9 +12,11 @@ from functools import lru_cache
 
 from bigdebug.errors import PipelineError
 from bigdebug.trace.across.located import ITEMS, Extent, FileStamp
-from bigdebug.trace.across.stamps import same_content
+from bigdebug.trace.across.stamps import same_content, stamp_of
 from bigdebug.trace.across.step import Step, hashed
 from bigdebug.trace.textlines import local_path
+
+_S3 = re.compile("^s3[an]://", re.IGNORECASE)
 
 _CLOCK = 0.002
 """Seconds that clocks of two steps may differ: Spark's tell milliseconds."""
@@ -64,9 +67,11 @@ class _Use:
 
 @lru_cache(1 << 18)
 def key_of(path: str) -> str:
-    """What two names of the same file have in common: the absolute path of a local one, a URI as it is."""
+    """What two names of the same file have in common: the absolute path of a local one, behind all symbolic links; a URI as it is, but for the names that S3 has."""
     here = local_path(path)
-    return path if here is None or path.startswith(ITEMS) else os.path.normpath(here)
+    if here is None or path.startswith(ITEMS):
+        return _S3.sub("s3://", path)
+    return os.path.realpath(here) if os.path.isabs(here) else os.path.normpath(here)
 
 
 def short(path: str) -> str:
@@ -156,7 +161,7 @@ class Dataflow:
         if meanwhile:
             why = f"{named(meanwhile[-1].step)} had not ended writing {name} when {named(use.step)} began to read it."
             return Joined(broken=why, writer=meanwhile[-1].step)
-        return Joined()
+        return Joined(broken=_elsewhere(use))
 
     def _was_before(self, write: _Use, read: _Use) -> bool:
         """Whether the one had ended when the other began. Steps that took no time are in the order in which they stand."""
@@ -229,6 +234,16 @@ def named(step: Step) -> str:
 def linked(said: Said, writer: Step, reader: Step) -> list[Link]:
     """The links that a user says there are; none if these two have nothing that could be joined so."""
     return [link for read in reader.reads for link in _said_links(said, writer, _Use(0, reader, read))]
+
+
+def _elsewhere(use: _Use) -> str:
+    """Why nobody knows which file a symbolic link led to when a step read it: now it leads to another, or to what was changed. Empty if that is known."""
+    path, stamp = local_path(use.extent.path), use.extent.stamp
+    if path is None or not os.path.isabs(path) or stamp is None or os.path.realpath(path) == os.path.normpath(path):
+        return ""
+    now = stamp_of(path, digest=False)
+    same = now is not None and (now.size, now.modified) == (stamp.size, stamp.modified)
+    return "" if same else f"{short(path)} is a link, and what it led to when {named(use.step)} read it is not there any more."
 
 
 def _said_links(said: Said, writer: Step, use: _Use) -> list[Link]:

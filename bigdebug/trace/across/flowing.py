@@ -153,7 +153,7 @@ class Flowing:
     ) -> list[Located]:
         """What a step answers; if it cannot, all that it read or wrote."""
         try:
-            asked = [self._counted(step, found, _extent(own, found)) for found in given]
+            asked = [self._counted(step, found, extent) for found in given for extent in _names(own, found)]
             found = [one for one in ask(asked) if len(one)]
             for reason in step.incomplete:  # also what it has found out by the question
                 self._note(f"{named(step)} is incomplete: {reason}")
@@ -165,7 +165,7 @@ class Flowing:
     def _counted(self, step: Step, found: Located, extent: Extent) -> Located:
         """In the unit that the step counts in. Raises if what is all of a file cannot be counted."""
         if found.unit is extent.unit:
-            return found
+            return replace(found, path=extent.path)
         known = counting(step) if extent.path.startswith(ITEMS) else None
         if found.unit is Unit.WHOLE and known is not None:
             return Located(extent.path, extent.unit, np.arange(known.count(extent.path)))
@@ -230,6 +230,13 @@ def _extent(extents: Sequence[Extent], found: Located) -> Extent:
     key = key_of(found.path)
     mine = [extent for extent in extents if key_of(extent.path) == key]
     return next((extent for extent in mine if extent.unit is found.unit), mine[0] if mine else Extent(found.path, found.unit))
+
+
+def _names(extents: Sequence[Extent], found: Located) -> list[Extent]:
+    """The same for each name by which a step knows the file."""
+    key = key_of(found.path)
+    paths = dict.fromkeys(extent.path for extent in extents if key_of(extent.path) == key)
+    return [_extent([extent for extent in extents if extent.path == path], found) for path in paths] or [Extent(found.path, found.unit)]
 
 
 def _gone(extent: Extent) -> bool:
