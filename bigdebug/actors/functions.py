@@ -69,6 +69,7 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
         joined = marked[0].merge(marked[1], **options)
         places = [joined.pop(mark).to_numpy() for mark in _MARKS]
+        joined.columns = _columns(left, right, options)
         _given(actor, joined, inputs, _joining(places, len(left)), why)
     return joined
 
@@ -76,9 +77,23 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
 _MARKS = ("bigdebug: row of the left frame", "bigdebug: row of the right frame")
 
 
+def _columns(left: Any, right: Any, options: dict[str, Any]) -> Any:
+    """The columns that pandas gives, which are of another kind where a mark was among them."""
+    keys = {name: _none_of(options[name]) for name in ("on", "left_on", "right_on") if options.get(name) is not None}
+    return left.iloc[:0].merge(right.iloc[:0], **{**options, **keys}).columns
+
+
+def _none_of(keys: Any) -> Any:
+    """The names of keys; of keys that are values themselves, a value for each row, none."""
+    if isinstance(keys, (list, tuple)):
+        return type(keys)(map(_none_of, keys)) if type(keys) in (list, tuple) else keys
+    return keys[:0] if getattr(keys, "ndim", 0) else keys
+
+
 def _marked(frame: pd.DataFrame, mark: str) -> pd.DataFrame:
     """The frame with the numbers of its rows beside; its columns are not copied."""
     marked = frame.copy(deep=False)
+    marked.columns = marked.columns.astype(object)  # some kinds take no other name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns of many columns that were put in one by one
         marked[mark] = np.arange(len(frame), dtype=np.int32 if len(frame) < 2**31 else np.int64)

@@ -31,10 +31,12 @@ class Registration:
     """An actor's own file, locked until it is closed, or its process is gone. It has its name when it is whole."""
 
     def __init__(self, path: Path, told: dict[str, Any]) -> None:
-        import fcntl  # which not every system has: sessions import this module everywhere
-
-        self.path = path
         self._number: int | None = None
+        try:
+            import fcntl  # sessions import this module everywhere
+        except ImportError as problem:
+            raise StoreError("Actors are not captured here: this system has no locks of files", value=str(path), remedy="Run the step on Linux or macOS.") from problem
+        self.path = path
         new = path.with_name(f".{path.stem}{_NEW}")
         self._number = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(self._number, fcntl.LOCK_EX)
@@ -255,14 +257,14 @@ class ActorHome:
 
 
 def _held(path: Path) -> bool:
-    """Whether somebody has a file locked."""
-    import fcntl
-
+    """Whether somebody has a file locked, or may have it where that cannot be seen."""
     try:
         with path.open("rb") as file:
+            import fcntl
+
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, ImportError):
         return True
     return False

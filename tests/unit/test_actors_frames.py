@@ -1,6 +1,7 @@
 """Functions over frames as steps: the function gets, and its user gets, what they get without; and each row is traced to its rows, or is refused by name."""
 
 import random
+import sys
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
-from bigdebug.errors import ActorError, IncompleteLineageError, UntraceableError
+from bigdebug.errors import ActorError, IncompleteLineageError, StoreError, UntraceableError
 from bigdebug.trace.across.located import Located, Unit
 from bigdebug.trace.across.units import Units
 
@@ -367,6 +368,45 @@ def test_a_merge_is_pandas_own_and_each_row_is_traced_to_what_it_joins(tmp_path_
         wanted += [] if pd.isna(others) else [len(left) + int(others)]
         assert back(step, row) == sorted(wanted)
         assert all(row in ahead(step, place) for place in wanted)
+
+
+DAYS = pd.date_range("2024-01-01", periods=2)
+NAMED = pd.DataFrame({"x": [1], "y": [2]}).rename_axis(columns="k")
+COLUMNS = {
+    "integers": (pd.DataFrame({0: [1, 2], 1: [3, 4]}), pd.DataFrame({0: [1, 2], 2: [5, 6]}), {"on": 0}),
+    "integers with suffixes": (pd.DataFrame({0: [1, 2], 1: [3, 4]}), pd.DataFrame({0: [1, 2], 1: [5, 6]}), {"on": 0}),
+    "times": (pd.DataFrame([[1, 2]], columns=DAYS), pd.DataFrame([[3, 4]], columns=DAYS + pd.Timedelta(days=9)), {"left_index": True, "right_index": True}),
+    "categories": (pd.DataFrame([[1, 2]], columns=pd.CategoricalIndex(["a", "b"])), pd.DataFrame([[1, 3]], columns=pd.CategoricalIndex(["a", "c"])), {"on": "a"}),
+    "a named index": (NAMED, NAMED, {"on": "x"}),
+    "keys that are values": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"left_on": np.array([7, 8]), "right_on": [pd.Series([8, 9])]}),
+    "tuples": (pd.DataFrame({0: [1, 2], 1: [1, 1]}), pd.DataFrame({0: [1, 2], 1: [1, 1]}), {"on": (0, 1), "indicator": True, "how": "outer", "validate": "1:1"}),
+    "each with each": (pd.DataFrame({0: [1, 2]}), pd.DataFrame({1: [1, 2]}), {"how": "cross"}),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_the_columns_of_a_merge_are_of_pandas_own_kind(home, kind):
+    left, right, options = COLUMNS[kind]
+    expected = left.merge(right, **options)
+    found = actors.merge(left, right, **options)
+    assert_frame_equal(found, expected)
+    assert type(found.columns) is type(expected.columns)
+
+
+@pytest.mark.parametrize("lack", ["no directory", "no locks"])
+def test_without_a_home_or_locks_a_step_is_what_it_is_without(monkeypatch, caplog, lack):
+    if lack == "no directory":
+        for name in ("HOME", "BIGDEBUG_HOME", "XDG_DATA_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # as in a container whose user has no entry
+    else:
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+    assert actors.rows(lambda frame: frame.head(1))(ORDERS).equals(ORDERS.head(1))
+    assert list(actors.generator(iter)([1, 2])) == [1, 2]
+    assert actors.program(["true"]).returncode == 0
+    assert len([each for each in caplog.messages if "a step is not captured" in each]) == 3
+    with pytest.raises(StoreError, match="no home directory" if lack == "no directory" else "no locks"):
+        actors.register("mine")
 
 
 def test_a_merge_with_itself_and_with_a_series(home):
