@@ -18,6 +18,9 @@ from bigdebug.trace.textlines import local_path
 
 _S3 = re.compile("^s3[an]://", re.IGNORECASE)
 
+_TELLING = 64
+"""Bytes from which on two files of the same content are taken for copies. Fewer are equal by chance: a header alone, a count."""
+
 _CLOCK = 0.002
 """Seconds that clocks of two steps may differ: Spark's tell milliseconds."""
 
@@ -36,14 +39,13 @@ class Link:
 @dataclass(frozen=True, eq=False)
 class Joined:
     """What a step read comes from: over ``links``, from no known step if there are none. ``broken`` says why a step that wrote it is not linked, ``note`` what is
-    assumed where it is; ``writer`` is the step of which either tells. ``copied``: it is certain by its content, of which all was looked at.
+    assumed where it is; ``writer`` is the step of which either tells.
     """
 
     links: tuple[Link, ...] = ()
     broken: str = ""
     note: str = ""
     writer: Step | None = None
-    copied: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ class Dataflow:
     """Steps in an order in which each comes after those that it read from. Raises PipelineError for links in a circle.
 
     A file that was read is what the latest step wrote there that had ended by then, if it still was what that step wrote: same size and time, or same content. Else
-    it is a copy of what a step wrote under another name, if one file alone has its content. Cost: an index by paths; a link is looked for when it is asked for.
+    it is a copy of what a step wrote under another name, if one file alone has its content, and that is not little. Cost: an index by paths; a link is looked for when it is asked for.
     """
 
     def __init__(self, steps: Iterable[Step], said: Sequence[Said] = ()) -> None:
@@ -206,10 +208,9 @@ class Dataflow:
         if len(paths) > 1:
             several = ", ".join(sorted(map(short, paths))[:3])
             return Joined(broken=f"{name} has the content of {len(paths)} files, {several}; pipeline.link(writer, reader, wrote=, read=) says which it is.", writer=latest.step)
-        all_of_it = not stamp.digest.startswith("~")
-        seen = ": its content is the same" if all_of_it else ": size, first and last MiB are equal"
+        seen = ": size, first and last MiB are equal" if stamp.digest.startswith("~") else ": its content is the same"
         note = f"{read.extent.path} is taken for a copy of {latest.extent.path}, which {named(latest.step)} wrote{seen}."
-        return Joined((Link(latest.step, latest.extent, read.step, read.extent),), note=note, writer=latest.step, copied=all_of_it)
+        return Joined((Link(latest.step, latest.extent, read.step, read.extent),), note=note, writer=latest.step)
 
     def _may_be_copied(self, write: _Use, read: _Use) -> bool:
         """A copy is not older than what it is a copy of, and nobody read it before that was there."""
@@ -278,8 +279,8 @@ def _near(uses: dict[str, list[_Use]], names: Sequence[str], key: str) -> Iterat
 
 
 def _content(stamp: FileStamp | None) -> tuple[int, str] | None:
-    """What files of the same content share; None if it is empty, or nobody looked."""
-    return (stamp.size, stamp.digest) if stamp is not None and stamp.size and stamp.digest else None
+    """What files of the same content share; None if nobody looked, or if it is so little that others have it, too: nothing, or a header."""
+    return (stamp.size, stamp.digest) if stamp is not None and stamp.size >= _TELLING and stamp.digest else None
 
 
 def _contents(uses: dict[str, list[_Use]]) -> dict[tuple[int, str] | None, list[_Use]]:

@@ -191,9 +191,9 @@ class Flowing:
                 yield step
 
     def _told(self, joined: Joined) -> None:
-        """What is not certain of a link. What equal content alone tells is exact: equal files have equal records."""
+        """What is not certain of a link: also that equal content is a copy, for files may be equal by chance."""
         self._note(joined.broken)
-        self._note(joined.note, joined.copied)
+        self._note(joined.note)
 
     def _note(self, text: str, harmless: bool = False) -> None:
         if text:
