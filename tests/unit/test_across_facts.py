@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from bigdebug.errors import NondeterminismError, SourceChangedError, UntraceableError
 from bigdebug.spark.across.lines import Lines, counted, lines_of
-from bigdebug.trace.across.facts import extents, located, standing
+from bigdebug.trace.across.facts import digested, extents, located, standing
 from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.origins import SourceFacts, Split, Stamp
 
 TEXTS = st.lists(st.text("a\r\n\x0b\u2028é", max_size=4), max_size=6)
@@ -84,3 +86,17 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         Lines(str(tmp_path / "f"), True, 2, lambda: ["a", "b"])
     with pytest.raises(UntraceableError, match="cannot be counted"):
         Lines(str(tmp_path / "f.snappy"), True, 2, None)
+
+
+def test_a_file_that_was_written_again_with_the_old_size_and_time_has_its_own_digest(tmp_path: Path) -> None:
+    path, found = str(tmp_path / "a.txt"), []
+    for text, replaced in (("aaa", False), ("bbb", False), ("ccc", True)):
+        there = Path(f"{path}.new" if replaced else path)
+        there.write_text(text)
+        os.utime(there, ns=(5, 5))
+        os.replace(there, path)
+        stamp = stamp_of(path, digest=False)
+        assert stamp is not None
+        found.append(digested({path: stamp})[path])
+        assert found[-1] == digested({path: stamp})[path] == stamp_of(path)
+    assert len(set(found)) == 3

@@ -53,12 +53,16 @@ def _digested(path: str, stamp: FileStamp) -> FileStamp:
     now = stamp_of(path, digest=False)
     if now is None or now.size != stamp.size or now.modified != stamp.modified:
         return stamp
-    return _read(path, stamp)
+    try:
+        status = os.stat(local_path(path) or path)
+    except OSError:  # gone this moment
+        return stamp
+    return _read(path, stamp, status.st_ino, status.st_ctime_ns)
 
 
 @lru_cache(maxsize=10_000)
-def _read(path: str, stamp: FileStamp) -> FileStamp:
-    """A stamp with the digest of a file that it holds of; many steps read the same files."""
+def _read(path: str, stamp: FileStamp, inode: int, changed: int) -> FileStamp:
+    """A stamp with the digest of a file that it holds of; many steps read the same files. Times of writing can be set, when a file was ``changed`` cannot."""
     found = stamp_of(path)
     return stamp if found is None or (found.size, found.modified) != (stamp.size, stamp.modified) else found
 
