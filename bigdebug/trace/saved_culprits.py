@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.errors import BigdebugError, IncompleteLineageError
 from bigdebug.graph import CallSite, OperatorGraph
 from bigdebug.model import Origin, SourceRecord
 from bigdebug.shown import masked, shown
@@ -16,6 +16,7 @@ from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, Described
 Names = Sequence[tuple[int, int]]
 """Operators and rids of source records."""
 
+_NOT_NAMED = f"Source records are saved of the first {LOOKED_AT:,} culprits of a run"
 _NOT_ALL = "Not all of them had been found when the run was saved."
 
 
@@ -61,16 +62,21 @@ def _dump(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
         "record": None if culprit.record is None else shown(culprit.record), "met": None if culprit.met is None else masked(culprit.met),
         "exception": culprit.exception_type, "message": culprit.message, "line": None if line is None else {**asdict(line), "code": masked(line.code)},
         "locals": {name: masked(value) for name, value in culprit.locals.items()},
-        "traceback": culprit.traceback, "sources": _names(culprit) if traced else [],
+        "traceback": culprit.traceback, **_named(culprit, traced),
         "looked at": _looked_at(culprit) if culprit.partition is None else [],
     }
 
 
-def _names(culprit: CrashCulprit) -> list[tuple[int, int]]:
+def _named(culprit: CrashCulprit, traced: bool) -> dict[str, Any]:
+    """Its source records; or why they are not known, for it is worth saving without them."""
+    if not traced:
+        return {"sources": [], "unnamed": _NOT_NAMED}
+    if not culprit.told.settled:
+        return {"sources": [], "unnamed": "Its partition had not been looked at to the end when the run was saved"}
     try:
-        return [(int(operator), int(rid)) for operator, rid in culprit.told.names()]
-    except Exception:  # whatever it is, the culprit is worth saving without them
-        return []
+        return {"sources": [(int(operator), int(rid)) for operator, rid in culprit.told.names()], "unnamed": ""}
+    except Exception as error:  # whatever it is
+        return {"sources": [], "unnamed": error.what if isinstance(error, BigdebugError) else masked(f"{type(error).__name__}: {error}")}
 
 
 def _looked_at(culprit: CrashCulprit) -> list[dict[str, Any]] | None:
@@ -81,17 +87,24 @@ def _looked_at(culprit: CrashCulprit) -> list[dict[str, Any]] | None:
 
 def load_culprits(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> tuple[list[CrashCulprit], list[str]]:
     """The culprits of a saved run, and what is not known of them."""
-    return [_load(each, graph, tracing) for each in data["known"]], list(data["unknown"])
+    return [_load(each, graph, tracing, number < LOOKED_AT) for number, each in enumerate(data["known"])], list(data["unknown"])
 
 
-def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any]) -> CrashCulprit:
+def _load(data: Mapping[str, Any], graph: OperatorGraph, tracing: Callable[[Names], Any], traced: bool) -> CrashCulprit:
     named = [(operator, rid) for operator, rid in data["sources"]]
     told = Saved(
         record=None if data["record"] is None else Described(data["record"]), met=data["met"], exception=data["exception"], message=data["message"],
         line=None if data["line"] is None else CallSite(**data["line"]), locals=data["locals"], traceback=data["traceback"], named=named,
-        trace=partial(_looked_up, data.get("looked at")) if data["partition"] is None else partial(tracing, named) if named else lambda: None,
+        trace=partial(_looked_up, data.get("looked at")) if data["partition"] is None else partial(_traced, named, tracing, str(data.get("unnamed", "" if traced else _NOT_NAMED))),
     )
     return CrashCulprit(told, graph[data["operator"]], data["partition"], again=data["again"])
+
+
+def _traced(named: Names, tracing: Callable[[Names], Any], unnamed: str) -> Any:
+    """The trace over the source records of a culprit of a program; None if it has none."""
+    if unnamed:
+        raise IncompleteLineageError(f"It was not saved where this culprit came from: {unnamed}", remedy="Ask the live session for culprit.sources, or run the job again.")
+    return tracing(named) if named else None
 
 
 def _looked_up(known: Sequence[Mapping[str, Any]] | None) -> _LookedAt:

@@ -182,7 +182,11 @@ class SavedTrace(Trace):
         if outputs is None or self.operators != (self.run.subject,) or self.run.subject in self.run.sources:
             return [known.record for known in self.source_records()]
         numbering = numbering_of(self.run, self.run.subject)
-        assert numbering is not None
+        if numbering is None:
+            raise IncompleteLineageError(
+                f"Which of the saved outputs of run {self.run.name!r} these are was not saved{f': {self.run.unsaved}' if self.run.unsaved else ''}",
+                remedy="Save the run with dbg.save(DIR, lineage=True).",
+            )
         return outputs.records(numbering.numbers(self.places))
 
     def page(self, start: int = 0, num: int = 50) -> Page:

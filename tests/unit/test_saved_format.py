@@ -31,6 +31,7 @@ from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.saved import SavedSession
 from bigdebug.trace.saved_checks import check
+from bigdebug.trace.saved_trace import SavedTrace
 from bigdebug.trace.saved_values import read, written
 from bigdebug.trace.saving import save
 from tests.unit.saved import ROWS, kept, rewritten, run, session
@@ -297,6 +298,12 @@ def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_a_catalog_that_says_what_cannot_be_is_refused(saved: Path, change: object) -> None:
     with pytest.raises(StoreError):
         bigdebug.open(rewritten(saved, change))
+
+
+def test_outputs_without_their_numbers_are_refused_by_name(saved: Path) -> None:
+    known = replace(bigdebug.open(saved).runs[0], frame=False, associated=None, unsaved="no room")
+    with pytest.raises(IncompleteLineageError, match="was not saved: no room"):
+        SavedTrace(known, [2], lambda: {2: {0: np.array([0])}}).collect()
 
 
 def test_outputs_of_another_number_are_refused(saved: Path) -> None:
