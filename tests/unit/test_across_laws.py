@@ -43,7 +43,7 @@ class World:
 
     def _fresh(self, count: int) -> list[str]:
         self.count += count
-        return [f"line {self.count - n}" for n in range(count)]
+        return [f"line {self.count - n:>70}" for n in range(count)]  # so much that a copy is known by it
 
     def source(self, path: str) -> None:
         """A file of which nobody knows where it came from: a new one, or one that is changed."""
