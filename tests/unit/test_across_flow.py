@@ -575,3 +575,33 @@ def test_a_link_that_leads_elsewhere_by_now_is_told(tmp_path: Path) -> None:
     key_of.cache_clear()  # of a later process
     flow = pipeline(report).backward("c.txt", lines=[1])
     assert (flow.exact, flow.notes) == (False, ("latest is a link, and what it led to when 'report' read it is not there any more.",))
+
+
+def test_time_goes_with_the_files_and_not_with_their_square() -> None:
+    """Ten thousand part files between two steps; a folder of them that is read as a whole."""
+    def took(count: int) -> float:
+        a, b, c = ([Extent(f"/d/{folder}/part-{n:05}", Unit.ROW, "parquet") for n in range(count)] for folder in "abc")
+        one, two = (Passing(name, r, w, [], 2 * n + 1, 2 * n + 2) for n, (name, r, w) in enumerate((("one", a, b), ("two", b, c))))
+        whole = Passing("whole", [Extent("/d/b", Unit.WHOLE)], [Extent("/d/e", Unit.WHOLE)], [], 5, 6)
+        began = time.process_time()
+        flow = pipeline(one, two, whole).backward("/d/c")
+        assert len(flow.sources) == count
+        assert len(pipeline(one, whole).forward(one).files) == count + 2
+        return time.process_time() - began
+
+    took(200)
+    assert took(4_000) < 12 * took(1_000)
+
+
+class Passing(PlainStep):
+    """Record n of each file is made of record n of the one in its place."""
+
+    def backward(self, outputs: Sequence[Located]) -> list[Located]:
+        return self._passed(outputs, self.writes, self.reads)
+
+    def forward(self, inputs: Sequence[Located]) -> list[Located]:
+        return self._passed(inputs, self.reads, self.writes)
+
+    def _passed(self, given: Sequence[Located], own: Sequence[Extent], others: Sequence[Extent]) -> list[Located]:
+        at = {extent.path: number % len(others) for number, extent in enumerate(own)}
+        return [Located(others[at[one.path]].path, others[at[one.path]].unit, one.positions) for one in given]

@@ -96,6 +96,7 @@ class Dataflow:
         self.rank = {step.id: rank for rank, step in enumerate(self.steps)}
         self._by_id = known
         self._joined: dict[tuple[str, str], Joined] = {}
+        self._by_writer: dict[tuple[str, str], dict[tuple[str, str], tuple[Link, ...]]] = {}
         self._writes, self._reads = _index(self.steps, written=True), _index(self.steps, written=False)
         self._written_names, self._read_names = sorted(self._writes), sorted(self._reads)
         self._written_content, self._read_content = _contents(self._writes), _contents(self._reads)
@@ -131,10 +132,21 @@ class Dataflow:
         uses += [_Use(self.rank[s.reader], self._by_id[s.reader], extent) for s in self._said if s.writer == writer.id for extent in self._by_id[s.reader].reads]
         for use in sorted({(u.step.id, key_of(u.extent.path)): u for u in uses}.values(), key=lambda use: use.rank):
             joined = self.into(use.step, use.extent)
-            mine = tuple(link for link in joined.links if link.writer.id == writer.id and key_of(link.wrote.path) == key)
+            mine = self._links(use).get((writer.id, key), ())
             told = joined.writer is not None and joined.writer.id == writer.id and joined.broken and key_of(use.extent.path) == key
             if mine or told:
                 yield use.step, use.extent, replace(joined, links=mine)
+
+    def _links(self, use: _Use) -> dict[tuple[str, str], tuple[Link, ...]]:
+        """The links of a read by who wrote what: of a directory, there are as many as files in it."""
+        name = (use.step.id, key_of(use.extent.path))
+        if name not in self._by_writer:
+            made: dict[tuple[str, str], tuple[Link, ...]] = {}
+            for link in self.into(use.step, use.extent).links:
+                wrote = (link.writer.id, key_of(link.wrote.path))
+                made[wrote] = (*made.get(wrote, ()), link)
+            self._by_writer[name] = made
+        return self._by_writer[name]
 
     # ---- one read ---------------------------------------------------------------------------------------------
 

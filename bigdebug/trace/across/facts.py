@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from functools import lru_cache
 
 import numpy as np
@@ -94,7 +94,7 @@ def standing(facts: SourceFacts, given: Sequence[Located], known: Mapping[int, i
             partition: np.array(here, dtype=np.int64) for partition, paths in enumerate(facts.files)
             if (here := [at for at, path in enumerate(paths[: known.get(partition, 0)]) if path_of(path) in wanted])
         }
-    read = {partition: np.arange(size) for partition, size in known.items() if facts.splits and path_of(facts.splits[partition].path) in wanted}
+    read = {partition: range(size) for partition, size in known.items() if facts.splits and path_of(facts.splits[partition].path) in wanted}
     found = {}
     for path, partition, first in _pieces(facts, read, sizes):
         positions = wanted[path_of(path)]
@@ -104,15 +104,19 @@ def standing(facts: SourceFacts, given: Sequence[Located], known: Mapping[int, i
     return found
 
 
-def _pieces(facts: SourceFacts, places: Places, sizes: Sizes) -> Iterator[tuple[str, int, int]]:
+def _pieces(facts: SourceFacts, places: Mapping[int, Sized], sizes: Sizes) -> Iterator[tuple[str, int, int]]:
     """For each partition its file, itself, and how many records of the file stand before it."""
     if not facts.splits:
         return
     files: dict[str, dict[int, int]] = {}
     for partition, split in enumerate(facts.splits):  # a file that is named twice is read twice, in the same splits
         files.setdefault(split.path, {}).setdefault(split.start, partition)
+    asked: dict[str, list[int]] = {}
+    for partition, records in places.items():
+        if len(records):
+            asked.setdefault(facts.splits[partition].path, []).append(partition)
     for path, by_start in files.items():
-        here = [partition for partition in places if facts.splits[partition].path == path and len(places[partition])]
+        here = asked.get(path, [])
         last = max((facts.splits[partition].start for partition in here), default=-1)
         before = [by_start[start] for start in sorted(by_start) if start < last]
         counted = sizes(before) if before else {}

@@ -14,6 +14,7 @@ from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.across.step import Step, counting, hashed
 from bigdebug.trace.across.units import FIRST, Units, same_count
+from bigdebug.trace.across.ways import Ways
 from bigdebug.trace.positions import distinct
 
 
@@ -56,6 +57,7 @@ class Flowing:
     held: dict[str, object] = field(default_factory=dict)
     """By step: the trace, or the culprit, that the question started from."""
     _queue: list[tuple[int, str]] = field(default_factory=list)
+    _ways: Ways = field(default_factory=Ways)
 
     # ---- both ways --------------------------------------------------------------------------------------------
 
@@ -63,7 +65,7 @@ class Flowing:
         """From records that steps wrote, or read, to all that they were made of, as far as steps are known. The records are a step's ``own``, or those of a file that it read."""
         for step, found in outputs:
             self._came(step, found, self.outputs, -1)
-            self._note_reached(found, _extent(step.writes, found), step, None, step)
+            self._note_reached(found, self._ways.wrote(step, found), step, None, step)
         for step, found in inputs:
             if own:
                 self._came(step, found, self.inputs, -1)
@@ -72,7 +74,7 @@ class Flowing:
         for step in self._in_turn(-1):
             asked = self.outputs.get(step.id)
             if asked:
-                for found in self._made_of(step, list(asked.values()), step.backward, step.writes, step.reads, "read"):
+                for found in self._made_of(step, list(asked.values()), step.backward, ahead=False):
                     _add(self.inputs.setdefault(step.id, {}), found)
             for found in list(self.inputs.get(step.id, {}).values()):
                 self._up(step, found)
@@ -81,7 +83,7 @@ class Flowing:
         """From records that steps read, or wrote, to all that were made of them."""
         for step, found in inputs:
             self._came(step, found, self.inputs, 1)
-            self._note_reached(found, _extent(step.reads, found), None, step, step)
+            self._note_reached(found, self._ways.read(step, found), None, step, step)
         for step, found in outputs:
             if own:
                 self._came(step, found, self.outputs, 1)
@@ -90,7 +92,7 @@ class Flowing:
         for step in self._in_turn(1):
             asked = self.inputs.get(step.id)
             if asked:
-                for found in self._made_of(step, list(asked.values()), step.forward, step.reads, step.writes, "wrote"):
+                for found in self._made_of(step, list(asked.values()), step.forward, ahead=True):
                     _add(self.outputs.setdefault(step.id, {}), found)
             for found in list(self.outputs.get(step.id, {}).values()):
                 self._down(step, found)
@@ -99,7 +101,7 @@ class Flowing:
 
     def _up(self, step: Step, found: Located) -> None:
         """To who wrote what the step read."""
-        read = _extent(step.reads, found)
+        read = self._ways.read(step, found)
         joined = self.dataflow.into(step, read)
         self._told(joined)
         for link in joined.links:
@@ -114,7 +116,7 @@ class Flowing:
 
     def _down(self, step: Step, found: Located) -> None:
         """To all who read what the step wrote."""
-        wrote = _extent(step.writes, found)
+        wrote = self._ways.wrote(step, found)
         self._note_reached(found, wrote, step, None, step)
         for reader, read, joined in self.dataflow.out_of(step, wrote):
             self._told(joined)
@@ -148,18 +150,16 @@ class Flowing:
 
     # ---- one step ---------------------------------------------------------------------------------------------
 
-    def _made_of(
-        self, step: Step, given: list[Located], ask: Callable[[Sequence[Located]], Sequence[Located]], own: Sequence[Extent], others: Sequence[Extent], did: str,
-    ) -> list[Located]:
+    def _made_of(self, step: Step, given: list[Located], ask: Callable[[Sequence[Located]], Sequence[Located]], ahead: bool) -> list[Located]:
         """What a step answers; if it cannot, all that it read or wrote."""
         try:
-            asked = [self._counted(step, found, extent) for found in given for extent in _names(own, found)]
+            asked = [self._counted(step, found, extent) for found in given for extent in self._ways.names(step, not ahead, found)]
             found = [one for one in ask(asked) if len(one)]
             for reason in step.incomplete:  # also what it has found out by the question
                 self._note(f"{named(step)} is incomplete: {reason}")
         except BigdebugError as problem:
-            self._note(f"All that {named(step)} {did} is taken, for it cannot tell which records of it: {problem}")
-            return [Located(extent.path, Unit.WHOLE, FIRST) for extent in others]
+            self._note(f"All that {named(step)} {'wrote' if ahead else 'read'} is taken, for it cannot tell which records of it: {problem}")
+            return [Located(extent.path, Unit.WHOLE, FIRST) for extent in (step.writes if ahead else step.reads)]
         return found
 
     def _counted(self, step: Step, found: Located, extent: Extent) -> Located:
@@ -223,20 +223,6 @@ class Flowing:
         except BigdebugError as problem:
             self._note(f"All of {short(extent.path)} is shown, for what its readers read cannot be counted alike: {problem}")
             return replace(known, located=Located(found.path, Unit.WHOLE, FIRST), extent=replace(counted, unit=Unit.WHOLE), counted_by="")
-
-
-def _extent(extents: Sequence[Extent], found: Located) -> Extent:
-    """How a step counts a file; of several ways, that which it answered in."""
-    key = key_of(found.path)
-    mine = [extent for extent in extents if key_of(extent.path) == key]
-    return next((extent for extent in mine if extent.unit is found.unit), mine[0] if mine else Extent(found.path, found.unit))
-
-
-def _names(extents: Sequence[Extent], found: Located) -> list[Extent]:
-    """The same for each name by which a step knows the file."""
-    key = key_of(found.path)
-    paths = dict.fromkeys(extent.path for extent in extents if key_of(extent.path) == key)
-    return [_extent([extent for extent in extents if extent.path == path], found) for path in paths] or [Extent(found.path, found.unit)]
 
 
 def _gone(extent: Extent) -> bool:
