@@ -605,3 +605,28 @@ class Passing(PlainStep):
     def _passed(self, given: Sequence[Located], own: Sequence[Extent], others: Sequence[Extent]) -> list[Located]:
         at = {extent.path: number % len(others) for number, extent in enumerate(own)}
         return [Located(others[at[one.path]].path, others[at[one.path]].unit, one.positions) for one in given]
+
+
+class Session:
+    """What has a pipeline."""
+
+    def __init__(self, *steps: PlainStep) -> None:
+        self._made = Pipeline(*steps)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self._made
+
+
+def test_a_session_is_not_added_to_what_its_own_pipeline_is_made_of(chain: list[PlainStep]) -> None:
+    one, other, third = Session(chain[0]), Session(chain[1]), Session()
+    for what in (one, [one], Pipeline(one)):
+        with pytest.raises(PipelineError, match="made of this one") as refused:
+            one.pipeline.add(what)
+        assert refused.value.remedy
+    one.pipeline.add(other, one.pipeline)
+    third.pipeline.add(one)
+    with pytest.raises(PipelineError, match="made of this one"):
+        other.pipeline.add(third)
+    assert [step.id for step in third.pipeline.steps] == ["clean", "report"]
+    assert [step.id for step in other.pipeline.steps] == ["report"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from bigdebug.errors import PipelineError
@@ -40,12 +41,29 @@ class Pipeline:
         self.add(*steps)
 
     def add(self, *what: Any) -> Pipeline:
-        """Add steps, functions that give steps, sessions, or other pipelines; gives the pipeline. A step that is known already is one."""
-        for one in what:
-            self._given.extend(_steps_of(one))
+        """Add steps, functions that give steps, sessions, or other pipelines; gives the pipeline. A step that is known already is one.
+
+        Raises PipelineError for a session whose pipeline is this one, or has been given this one's: its steps would be asked for without an end.
+        """
+        found = [(one, _steps_of(one)) for one in what if one is not self]
+        for one, gives in found:
+            if any(self._gives_to(give) for give in gives):
+                raise PipelineError(
+                    "The pipeline of this session is made of this one", value=one,
+                    remedy="The steps of a session are in its pipeline already; bigdebug.pipeline(one, other) has those of several.",
+                )
+        for one, gives in found:
+            self._given.extend(gives)
             if isinstance(one, Pipeline):
                 self._said.extend(one._said)
         return self
+
+    def _gives_to(self, give: Steps) -> bool:
+        """Whether these are steps of a session whose pipeline has this one's."""
+        if not isinstance(give, _OfSession):
+            return False
+        theirs = give.session.pipeline
+        return theirs is self or (isinstance(theirs, Pipeline) and any(map(self._gives_to, theirs._given)))
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -85,7 +103,7 @@ class Pipeline:
                 remedy="Name the files that are the same with wrote= and read=; data without files need hashes on both sides.",
             )
         if first.ended is not None and second.began is not None and first.ended > second.began + 1:
-            raise PipelineError(f"{named(second)} began before {named(first)} had ended, so it did not read what that wrote")
+            raise PipelineError(f"{named(second)} began before {named(first)} had ended, so it did not read what that wrote", remedy="Name the step that had ended by then.")
         Dataflow(self.steps, [*self._said, said])
         self._said.append(said)
 
@@ -171,12 +189,23 @@ def _names(extents: Iterable[Any]) -> str:
     return ", ".join(every[:3]) + (f" and {len(every) - 3} more" if len(every) > 3 else "")
 
 
+@dataclass(frozen=True, eq=False)
+class _OfSession:
+    """The steps of a session's pipeline."""
+
+    session: Any
+
+    def __call__(self) -> Iterable[Step]:
+        steps: Iterable[Step] = self.session.pipeline.steps
+        return steps
+
+
 def _steps_of(one: Any) -> list[Steps]:
     """What gives the steps of it."""
     if isinstance(one, Pipeline):
         return one._given
     if hasattr(type(one), "pipeline"):
-        return [lambda: one.pipeline.steps]
+        return [_OfSession(one)]
     if hasattr(type(one), "backward") and hasattr(type(one), "forward"):
         step = cast(Step, one)
         return [lambda: (step,)]
