@@ -15,6 +15,7 @@ from bigdebug.actors.flows import Flows, gives_path, takes_path
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.items import Items
 from bigdebug.actors.values import digest_of
+from bigdebug.errors import BigdebugError
 from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.positions import Positions, distinct
 
@@ -30,7 +31,8 @@ class Links(NamedTuple):
 class ActorStep:
     """A committed actor. Items that stand in no file have an extent as well, whose name begins with ``item:``, with their numbers as rows.
 
-    Opening one reads its catalog; what a question takes is read when it is asked. Raises StoreErrors where the actor was damaged.
+    Opening one reads its catalog, and what says whether its items stand in files; what a question takes is read when it is asked. Raises StoreErrors where
+    the actor was damaged.
     """
 
     facts: Facts
@@ -65,7 +67,7 @@ class ActorStep:
 
     @property
     def incomplete(self) -> Sequence[str]:
-        return self._committed.incomplete
+        return (*self._committed.incomplete, *(self._sources[1] if self._committed.inputs.nowhere() else ()))
 
     @property
     def culprits(self) -> Sequence[ActorCulprit]:
@@ -152,7 +154,19 @@ class ActorStep:
 
     @cached_property
     def _flows(self) -> Flows:
-        return Flows(self._committed.inputs, {source: self._home.kept(source).committed.outputs for source in self.links.sources if self._home.has(source)})
+        return Flows(self._committed.inputs, self._sources[0])
+
+    @cached_property
+    def _sources(self) -> tuple[dict[str, Items], list[str]]:
+        """What the actors give that this one takes from; and of those that were damaged, that it is not known."""
+        found: dict[str, Items] = {}
+        damaged = []
+        for source in filter(self._home.has, self.links.sources):
+            try:
+                found[source] = self._home.kept(source).committed.outputs
+            except BigdebugError as problem:  # noqa: PERF203 (each may be damaged by itself)
+                damaged.append(f"What the actor {source} gave to {self.id} cannot be read: {problem}")
+        return found, damaged
 
     def _told_inputs(self, numbers: Positions) -> Sequence[Located]:
         """Inputs, by where they stand: in files, in what another actor gave, or in this one's arrivals."""

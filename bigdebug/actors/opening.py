@@ -88,9 +88,11 @@ def _opened(home: ActorHome, actor: str, links: Links) -> ActorStep | Uncommitte
         return known
     try:
         kept = home.kept(actor)
+        found = ActorStep(kept.facts, kept, home, links)
+        _ = found.reads, found.writes, found.incomplete  # which everybody asks of all steps
     except BigdebugError as damaged:
         return _same(name, UncommittedStep(actor, actor, "actor", None, None, (str(damaged),)))
-    return _same(name, ActorStep(kept.facts, kept, home, links))
+    return _same(name, found)
 
 
 def _same(name: tuple[object, ...], step: ActorStep | UncommittedStep) -> ActorStep | UncommittedStep:

@@ -85,6 +85,8 @@ class Sealed:
 
     def read(self, path: Path) -> bytes:
         """The bytes of a file, checked. Raises StoreError, CorruptBlockError."""
+        if not path.is_relative_to(self.home):
+            raise StoreError("A name in this directory leads out of it", value=str(path), remedy=_MEND)
         name = path.relative_to(self.home).as_posix()
         data = self.path(name).read_bytes()
         if _of(data) != self.files[name][1]:

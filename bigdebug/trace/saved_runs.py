@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.errors import CorruptBlockError, IncompleteLineageError
 from bigdebug.graph import FINE, OperatorGraph, Stage
 from bigdebug.model import StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
@@ -124,15 +124,14 @@ def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str],
     graph = _graph(data["graph"])
     # Sessions of format 1 do not say whose runs they are: those of DataFrames have no stages.
     frame = bool(data.get("frame", not graph.stages and not data["computed"]))
-    outputs, lineage = data.get("outputs"), data.get("lineage")
+    outputs, (associated, damaged) = data.get("outputs"), _associated(data.get("lineage"), find)
     run = SavedRun(
         id=_name(data["id"]), name=str(data["name"]), action=str(data["action"]), status=str(data["status"]), subject=graph[data["subject"]].id,
         graph=graph, statistics=_statistics(data["statistics"]), incomplete=tuple(map(str, data["incomplete"])), store=store,
         earlier=tuple(map(_name, data["earlier"])),
         computed={_name(stage): {_partition(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources=_sources(data["sources"], frame),
-        began=data.get("began"), ended=data.get("ended"), frame=frame, unsaved=str(data.get("unsaved", "")),
-        associated=None if lineage is None else Associated.load(lineage, find),
+        began=data.get("began"), ended=data.get("ended"), frame=frame, unsaved=damaged or str(data.get("unsaved", "")), associated=associated,
         outputs=None if outputs is None else SavedOutputs(store.root.parent / outputs["file"], read, int(outputs["count"]), trusted),
         whole={int(o): {_partition(p): int(n) for p, n in known.items()} for o, known in data.get("whole", {}).items()},
     )
@@ -140,6 +139,14 @@ def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str],
     culprits = data.get("culprits", {"known": [], "unknown": [] if run.status == "succeeded" else ["Culprits were not saved with this run."]})
     run.culprits.known, run.culprits.unknown = load_culprits(culprits, graph, partial(standing, run))
     return run
+
+
+def _associated(listed: Mapping[str, Any] | None, find: Callable[[str], Any]) -> tuple[Associated | None, str]:
+    """The lineage of a run; or why it cannot be read, for other runs of the session can."""
+    try:
+        return None if listed is None else Associated.load(listed, find), ""
+    except CorruptBlockError as damaged:
+        return None, str(damaged)
 
 
 def _graph(data: Mapping[str, Any]) -> OperatorGraph:

@@ -87,3 +87,26 @@ def test_a_catalog_of_an_actor_that_claims_more_than_it_counts_is_refused(tmp_pa
     catalog.write_text(json.dumps(told))
     with pytest.raises(StoreError, match="no committed actor, or it was altered"):
         _ = actors.step(actor).reads
+
+
+def test_one_damaged_actor_stops_no_other(tmp_path: Path, home: Path) -> None:
+    fine = made(tmp_path, "fine", "a", "b")
+    with actors.register("damaged") as damaged:
+        for n in (0, 1, 5, 7, 8, 9, 20):
+            damaged.add_input(at=actors.Place.line(str(tmp_path / "p"), n))
+            damaged.add_output(n)
+    with actors.register("takes") as takes:
+        takes.add_input(7)
+        takes.add_output(at=actors.Place.line(str(tmp_path / "q"), 0))
+    actors.flow_link(damaged, takes)
+    count = home / damaged.id / "inputs.count"
+    count.write_bytes(count.read_bytes()[:-1])
+    assert copy_joined(tmp_path / "copy", {str(tmp_path / "a")}) == [fine.id]
+    pipeline = bigdebug.pipeline(actors.steps)
+    assert [Path(str(each.located.path)).name for each in pipeline.backward(str(tmp_path / "b"), lines=[1]).sources] == ["a"]
+    known = {step.id: step.incomplete for step in actors.steps()}
+    assert [len(known[each.id]) for each in (fine, damaged, takes)] == [0, 1, 0]
+    assert "bytes instead of" in known[damaged.id][0]
+    (home / damaged.id / "actor.json").write_text("{}")
+    assert [f"What the actor {damaged.id} gave" in why for why in actors.step(takes).incomplete] == [True]
+    assert [each.path for each in actors.step(takes).reads] == [f"item:{takes.id}/in"]

@@ -251,6 +251,21 @@ def test_no_altered_file_is_an_answer(saved: Path) -> None:
     assert refused > 50
 
 
+@pytest.mark.parametrize("folder", ["lineage", "written"])
+@pytest.mark.parametrize("harm", ["altered", "truncated"])
+def test_a_damaged_array_of_one_run_stops_no_other(saved: Path, folder: str, harm: str) -> None:
+    path = next((saved / folder / "r1").rglob("*.numbers"))
+    data = path.read_bytes()
+    path.write_bytes({"altered": bytes([data[0] ^ 1]) + data[1:], "truncated": data[:-1]}[harm])
+    opened = bigdebug.open(saved)
+    assert opened.lineage("records").goBackAll().count() == 10
+    back = [Located.of("/data/r2.parquet", Unit.ROW, [0])]
+    assert [each.path for each in opened.steps[1].backward(back)] == ["/data/a.csv", "/data/b.csv"]
+    with pytest.raises(IncompleteLineageError, match=path.name):
+        _ = opened.lineage("rows").goBackAll().count() if folder == "lineage" else opened.steps[0].backward([Located.of("/data/r1.parquet", Unit.ROW, [0])])
+    assert any(path.name in why for why in (opened.runs_table().notes if folder == "lineage" else opened.steps[0].incomplete))
+
+
 def test_a_foreign_block_is_not_read_as_another_attempt(saved: Path) -> None:
     block = next((saved / "blocks").rglob("*.block"))
     shutil.copy(block, block.with_name("p0.a9.block"))

@@ -223,8 +223,13 @@ def test_a_fifo_is_not_waited_for(saved: Path) -> None:
 def test_names_do_not_lead_out(saved: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
 
-    def plant(catalog: dict[str, Any]) -> None:
+    def plant_output(catalog: dict[str, Any]) -> None:
         catalog["runs"][0]["outputs"]["file"] = name
+
+    with pytest.raises(BigdebugError):
+        bigdebug.open(rewritten(saved, plant_output)).lineage("rows").collect()
+
+    def plant(catalog: dict[str, Any]) -> None:
         catalog["runs"][1]["lineage"]["levels"]["1"]["starts"]["file"] = name
 
     with pytest.raises((StoreError, BigdebugError)):

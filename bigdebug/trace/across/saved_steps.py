@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.errors import CorruptBlockError, IncompleteLineageError
 from bigdebug.trace.across import facts as of_facts
 from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
 from bigdebug.trace.associated import Associated
@@ -52,7 +52,11 @@ class SavedStep:
         self.writes: Sequence[Extent] = tuple(map(load_extent, data["writes"]))
         self.incomplete: Sequence[str] = tuple(map(str, data["incomplete"]))
         self._unsaved = str(data["unsaved"])
-        self._written = None if data["written"] is None else Associated.load(data["written"], find)
+        try:
+            self._written = None if data["written"] is None else Associated.load(data["written"], find)
+        except CorruptBlockError as damaged:  # other steps can be read
+            self._written, self._unsaved = None, str(damaged)
+            self.incomplete = (*self.incomplete, self._unsaved)
 
     @property
     def name(self) -> str:
