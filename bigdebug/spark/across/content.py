@@ -83,7 +83,7 @@ def of_result(catalyst: Catalyst, target: Target, plan: Node, name: Expr, column
     data = [column for column in target.columns if not column.partition]
     gone = {i for i, column in enumerate(data) if column.position in loose}
     if any(column.position in loose for column in target.columns if column.partition):
-        raise NondeterminismError("The folder of a row is named by a value that another execution gives otherwise", value=target.folder)
+        raise NondeterminismError("The folder of a row is named by a value that another execution gives otherwise", value=target.folder, remedy="Partition by columns that each execution gives alike.")
     condition = is_row(target, values)
     if condition is not None:
         plan = catalyst.plan(catalyst.frame(plan).filter(condition))
@@ -110,7 +110,9 @@ def _keyed(catalyst: Catalyst, target: Target, plan: Node, name: Expr, values: S
     known = made[: len(values)]
     strange = next((each for each in known if not is_written(each)), None)
     if strange is not None:
-        raise UntraceableError(f"Values of {strange.dataType().sql().lower()} are not found again in what was written", value=target.folder)
+        raise UntraceableError(
+            f"Values of {strange.dataType().sql().lower()} are not found again in what was written", value=target.folder, remedy="Write them in another type, as text for example.",
+        )
     hashes = [catalyst.alias(each, f"{_HASH}_{i}") for i, each in enumerate(fingerprint(catalyst, plan, known, bits=True))]
     plan = catalyst.extended(plan, hashes)
     skipped = [each for each in known if each.dataType().sql() in _SKIPPED] if target.form in _SKIPPING else []

@@ -157,7 +157,7 @@ def _versions(flow: Dataflow, units: Units, path: str, found: Located, step: Ste
         # Of a file that it changed in place: what it wrote was made of records, what it read others are made of.
         writers, readers = ([] if readers and ahead else writers), ([] if writers and not ahead else readers)
         if not (writers or readers):
-            raise UnknownStepError(f"{named(step)} neither read nor wrote this file", value=path)
+            raise UnknownStepError(f"{named(step)} neither read nor wrote this file", value=path, remedy="pipeline.table() lists steps and their files.")
     if writers and (step is not None or not ahead):
         return _written(units, writers[-1], found, now=step is None)
     uses = readers if step is not None or not ahead else _of_now(path, readers)
@@ -206,7 +206,7 @@ def _counted(units: Units, found: Located, extent: Extent) -> Located:
     as_it_counts = found.unit is extent.unit
     there = replace(found, path=extent.path) if as_it_counts else units.translate(found, replace(extent, unit=found.unit), extent)
     if len(found) and not len(there):
-        raise UnknownRecordError("These lines are no records: a header, or blank", value=extent.path)
+        raise UnknownRecordError("These lines are no records: a header, or blank", value=extent.path, remedy="Ask for lines behind the header that have something in them.")
     if len(there) and extent.unit is not Unit.WHOLE and stamp_of(extent.path, digest=False) is not None:
         _check_count(units, there, extent)
     return there
@@ -219,4 +219,8 @@ def _check_count(units: Units, found: Located, extent: Extent) -> None:
     except (UntraceableError, SourceChangedError):
         return
     if found.positions[-1] >= count:
-        raise UnknownRecordError(f"{short(extent.path)} has {count:,} {extent.unit.value}s", value=int(found.positions[-1]) + (extent.unit is Unit.LINE))
+        first = int(extent.unit is Unit.LINE)
+        raise UnknownRecordError(
+            f"{short(extent.path)} has {count:,} {extent.unit.value}s", value=int(found.positions[-1]) + first,
+            remedy=f"They are counted from {first}, to {count - 1 + first:,}." if count else "It is empty.",
+        )

@@ -50,7 +50,7 @@ class Units:
             return Located(other.path, other.unit, self.every(other))
         one, other = _one_encoding(one, other)
         if Unit.BYTE in (one.unit, other.unit) and (compressed(one.path) or not plain(counting(one)["encoding"])):
-            raise UntraceableError("Bytes of a compressed or transcoded file are not those of its lines", value=one.path)
+            raise UntraceableError("Bytes of a compressed or transcoded file are not those of its lines", value=one.path, remedy="Count it by lines or rows, or keep it uncompressed and in UTF-8.")
         starts, ends = self._bounds(found.positions, one)
         return Located(other.path, other.unit, self._overlapping(starts, ends, other))
 
@@ -104,7 +104,9 @@ class Units:
         cuts = self.cuts(extent)
         beyond = positions[(positions >= len(cuts)) | (positions < 0)]
         if len(beyond):
-            raise UnknownRecordError(f"The file has {len(cuts):,} records, counted by {extent.unit.value}", value=int(beyond[0]))
+            raise UnknownRecordError(
+                f"The file has {len(cuts):,} records, counted by {extent.unit.value}", value=int(beyond[0]), remedy="Positions count from 0, to one less than that.",
+            )
         return cuts.starts[positions], cuts.ends[positions]
 
     def _overlapping(self, starts: Positions, ends: Positions, extent: Extent) -> Positions:
@@ -149,6 +151,6 @@ def _one_encoding(one: Extent, other: Extent) -> tuple[Extent, Extent]:
     """Both with the encoding that one of them says. Raises UntraceableError if they say different ones."""
     said = [[(n, v) for n, v in extent.options if n.lower() in ("encoding", "charset")] for extent in (one, other)]
     if all(said) and counting(one)["encoding"] != counting(other)["encoding"]:
-        raise UntraceableError("Two steps read a file in different encodings", value=one.path)
+        raise UntraceableError("Two steps read a file in different encodings", value=one.path, remedy="Let both read it in the one that it is written in.")
     known = tuple(said[0] or said[1])
     return tuple(extent if mine else replace(extent, options=(*extent.options, *known)) for extent, mine in zip((one, other), said, strict=True))  # type: ignore[return-value]
