@@ -72,7 +72,7 @@ class Actor:
 
     def add_input(self, item: Any = NEXT, tag: Hashable = ANY, *, at: Place | None = None) -> bool:
         """An input came, of a tag, or of several in a set. True: in this replay it is to be dropped."""
-        if self._keeps is not None and (self._keeps.drops(item) or (at is not None and self._keeps.drops(at))):
+        if self._keeps is not None and self._keeps.drops(item, at):
             return True
         with self._alone:
             self._go_on("given an input")
@@ -199,8 +199,11 @@ class _Keeps:
         self._others = others
         self._items = {self._key(item) for item in items}
 
-    def drops(self, item: Any) -> bool:
-        return item is not NEXT and (self._key(item) in self._items) is self._others
+    def drops(self, item: Any, at: Place | None = None) -> bool:
+        """Whether an item is to be dropped. One of which value and place are told is among them by either."""
+        known = [self._key(item)] if item is not NEXT else []
+        known += [at] if at is not None else []
+        return bool(known) and any(key in self._items for key in known) is self._others
 
     def _key(self, item: Any) -> Any:
         return item if isinstance(item, Place) else digest_of(item, self._kind.digest)

@@ -14,6 +14,7 @@ from bigdebug.actors.committed import ActorCulprit, Committed, Facts, Kept
 from bigdebug.actors.flows import Flows, gives_path, takes_path
 from bigdebug.actors.home import ActorHome
 from bigdebug.actors.items import Items
+from bigdebug.actors.kinds import RECORD, DataType
 from bigdebug.actors.values import digest_of
 from bigdebug.errors import BigdebugError
 from bigdebug.trace.across.located import Extent, Located, Unit
@@ -120,14 +121,14 @@ class ActorStep:
         side = {gives_path(self.id): self._committed.outputs, takes_path(self.id): self._committed.inputs}.get(path)
         return None if side is None else side.hashes
 
-    def made_of(self, given: object) -> Sequence[Located]:
-        """The inputs that the outputs of this value were made of. A value of a DataType with a digest of its own: its bytes."""
-        found = self._committed.outputs.equal(_digest(given))
+    def made_of(self, given: object, kind: DataType = RECORD) -> Sequence[Located]:
+        """The inputs that the outputs of this value were made of. ``kind`` is the DataType, if it has a digest of its own."""
+        found = self._committed.outputs.equal(_digest(given, kind))
         return self._told_inputs(self._committed.associations.backward(found))
 
-    def made_from(self, taken: object) -> Sequence[Located]:
-        """The outputs that were made of the inputs of this value."""
-        found = self._committed.inputs.equal(_digest(taken))
+    def made_from(self, taken: object, kind: DataType = RECORD) -> Sequence[Located]:
+        """The outputs that were made of the inputs of this value, of a ``kind`` as in ``made_of``."""
+        found = self._committed.inputs.equal(_digest(taken, kind))
         return self._told_outputs(self._committed.associations.forward(found))
 
     def inputs_of(self, records: object) -> Sequence[Located] | None:
@@ -205,5 +206,5 @@ def _items(path: str) -> Extent:
     return Extent(path, Unit.ROW, "item")
 
 
-def _digest(value: object) -> npt.NDArray[np.bytes_]:
-    return np.array([digest_of(value)])
+def _digest(value: object, kind: DataType) -> npt.NDArray[np.bytes_]:
+    return np.array([digest_of(value, kind.digest)])

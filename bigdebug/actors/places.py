@@ -94,16 +94,17 @@ class Places:
         return len(self.number) > 0
 
     def numbers(self, asked: Located) -> Positions:
-        """The items that stand where something was asked for, wholly or in part."""
-        file = next((i for i, each in enumerate(self.files) if each.path == asked.path), None)
-        if file is None or not len(asked):
+        """The items that stand where something was asked for, wholly or in part. A file that was read twice is there twice."""
+        files = [code for code, each in enumerate(self.files) if each.path == asked.path]
+        if not files or not len(asked):
             return np.zeros(0, np.int64)
-        if asked.unit is not self.files[file].unit:
-            raise ActorError(
-                f"{asked.path} was counted in units of {self.files[file].unit.value}, and is asked for in units of {asked.unit.value}",
-                remedy="Ask in the units that the step's reads and writes say.",
-            )
-        here = self.file.array == file
+        for file in files:
+            if asked.unit is not self.files[file].unit:
+                raise ActorError(
+                    f"{asked.path} was counted in units of {self.files[file].unit.value}, and is asked for in units of {asked.unit.value}",
+                    remedy="Ask in the units that the step's reads and writes say.",
+                )
+        here = np.isin(self.file.array, files)
         number, count, position, size = (each.array[here] for each in (self.number, self.count, self.position, self.size))
         first = np.searchsorted(asked.positions, position)
         found = np.searchsorted(asked.positions, position + count * size) - first

@@ -442,6 +442,26 @@ def test_a_replay_keeps_what_was_traced_or_all_but_that(home):
         actors.register("x", home=home, only=[], without=[])
 
 
+def test_a_replay_keeps_what_is_among_them_by_its_value_or_its_place(home, tmp_path):
+    places = [actors.Place.line(tmp_path / "f", n) for n in range(4)]
+    for options, kept in (({"only": [places[1]]}, [1]), ({"only": ["a"]}, [0, 2]), ({"only": ["a", places[1]]}, [0, 1, 2]), ({"without": [places[1], "a"]}, [3])):
+        with actors.register("again", home=home, **options) as actor:
+            assert [n for n, each in enumerate("abac") if not actor.add_input(each, at=places[n])] == kept
+    with actors.register("again", home=home, only=[places[1]]) as actor:
+        assert [n for n in range(4) if not actor.add_input(at=places[n])] == [1]
+
+
+def test_values_of_a_type_with_a_digest_of_its_own_are_found(home):
+    folded = actors.DataType("word", digest=lambda word: word.lower().encode())
+    with actors.register("x", home=home, takes=folded, gives=folded) as actor:
+        actor.add_input("In")
+        actor.add_output("Out")
+    step = actors.step(actor)
+    assert told(step.made_of("OUT", folded)) == {f"item:{actor.id}/in": [0]}
+    assert told(step.made_from("in", folded)) == {f"item:{actor.id}/out": [0]}
+    assert told(step.made_of("Out")) == {}
+
+
 # ---- values ---------------------------------------------------------------------------------------------------
 
 

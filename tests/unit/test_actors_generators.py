@@ -298,6 +298,14 @@ def test_several_files_are_read_one_behind_the_other(home, tmp_path):
     assert told(step.forward([Located.of(str(tmp_path / "c"), Unit.LINE, [2])])) == {}
 
 
+def test_a_file_that_is_read_twice_leads_to_all_that_was_made_of_it(home, tmp_path):
+    (tmp_path / "a").write_text("1\n2\n")
+    actors.lines(lambda lines: lines, each=True)([tmp_path / "a", tmp_path / "a"], tmp_path / "out")
+    (step,) = actors.steps()
+    assert told(step.forward([Located.of(str(tmp_path / "a"), Unit.LINE, [1])])) == {str(tmp_path / "out"): [1, 3]}
+    assert [told(step.backward([Located.of(str(tmp_path / "out"), Unit.LINE, [n])])) for n in (1, 3)] == [{str(tmp_path / "a"): [1]}] * 2
+
+
 def test_a_step_does_not_write_what_it_reads(tmp_path):
     (tmp_path / "f").write_text("a\n")
     with pytest.raises(ActorError, match="does not write the file that it reads"):
