@@ -12,14 +12,21 @@ from bigdebug.actors.items import Items
 from bigdebug.actors.places import Places, located
 from bigdebug.errors import UntraceableError
 from bigdebug.trace.across.located import Extent
+from bigdebug.trace.positions import Positions
 
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 
 
 def rows_of(files: Sequence[Extent], counts: Sequence[int]) -> Items:
     """All rows of files, one file behind the other, as items."""
-    runs = np.array([[sum(counts[:i]), count, i, 0, 1] for i, count in enumerate(counts) if count], np.int64).reshape(-1, 5)
-    return Items(sum(counts), Places.of(files, runs))
+    return Items(sum(counts), Places.of(files, runs_of(counts)))
+
+
+def runs_of(counts: Sequence[int]) -> Positions:
+    """So many rows of each of several files, one file behind the other, as runs of places."""
+    every = np.array(counts, np.int64).reshape(-1)
+    file = np.flatnonzero(every)
+    return np.stack([(np.cumsum(every) - every)[file], every[file], file, np.zeros_like(file), np.ones_like(file)], axis=1)
 
 
 def local(path: Any) -> str:

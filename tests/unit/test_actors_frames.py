@@ -1,5 +1,6 @@
 """Functions over frames as steps: the function gets, and its user gets, what they get without; and each row is traced to its rows, or is refused by name."""
 
+import copy
 import random
 import sys
 from contextlib import suppress
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
+from bigdebug.actors.frames import FRAMES
 from bigdebug.errors import ActorError, IncompleteLineageError, StoreError, UntraceableError
-from bigdebug.trace.across.located import Located, Unit
+from bigdebug.trace.across.located import Extent, Located, Unit
 from bigdebug.trace.across.units import Units
 
 
@@ -460,6 +462,35 @@ def test_rows_of_several_files_are_told_apart(home, tmp_path):
     assert {each.path: each.positions.tolist() for each in found} == {
         str(tmp_path / "in" / "part-0.parquet"): [1], str(tmp_path / "in" / "part-1.parquet"): [1], str(other): [1],
     }
+
+
+MANY = pd.DataFrame({
+    "n": range(1_000), "s": [f"{n}" for n in range(1_000)], "half": ["\ud800"] * 1_000, "list": [[n, {"k": (n, [n])}] for n in range(1_000)],
+    "long": [1, "x" * 1_000_000] * 500, "array": [np.arange(2_000)] * 999 + [np.arange(2_000)], "when": pd.date_range("2024-01-01", periods=1_000, tz="UTC"),
+    "kind": pd.Categorical([1, "a"] * 500), "null": [None, np.nan] * 500,
+})
+IN_PLACE = {
+    "nothing": (lambda f: None, ()), "two rows": (lambda f: f.__setitem__("n", [0, 2, 1, *range(3, 1_000)]), ("changed",)), "a text": (lambda f: f.__setitem__("s", [*f.s[:-2], "x", "999"]), ("changed",)),
+    "within a list": (lambda f: f.list[77][1]["k"][1].append(1), ("changed",)), "within an array": (lambda f: f.array[999].__setitem__(1_000, -1), ("changed",)),
+    "a kind": (lambda f: f.__setitem__("kind", pd.Categorical([1, "a"] * 499 + ["a", 1])), ("changed",)), "a name": (lambda f: f.rename(columns={"s": "t"}, inplace=True), ("changed",)),
+}
+
+
+@pytest.mark.parametrize("change", IN_PLACE)
+def test_one_cell_that_was_changed_in_place_is_seen(home, change):
+    frame = copy.deepcopy(actors.rows(lambda f: f, check=False)(MANY))
+    frame["list"] = copy.deepcopy(MANY["list"].tolist())
+    frame["array"] = copy.deepcopy(MANY["array"].tolist())
+    FRAMES.tell(frame, [Extent("f", Unit.ROW)], [len(frame)])
+    how, said = IN_PLACE[change]
+    how(frame)
+    assert [word in why for why, word in zip(FRAMES.inputs(frame)[1], said, strict=True)] == [True] * len(said)
+
+
+def test_cells_of_which_nobody_tells_what_they_hold_are_not_followed(home):
+    frame = pd.DataFrame({"f": [lambda: 1]})
+    FRAMES.tell(frame, [Extent("f", Unit.ROW)], [1])
+    assert ["cannot be looked at" in why for why in FRAMES.inputs(frame)[1]] == [True]
 
 
 @pytest.mark.parametrize(
