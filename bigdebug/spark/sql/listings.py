@@ -30,7 +30,7 @@ def listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
 
 def cached_listings_of(catalyst: Catalyst, plan: Node) -> list[Any]:
     """The listings of which Spark has cached something that the plan reads now: other readings of the same paths, perhaps."""
-    if catalyst.jsession.sharedState().cacheManager().isEmpty():
+    if catalyst.jsession.sharedState().cacheManager().isEmpty() or plan.isStreaming():  # streams are refused by who traces them
         return []
     # A new execution is asked: the user's own would from now on know only what is cached now.
     return list(_below_caches(catalyst, catalyst.frame(plan)._jdf.queryExecution().withCachedData()))
