@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -106,13 +106,14 @@ class ActorHome:
 
     def drop_parts(self, actor: str) -> list[str]:
         """Take away what ``actor`` contains and what has not committed, with all that it contains itself (speculative tasks, Newt 5.3); the ids."""
+        dropped = self._droppable(actor)
+        self.forget_all(dropped)
+        return dropped
+
+    def _droppable(self, actor: str) -> list[str]:
         dropped = []
         for part in self.parts(actor):
-            if self._dropped(part):
-                self.forget(part)
-                dropped.append(part)
-            else:
-                dropped += self.drop_parts(part)
+            dropped += [part] if self._dropped(part) else self._droppable(part)
         return dropped
 
     def _dropped(self, actor: str) -> bool:
@@ -126,16 +127,26 @@ class ActorHome:
 
     def forget(self, actor: str) -> None:
         """Take away an actor, and all that it contains."""
+        self.forget_all([actor])
+
+    def forget_all(self, actors: Iterable[str]) -> None:
+        """Take away actors, and all that they contain. Looks at all links once."""
+        gone = set[str]()
+        for actor in actors:
+            self._forget(actor, gone)
+        for link in self.links() if gone else ():
+            if not gone.isdisjoint(link):
+                (self.root / _LINKS / "@".join(link)).unlink(missing_ok=True)
+
+    def _forget(self, actor: str, gone: set[str]) -> None:
         self._check(actor)
+        gone.add(actor)
         for part in self.parts(actor):
-            self.forget(part)
+            self._forget(part, gone)
         for suffix in (_OPEN, _CLOSING, _FAILED):
             (self.root / f"{actor}{suffix}").unlink(missing_ok=True)
         for folder in (actor, f"{actor}{_PARTS}"):
             shutil.rmtree(self.root / folder, ignore_errors=True)
-        for link in self.links():
-            if actor in link:
-                (self.root / _LINKS / "@".join(link)).unlink(missing_ok=True)
 
     def link(self, source: str, target: str) -> None:
         """Say that ``target`` takes what ``source`` gives. Raises ActorError where that would be a cycle."""
@@ -213,10 +224,12 @@ class ActorHome:
     # ---- inside -----------------------------------------------------------------------------------------------
 
     def _upstream(self, actor: str) -> set[str]:
-        found, todo, links = {actor}, [actor], self.links()
+        sources: dict[str, set[str]] = {}
+        for source, target in self.links():
+            sources.setdefault(target, set()).add(source)
+        found, todo = {actor}, [actor]
         while todo:
-            here = todo.pop()
-            new = {source for source, target in links if target == here} - found
+            new = sources.get(todo.pop(), set()) - found
             found |= new
             todo += new
         return found

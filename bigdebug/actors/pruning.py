@@ -29,9 +29,9 @@ def prune(*, older_than: float | timedelta | None = None, larger_than: int | Non
     left, now, gone = sum(sizes.values()), time.time(), []
     for began, actor in every:
         if (seconds is not None and now - began > seconds) or (larger_than is not None and left > larger_than):
-            place.forget(actor)
             gone.append(actor)
             left -= sizes[actor]
+    place.forget_all(gone)
     return gone
 
 

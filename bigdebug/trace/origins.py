@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from bigdebug.errors import SourceChangedError
@@ -79,16 +80,21 @@ class SourceFacts:
             return [Origin(self.dataset, self.files[partition][p]) for p in positions]
         if self.splits:
             split = self.splits[partition]
-            # By start: a file that is named twice is read twice, in the same splits.
-            splits = enumerate(self.splits)
-            earlier = list({s.start: p for p, s in splits if s.path == split.path and s.start < split.start}.values())
-            first = _together(earlier, sizes)
+            first = _together([p for start, p in self.pieces[split.path].items() if start < split.start], sizes)
             if self.type == "text":
                 return [Origin(self.dataset, split.path, line=int(p) + first + 1) for p in positions]
             return [Origin(self.dataset, split.path, row=int(p) + first) for p in positions]
         dealt = self._dealt(partition)
         start = _together(list(range(partition)), sizes) if dealt is None else dealt
         return [Origin(self.dataset, index=int(p) + start) for p in positions]
+
+    @cached_property
+    def pieces(self) -> dict[str, dict[int, int]]:
+        """The partitions that read a piece of a file, by its path and the start of the piece: a file that is named twice is read twice, in the same splits."""
+        found: dict[str, dict[int, int]] = {}
+        for partition, split in enumerate(self.splits):
+            found.setdefault(split.path, {})[split.start] = partition
+        return found
 
     def size(self, partition: int) -> int | None:
         """The records of a partition, if the way in which PySpark's parallelize deals them out tells."""

@@ -21,11 +21,9 @@ def rids_of(places: Places) -> Rids:
 def places_of(rids: Iterable[int] | Rids) -> dict[int, Positions]:
     """The inverse of ``rids_of``; takes rids in any order."""
     packed = distinct(np.asarray(list(rids) if not isinstance(rids, np.ndarray) else rids, dtype=np.int64))
-    partitions = packed >> POSITION_BITS
-    found: dict[int, Positions] = {}
-    for partition in distinct(partitions):
-        found[int(partition)] = packed[partitions == partition] & POSITION_MASK
-    return found
+    partitions, positions = packed >> POSITION_BITS, packed & POSITION_MASK
+    starts = np.flatnonzero(partitions[1:] != partitions[:-1]) + 1
+    return dict(zip(partitions[np.append(0, starts)].tolist(), np.split(positions, starts))) if len(packed) else {}
 
 
 def union(*sets: Places) -> dict[int, Positions]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -58,16 +59,25 @@ def _pieces(run: SavedRun, unit: str) -> Iterator[tuple[int, str, int, int, int]
 
 
 def _of_places(places: Sequence[tuple[str | None, int]]) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    starts: dict[str, list[int]] = {}
+    for path, first in places:
+        if path is not None:
+            starts.setdefault(path, []).append(first)
+    for known in starts.values():
+        known.sort()
     for partition, (path, first) in enumerate(places):
         if path is not None:
-            following = [start for other, start in places if other == path and start > first]
-            yield path, (partition, first, min(following, default=1 << POSITION_BITS))
+            at = bisect_right(starts[path], first)
+            yield path, (partition, first, starts[path][at] if at < len(starts[path]) else 1 << POSITION_BITS)
 
 
 def _of_splits(facts: SourceFacts, whole: Mapping[int, int], numbered: bool) -> Iterator[tuple[str, tuple[int, int, int]]]:
     """Up to the first piece of each file of which nobody knows how many records it has; that one too, if its records are ``numbered``."""
-    for path in dict.fromkeys(split.path for split in facts.splits):
-        by_start = sorted((split.start, partition) for partition, split in enumerate(facts.splits) if split.path == path)
+    pieces: dict[str, list[tuple[int, int]]] = {}
+    for partition, split in enumerate(facts.splits):
+        pieces.setdefault(split.path, []).append((split.start, partition))
+    for path, by_start in pieces.items():
+        by_start.sort()
         first: dict[int, int] = {}
         ends = 0
         for start, partition in by_start:
