@@ -50,7 +50,16 @@ def _runs(given: argparse.Namespace) -> Answer:
 
 
 def _when(session: SavedSession) -> str:
-    return "" if session.saved is None else f", saved {datetime.fromtimestamp(session.saved, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
+    when = _time(session.saved)
+    return "" if when is None else f", saved {when:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _time(seconds: Any) -> datetime | None:
+    """A time that a catalog tells; None for what is none."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def _known(count: int) -> int | None:
@@ -200,7 +209,7 @@ def _prune(given: argparse.Namespace) -> Answer:
     gone = sum(kept.goes for kept in found)
     freed = sum(kept.bytes for kept in found if kept.goes)
     rows = tuple(
-        (str(kept.path), datetime.fromtimestamp(kept.saved, timezone.utc), kept.bytes, _fate(kept.goes, given.dry_run), kept.why) for kept in found
+        (str(kept.path), _time(kept.saved), kept.bytes, _fate(kept.goes, given.dry_run), kept.why) for kept in found
     )
     return Answer(f"{counted(gone, 'directory', 'directories')} {'would go' if given.dry_run else 'removed'}, {freed:,} bytes", ("directory", "saved", "bytes", "what", "why"), rows)
 

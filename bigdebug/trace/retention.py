@@ -10,12 +10,25 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from bigdebug.errors import StoreError
 from bigdebug.store.contained import each_file, read_json
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
-from bigdebug.trace.saving import ACTORS, BLOCKS, FORMAT, LINEAGE, OUTPUTS, REMOVING, SAVING, UNFINISHED, WRITTEN, directory, machine
+from bigdebug.trace.saving import (
+    ACTORS,
+    BLOCKS,
+    FORMAT,
+    LINEAGE,
+    OUTPUTS,
+    REMOVING,
+    SAVING,
+    UNFINISHED,
+    WRITTEN,
+    directory,
+    machine,
+)
 
 _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -107,7 +120,7 @@ def _session(path: Path) -> Kept | None:
         if type(catalog["format"]) is not int or not isinstance(catalog["runs"], list):
             return None
         saved = catalog.get("saved")
-        when = float(saved) if isinstance(saved, int | float) else (path / CATALOG).stat().st_mtime
+        when = float(saved) if isinstance(saved, int | float) and isfinite(saved) else (path / CATALOG).stat().st_mtime
     except (StoreError, OSError, LookupError, ValueError, OverflowError):
         return None
     names = each_file(path)

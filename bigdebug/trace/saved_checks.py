@@ -1,4 +1,4 @@
-"""Checks of a saved session: whether all its files are as they were saved, and its lineage fits together."""
+"""Checks of a saved session: whether all its files are as they were saved. What they say is not looked at."""
 
 from __future__ import annotations
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +33,7 @@ def export(run: SavedRun, file: Path, form: str = "parquet") -> int:
     """Write which record of each level was made of which of the next one, a row each: "parquet", "json" (lines), or "triples" (src, dst, op) in Parquet, whose
     items are ``table[rid]``; how many were written.
 
-    Raises IncompleteLineageError for a run whose associations are not here, StoreError where the file cannot be written or is there already.
+    The file is whole, or not there. Raises IncompleteLineageError for a run whose associations are not here, StoreError where the file cannot be written or is there already.
     """
     if run.associated is None:
         if run.frame:
@@ -39,18 +42,32 @@ def export(run: SavedRun, file: Path, form: str = "parquet") -> int:
             f"The associations of run {run.name!r} are in its blocks alone{f': {run.unsaved}' if run.unsaved else ''}", remedy="Save it again with dbg.save(DIR, lineage=True).",
         )
     batches = (_triples(run, batch) for batch in _batches(run)) if form == "triples" else _batches(run)
+    part = file.with_name(f".{file.name}-{secrets.token_hex(4)}")
     try:
-        with file.open("xb") as out:
-            if form == "json":
-                return _lines(batches, out)
-            written = 0
-            with pq.ParquetWriter(out, TRIPLES if form == "triples" else PAIRS, compression="zstd") as writer:
-                for batch in batches:
-                    writer.write_batch(batch)
-                    written += batch.num_rows
-            return written
+        with part.open("xb") as out:
+            _refuse_old(file)
+            written = _lines(batches, out) if form == "json" else _parquet(batches, out, TRIPLES if form == "triples" else PAIRS)
+        _refuse_old(file)
+        part.rename(file)
+        return written
     except OSError as problem:
         raise StoreError(f"The associations cannot be written: {problem}", value=str(file), remedy="Name a new file that you may write.") from problem
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _refuse_old(file: Path) -> None:
+    if os.path.lexists(file):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file))
+
+
+def _parquet(batches: Iterator[pa.RecordBatch], out: object, schema: pa.Schema) -> int:
+    written = 0
+    with pq.ParquetWriter(out, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            written += batch.num_rows
+    return written
 
 
 def _lines(batches: Iterator[pa.RecordBatch], out: object) -> int:

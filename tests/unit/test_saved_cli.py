@@ -18,7 +18,7 @@ from bigdebug.cli.saved import WORDS
 from bigdebug.cli.saved import _operator as operator_of
 from bigdebug.errors import UnknownOperatorError
 from bigdebug.graph import Form, Kind, Operator, OperatorGraph
-from tests.unit.saved import session
+from tests.unit.saved import rewritten, session
 
 Said = Callable[..., "tuple[int, str, str]"]
 
@@ -118,6 +118,25 @@ def test_exports(run: Said, saved: Path, tmp_path: Path) -> None:
     code, _, err = run("export", saved, "rows", tmp_path / "x.parquet")
     assert code == 1
     assert "Name a new file" in err
+
+
+def test_an_export_that_fails_leaves_nothing(run: Said, saved: Path, tmp_path: Path) -> None:
+    array = next((saved / "lineage" / "r1").rglob("*back.values"))
+    array.write_bytes(bytes([array.read_bytes()[0] ^ 1]) + array.read_bytes()[1:])
+    (tmp_path / "to").mkdir()
+    for form in ("parquet", "json", "triples"):
+        code, _, err = run("export", saved, "rows", tmp_path / "to" / "x", "--form", form)
+        assert code == 1
+        assert "altered" in err
+    assert list((tmp_path / "to").iterdir()) == []
+
+
+@pytest.mark.parametrize("when", [1e18, -1e18, float("nan"), "soon"])
+def test_a_time_that_is_none_stops_no_question(run: Said, saved: Path, when: object) -> None:
+    rewritten(saved, lambda catalog: catalog.update(saved=when))
+    assert len(rows(run, "runs", saved)) == 2
+    [kept] = rows(run, "prune", saved.parent, "--older-than", "30d", "--dry-run")
+    assert kept["what"] == ("would go" if when == -1e18 else "stays")
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
