@@ -127,6 +127,14 @@ def test_what_hadoop_writes(dbg: Any, text: str, tmp_path: Path) -> None:
         back(broken, broken.writes[0].path, 0)
 
 
+def test_files_with_names_of_their_own_are_told(dbg: Any, text: str, tmp_path: Path) -> None:
+    pairs = dbg.context.textFile(text, 2).map(lambda line: (int(line.split(",")[0]), line))
+    form, named = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat", {"mapreduce.output.basename": "report"}
+    step = saved(dbg, lambda: pairs.saveAsNewAPIHadoopFile(str(tmp_path / "out"), form, conf=named))
+    assert step.writes == ()
+    assert any("report-r-00000, report-r-00001 is not known" in why for why in step.incomplete)
+
+
 def test_what_is_changed_later_is_still_known_by_the_records(dbg: Any, text: str, tmp_path: Path) -> None:
     step = saved(dbg, lambda: dbg.context.textFile(text, 1).map(lambda line: f"{line}\n").saveAsTextFile(str(tmp_path / "out")))
     [written] = step.writes
