@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bigdebug.actors.promises import Broken, aside, own_arguments, same_cell
+from bigdebug.actors.aside import aside
+from bigdebug.actors.promises import Broken, own_arguments, same_cell
 from bigdebug.shown import shown
 
 FIRST = 8
