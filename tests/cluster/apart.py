@@ -67,10 +67,10 @@ def main(master: str, python: str, store: str, path: str, poor: str = "") -> Non
     with dbg.capture("exits") as run, pytest.raises(Exception, match=r"exited|crashed"):
         program(lambda line: [(word, 1) for word in line.split() if line != "bad 2" or ended()]).collect()
     found["exits"] = [(culprit.exception_type, culprit.record, culprit.sources[0].origin.line) for culprit in run.culprits]
+    found["unknown"] = run.culprits.unknown
     with dbg.capture(on_crash="skip", letters=f"{store}/letters") as run:
         found["skipped"] = sorted(program(lambda line: [(str(int(word)), 1) for word in line.split()]).collect())
     found["letters"] = run.culprits.unknown
-    found["unknown"] = run.culprits.unknown
     frame = spark.read.text(path).selectExpr("split(value, ' ')[0] word", "value").groupBy("word").count()
     with dbg.capture("frame"):
         frame.collect()
@@ -79,7 +79,7 @@ def main(master: str, python: str, store: str, path: str, poor: str = "") -> Non
     with dbg.capture("udf") as run, pytest.raises(Exception, match="invalid literal"):
         parsed.collect()
     found["udf"] = [str(culprit.record) for culprit in run.culprits]
-    found["left"] = sorted({Path(known).suffix for known in Path(store).rglob("*") if Path(known).is_file()})
+    found["left"] = sorted({known.suffix for known in Path(store).rglob("*") if known.is_file() and "letters" not in known.parts})
     spark.stop()
     sys.stdout.write(json.dumps(found))
 
