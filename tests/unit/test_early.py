@@ -11,6 +11,9 @@ from bigdebug.agents.guards.guard import Guard
 
 def test_the_first_crash_is_told_when_it_is_noted(tmp_path: Path) -> None:
     early = Early(str(tmp_path / "store" / "early"))
+    early.tell(3, ())  # of a machine that does not see the driver's directory: nobody would find it
+    assert not (tmp_path / "store").exists()
+    (tmp_path / "store" / "early").mkdir(parents=True)
     assert early.told(3) is None
     guard = Guard(pickle.dumps, 10, first=lambda crashes: early.tell(3, crashes))
     crash = guard.note(7, 1)
