@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import socket
 import sqlite3
 import sys
-from functools import lru_cache
 from pathlib import Path
+
+from bigdebug.store.machine import machine
 
 
 def note(db: sqlite3.Connection, session: str) -> None:
     """That this process runs a session."""
-    db.execute("INSERT OR REPLACE INTO owner (session, host, pid, born) VALUES (?, ?, ?, ?)", (session, _host(), os.getpid(), _born(os.getpid())))
+    db.execute("INSERT OR REPLACE INTO owner (session, host, pid, born) VALUES (?, ?, ?, ?)", (session, machine(), os.getpid(), _born(os.getpid())))
 
 
 def dead(db: sqlite3.Connection) -> list[str]:
     """The sessions of which something is said to run, and whose process has ended on this machine. Of other machines nothing is known. Takes 0.1 ms."""
-    asked = db.execute("SELECT DISTINCT o.session, o.pid, o.born FROM process p JOIN owner o ON o.session = p.session WHERE p.status = 'running' AND o.host = ?", (_host(),))
+    asked = db.execute("SELECT DISTINCT o.session, o.pid, o.born FROM process p JOIN owner o ON o.session = p.session WHERE p.status = 'running' AND o.host = ?", (machine(),))
     return [session for session, pid, born in asked if not _lives(pid, born)]
 
 
@@ -45,13 +45,3 @@ def _born(pid: int) -> str:
         return told[19] if told[0] not in "ZX" else "ended"
     except (OSError, IndexError):
         return ""
-
-
-@lru_cache(maxsize=1)
-def _host() -> str:
-    """This machine, since it was started, and which of its processes are seen from here: a container has numbers of its own."""
-    try:
-        boot, seen = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip(), os.readlink("/proc/self/ns/pid")
-    except OSError:
-        boot, seen = "", ""
-    return f"{socket.gethostname()} {boot} {seen}".strip()

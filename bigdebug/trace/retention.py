@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bigdebug.errors import StoreError
 from bigdebug.store.contained import each_file, read_json
+from bigdebug.store.machine import machine
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
 from bigdebug.trace.saving import (
     ACTORS,
@@ -27,7 +28,6 @@ from bigdebug.trace.saving import (
     UNFINISHED,
     WRITTEN,
     directory,
-    machine,
 )
 
 _AGES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from typing import Any
 
 from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.store.directory import LineageStore
+from bigdebug.store.machine import machine
 from bigdebug.store.sealed import seal
 from bigdebug.trace.counts import whole
 from bigdebug.trace.run import Run
@@ -116,15 +116,6 @@ def directory(what: str, path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{what} is the path of a directory, not {path!r}")
     return Path(path).absolute()
-
-
-def machine() -> str:
-    """This machine since it was started, and which of its processes are seen from here: a container has numbers of its own."""
-    try:
-        boot, seen = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip(), os.readlink("/proc/self/ns/pid")
-    except OSError:  # a system that has none of it
-        boot, seen = "", ""
-    return f"{socket.gethostname()} {boot} {seen}".strip()
 
 
 def _by() -> str:

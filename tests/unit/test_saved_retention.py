@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bigdebug.errors import StoreError
+from bigdebug.store.machine import machine
 from bigdebug.trace.retention import bytes_of, chosen, prune, seconds_of
-from bigdebug.trace.saving import machine
 from tests.unit.saved import rewritten, session
 
 DAY = 86400.0
