@@ -37,8 +37,9 @@ class Recorder(Acting):
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.streams = Streams(sc)
-        self._capable: str | None = None
-        """Why tasks cannot run agents, "" if they can; None as long as nobody looked."""
+        self._looked = False
+        self._incapable: tuple[str, str] | None = None
+        """Why tasks cannot run agents, and what helps; None if they can. Known when somebody has looked."""
         self._ids = itertools.count(1)
         self._stage_ids = itertools.count(1)
         self._questions: dict[str, Questions] = {}
@@ -96,15 +97,16 @@ class Recorder(Acting):
 
     def check_agents(self) -> None:
         """Raise IncompleteLineageError where tasks cannot run agents; looked at once."""
-        if self._capable is None:
+        if not self._looked:
             with self.plain():
                 try:
                     check_agents(self.sc)
-                    self._capable = ""
                 except IncompleteLineageError as problem:
-                    self._capable = problem.what
-        if self._capable:
-            raise IncompleteLineageError(self._capable, remedy="Executors need numpy and pyarrow, as pandas functions of Spark's do.")
+                    self._incapable = problem.what, problem.remedy
+                self._looked = True
+        if self._incapable is not None:
+            what, remedy = self._incapable
+            raise IncompleteLineageError(what, remedy=remedy)
 
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"
