@@ -15,7 +15,8 @@ import numpy as np
 
 from bigdebug.actors.columns import Column
 from bigdebug.errors import IncompleteLineageError
-from bigdebug.trace.positions import Positions, distinct, members, spread
+from bigdebug.store.ranges import spread
+from bigdebug.trace.positions import Positions, distinct, members
 
 _SAME = 1 << 31
 """Entries of one item that are read."""

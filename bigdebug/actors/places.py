@@ -12,8 +12,9 @@ import numpy as np
 
 from bigdebug.actors.columns import EMPTY, Column
 from bigdebug.errors import ActorError
-from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
-from bigdebug.trace.positions import Positions, distinct, spread
+from bigdebug.store.ranges import spread
+from bigdebug.trace.across.located import Extent, Located, Unit, dump_extent, load_extent
+from bigdebug.trace.positions import Positions, distinct
 
 
 class Place(NamedTuple):
@@ -136,7 +137,7 @@ class Places:
 
     def dump(self, home: Path, name: str) -> dict[str, Any]:
         columns = {each: getattr(self, each).dump(home, f"{name}.{each}") for each in RUN}
-        return {"files": [dumped(file) for file in self.files], **columns}
+        return {"files": [dump_extent(file) for file in self.files], **columns}
 
     @classmethod
     def load(cls, data: Mapping[str, Any], find: Callable[[str], Path], most: int) -> Places:
@@ -144,26 +145,8 @@ class Places:
         runs = [Column.load(data[each], find, most) for each in RUN]
         if len(set(map(len, runs))) != 1:
             raise ValueError("runs of items of several lengths")
-        return cls(tuple(restored(file) for file in data["files"]), *runs)
+        return cls(tuple(map(load_extent, data["files"])), *runs)
 
 
 NOWHERE = Places()
 """Of items none of which stands in a file."""
-
-
-def dumped(extent: Extent) -> dict[str, Any]:
-    """An extent as JSON."""
-    stamp = extent.stamp
-    return {
-        "path": extent.path, "unit": extent.unit.value, "form": extent.form, "options": [list(pair) for pair in extent.options],
-        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest],
-    }
-
-
-def restored(data: Mapping[str, Any]) -> Extent:
-    """The extent that was ``dumped``."""
-    stamp = data["stamp"]
-    return Extent(
-        str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]),
-        None if stamp is None else FileStamp(int(stamp[0]), int(stamp[1]), str(stamp[2])),
-    )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bigdebug.actors.associations import Intervals
 from bigdebug.actors.columns import Column
-from bigdebug.trace.positions import spread
+from bigdebug.store.ranges import spread
 
 INPUT, OUTPUT, RESET, PAIR, LONE = range(5)
 """What an event is: an input, an output, a reset; an input with the one output that was made of it; an input that nothing was made of."""

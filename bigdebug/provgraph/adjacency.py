@@ -12,7 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import CorruptBlockError
-from bigdebug.store.mapping import Pages, spread
+from bigdebug.store.mapping import Pages
+from bigdebug.store.ranges import spread
 
 
 @contextmanager

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.errors import CorruptBlockError
-from bigdebug.store.mapping import Mapped, mapped, spread
+from bigdebug.store.mapping import Mapped, mapped
+from bigdebug.store.ranges import spread
 
 Integers = npt.NDArray[Any]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.store.arrays import Listed, StoredArray, narrowest, write_array
-from bigdebug.store.mapping import spread
+from bigdebug.store.ranges import spread
 
 Numbers = npt.NDArray[np.int64]
 

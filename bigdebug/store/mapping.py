@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bigdebug.store.ranges import spread
+
 PAGE = mmap.PAGESIZE
 _GAP = 4
 """Pages between two that are wanted which are brought along, to ask once."""
@@ -45,12 +47,6 @@ class Pages:
         for run in np.split(pages, np.flatnonzero(np.diff(pages) > _GAP) + 1):
             if len(run):
                 self._file.madvise(mmap.MADV_WILLNEED, int(run[0]) * PAGE, (int(run[-1]) - int(run[0]) + 1) * PAGE)
-
-
-def spread(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers from each start on, so many as ``counts`` says, behind one another."""
-    places: NDArray[np.int64] = np.arange(int(counts.sum())) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    return places
 
 
 def mapped(path: Path, kind: np.dtype[Any], length: int, *, scattered: bool = False) -> Mapped:

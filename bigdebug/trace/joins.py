@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bigdebug.trace.positions import Positions, distinct, spread
+from bigdebug.store.ranges import spread
+from bigdebug.trace.positions import Positions, distinct
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 import numpy as np
 
 from bigdebug.model import NO_RIDS, Rids, pack
+from bigdebug.store.ranges import spread
 from bigdebug.trace.lineage import Hop, Lineage
 from bigdebug.trace.places import Places
-from bigdebug.trace.positions import Positions, spread
+from bigdebug.trace.positions import Positions
 
 Marked = Mapping[int, tuple[Positions, Positions]]
 """By partition positions, ascending and maybe several times, and the mark that each has there."""

@@ -11,8 +11,9 @@ import numpy as np
 from bigdebug.errors import TooLargeError, UnknownRecordError
 from bigdebug.model import POSITION_BITS, Rids
 from bigdebug.store.arrays import Listed, StoredArray, write_array
+from bigdebug.store.ranges import spread
 from bigdebug.trace.places import Places, places_of, rids_of
-from bigdebug.trace.positions import Positions, spread
+from bigdebug.trace.positions import Positions
 
 MOST = 1 << 30
 """Records of a level that are listed at once."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from bigdebug.errors import TooLargeError, UntraceableError
+from bigdebug.store.ranges import spread
 from bigdebug.trace.joins import Join, Subtract
-from bigdebug.trace.positions import Positions, spread
+from bigdebug.trace.positions import Positions
 from bigdebug.trace.tables import Codes, Identity, Kept, Offsets, Order, Paired, Table, Whole
 
 MOST_PAIRS = 1 << 28

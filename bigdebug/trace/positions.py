@@ -38,14 +38,6 @@ def first(positions: Positions, count: int) -> Positions:
     return positions if not len(positions) or positions[-1] < count else positions[: np.searchsorted(positions, count)]
 
 
-def spread(starts: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Positions:
-    """The union of the ranges [start, start + count), in order."""
-    total = int(counts.sum())
-    ends = np.cumsum(counts)
-    found: Positions = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
-    return found
-
-
 def grouped(keys: npt.NDArray[Any], values: Positions) -> Iterator[tuple[int, Positions]]:
     """Each key with its values, in their order; one sort of the keys, however many of them differ."""
     if not len(keys):

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from bigdebug.graph import Emission, Stage
 from bigdebug.store.blocks import Block
+from bigdebug.store.ranges import spread
 from bigdebug.trace.places import Places
-from bigdebug.trace.positions import Positions, distinct, grouped, members, spread
+from bigdebug.trace.positions import Positions, distinct, grouped, members
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bigdebug.graph import Form
+from bigdebug.store.ranges import spread
 from bigdebug.trace.joins import Join, Subtract
-from bigdebug.trace.positions import Positions, distinct, members, spread
+from bigdebug.trace.positions import Positions, distinct, members
 
 
 class Table(Protocol):

@@ -13,8 +13,8 @@ from bigdebug.graph import CallSite, Form, Kind, Operator, OperatorGraph
 from bigdebug.model import Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.sealed import CATALOG, SEAL, seal
-from bigdebug.trace.across.located import Extent, FileStamp, Unit
-from bigdebug.trace.across.saved_steps import RESULT, dump_extent
+from bigdebug.trace.across.located import Extent, FileStamp, Unit, dump_extent
+from bigdebug.trace.across.saved_steps import RESULT
 from bigdebug.trace.associated import Pairs, write
 from bigdebug.trace.numbering import Numbering, whole
 from bigdebug.trace.run import Run

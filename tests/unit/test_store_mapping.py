@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.store.mapping import PAGE, Pages, mapped, spread
+from bigdebug.store.mapping import PAGE, Pages, mapped
+from bigdebug.store.ranges import spread
 
 WIDTH, VALUES = 8, 200 * PAGE // 8
 

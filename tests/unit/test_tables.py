@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from bigdebug.agents.notes import smallest
 from bigdebug.errors import TooLargeError, UntraceableError
+from bigdebug.store.ranges import spread
 from bigdebug.trace.joins import Product
 from bigdebug.trace.multiplicities import inputs_of, outputs_of
 from bigdebug.trace.pairs import pairs_of
-from bigdebug.trace.positions import distinct, members, spread
+from bigdebug.trace.positions import distinct, members
 from bigdebug.trace.tables import Table, table
 
 

@@ -22,9 +22,9 @@ from bigdebug.spark.across.written import check_form, cut_by, frame_of, place_of
 from bigdebug.spark.sql.lineage_frame import LineageFrame, lineage_of
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
+from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import Extent, Located
 from bigdebug.trace.names import distinct
-from bigdebug.trace.positions import spread
 from bigdebug.trace.sourced import Sourced
 
 

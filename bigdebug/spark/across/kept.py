@@ -15,8 +15,8 @@ from bigdebug.spark.across.lines import counted
 from bigdebug.spark.across.saved import RDDStep
 from bigdebug.spark.sql.saving import TROUBLE, why_of
 from bigdebug.spark.sql.witnessed import matched
-from bigdebug.trace.across.located import Unit
-from bigdebug.trace.across.saved_steps import RESULT, dump_extent
+from bigdebug.trace.across.located import Unit, dump_extent
+from bigdebug.trace.across.saved_steps import RESULT
 from bigdebug.trace.associated import Pairs, write
 from bigdebug.trace.names import Names
 from bigdebug.trace.numbering import Numbering, whole

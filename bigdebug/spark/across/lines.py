@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from bigdebug.errors import NondeterminismError, UntraceableError
+from bigdebug.store.ranges import spread
 from bigdebug.trace.across.opened import pieces
-from bigdebug.trace.positions import Positions, distinct, first, spread
+from bigdebug.trace.positions import Positions, distinct, first
 
 _ENDS = re.compile(r"\r\n|\r|\n")
 

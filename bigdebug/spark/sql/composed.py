@@ -9,8 +9,8 @@ import pyarrow as pa
 from bigdebug.errors import ViewError
 from bigdebug.model import Rids
 from bigdebug.spark.sql.steps import Steps
+from bigdebug.store.ranges import spread
 from bigdebug.trace.names import Names, array_of, codes_of
-from bigdebug.trace.positions import spread
 
 Numbers = npt.NDArray[np.int64]
 

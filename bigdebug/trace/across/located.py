@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -73,3 +75,19 @@ class Located:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def dump_extent(extent: Extent) -> dict[str, Any]:
+    """An extent as data that JSON takes."""
+    stamp = extent.stamp
+    return {
+        "path": extent.path, "unit": extent.unit.value, "form": extent.form, "options": [list(pair) for pair in extent.options],
+        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest],
+    }
+
+
+def load_extent(data: Mapping[str, Any]) -> Extent:
+    """The inverse. Raises ValueError, LookupError or TypeError for what is no extent."""
+    stamp = data["stamp"]
+    known = None if stamp is None else FileStamp(int(stamp[0]), int(stamp[1]), str(stamp[2]))
+    return Extent(str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]), known)

@@ -11,7 +11,7 @@ import numpy as np
 
 from bigdebug.errors import CorruptBlockError, IncompleteLineageError
 from bigdebug.trace.across import facts as of_facts
-from bigdebug.trace.across.located import Extent, FileStamp, Located, Unit
+from bigdebug.trace.across.located import Extent, Located, Unit, load_extent
 from bigdebug.trace.associated import Associated
 from bigdebug.trace.places import Places, union
 from bigdebug.trace.positions import Positions
@@ -21,22 +21,6 @@ from bigdebug.trace.sourced import Sourced
 
 RESULT = 0
 """The level of the result among those of what was written; file n of ``writes`` is level n + 1."""
-
-
-def dump_extent(extent: Extent) -> dict[str, Any]:
-    """An extent as data that JSON takes."""
-    stamp = extent.stamp
-    return {
-        "path": extent.path, "unit": extent.unit.value, "form": extent.form, "options": [list(pair) for pair in extent.options],
-        "stamp": None if stamp is None else [stamp.size, stamp.modified, stamp.digest],
-    }
-
-
-def load_extent(data: Mapping[str, Any]) -> Extent:
-    """The inverse. Raises ValueError, LookupError or TypeError for what is no extent."""
-    stamp = data["stamp"]
-    known = None if stamp is None else FileStamp(int(stamp[0]), int(stamp[1]), str(stamp[2]))
-    return Extent(str(data["path"]), Unit(data["unit"]), str(data["form"]), tuple((str(name), str(value)) for name, value in data["options"]), known)
 
 
 class SavedStep:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from bigdebug.errors import SourceChangedError, TooLargeError, UnknownRecordError, UntraceableError
+from bigdebug.store.ranges import spread
 from bigdebug.trace.across.cuts import Cuts, counting, cuts_of
 from bigdebug.trace.across.located import ITEMS, Extent, Located, Unit
 from bigdebug.trace.across.opened import compressed, file_at, plain
 from bigdebug.trace.across.stamps import unchanged
 from bigdebug.trace.across.stored import rows_of_table, table_rows, tabular, texts_of
-from bigdebug.trace.positions import Positions, distinct, spread
+from bigdebug.trace.positions import Positions, distinct
 
 MOST = 1 << 27
 """Positions that an answer has at most: a GiB."""

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from pyroaring import AbstractBitMap
 
 from bigdebug.errors import ViewError
+from bigdebug.store.ranges import spread
 from bigdebug.trace.crossfilter.associations import MOST_ROWS, NO_MARKS, Held, Rows, Some, flagged, listed, numbers
-from bigdebug.trace.positions import spread
 
 FEW = 16
 """Fewer than one row in so many are sorted; more are flagged among all."""
