@@ -16,6 +16,7 @@ from bigdebug.spark.across.content import Keyed, Keys, of_result, of_written
 from bigdebug.spark.across.endings import Ending
 from bigdebug.spark.across.folders import File
 from bigdebug.spark.across.leaffiles import LeafFiles, Places
+from bigdebug.spark.across.runstep import RunStep
 from bigdebug.spark.across.sources import Sources
 from bigdebug.spark.across.targets import Target
 from bigdebug.spark.across.written import check_form, cut_by, frame_of, place_of
@@ -25,34 +26,18 @@ from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.store.ranges import spread
 from bigdebug.trace.across.located import Extent, Located
 from bigdebug.trace.names import distinct
-from bigdebug.trace.sourced import Sourced
 
 
-class FrameStep:
+class FrameStep(RunStep[FrameRun, LineageFrame]):
     """A captured action on a DataFrame, or a command of SQL. A question about what it wrote is a job over these files, and one like the query itself."""
 
-    kind = "Spark job"
+    traces = LineageFrame
 
     def __init__(self, session: str, run: FrameRun, ending: Ending, sources: Sources, frames: FrameRecorder) -> None:
-        self.id = f"{session}/{run.id}"
-        self.run = run
-        self._ending = ending
-        self._sources = sources
+        super().__init__(session, run, ending, sources)
         self._frames = frames
         self._notes: dict[str, None] = {}
         self._read: dict[tuple[str, ...], FrameRun] = {}
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def began(self) -> float | None:
-        return self.run.began
-
-    @property
-    def ended(self) -> float | None:
-        return self._ending.ended
 
     @cached_property
     def reads(self) -> Sequence[Extent]:
@@ -60,18 +45,10 @@ class FrameStep:
         own = {file.path for file in self._files}
         return tuple(extent for extent in self._sources.extents(self.run) if extent.path not in own)
 
-    @cached_property
-    def writes(self) -> Sequence[Extent]:
-        if self._ending.target is None:
-            return ()
-        target = self._ending.target
-        return tuple(Extent(file.path, target.unit, target.form, cut_by(target), file.stamp) for file in self._ending.files)
-
     @property
     def incomplete(self) -> Sequence[str]:
         """Also what questions found out until now."""
-        trouble = [self._ending.trouble] if self._ending.trouble else []
-        return (*self.run.incomplete, *trouble, *self._sources.incomplete(self.run), *self._notes)
+        return (*self.run.incomplete, *self._trouble, *self._sources.incomplete(self.run), *self._notes)
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         if not self.reads or not self._files:
@@ -99,26 +76,13 @@ class FrameStep:
 
     # ---- records that people hold -----------------------------------------------------------------------------
 
-    def inputs_of(self, records: object) -> Sequence[Located] | None:
-        trace = self._mine(records)
-        return None if trace is None else self._sources.back(trace)
-
     def outputs_of(self, records: object) -> Sequence[Located] | None:
         trace = self._mine(records)
         if trace is None:
             return None
         return self._located(trace if trace.operators == (self.run.subject,) else trace.goNextAll())
 
-    def _mine(self, records: object) -> LineageFrame | None:
-        trace = records.trace if isinstance(records, Sourced) else records
-        return trace if isinstance(trace, LineageFrame) and trace.run is self.run else None
-
     # ---- for those who keep it ----------------------------------------------------------------------------------
-
-    @property
-    def own_reads(self) -> Sequence[Extent]:
-        """Of ``reads``, those that the run read itself."""
-        return self._sources.own(self.run)
 
     def written(self) -> tuple[Any, np.ndarray[Any, Any], Places, np.ndarray[Any, Any]]:
         """All rows of the result and all that was written, by two jobs: names, and places; and the pairs of one of each that are the same row, by number.
@@ -140,14 +104,8 @@ class FrameStep:
 
     # ---- between files and rows ---------------------------------------------------------------------------------
 
-    @property
-    def _files(self) -> Sequence[File]:
-        return self._ending.files
-
-    @property
-    def _target(self) -> Target:
-        assert self._ending.target is not None
-        return self._ending.target
+    def _options(self, target: Target) -> tuple[tuple[str, str], ...]:
+        return cut_by(target)
 
     def _located(self, rows: LineageFrame) -> list[Located]:
         """Where rows of the result stand in the files."""

@@ -10,6 +10,7 @@ import numpy as np
 from bigdebug.spark.across.endings import Ending
 from bigdebug.spark.across.folders import File
 from bigdebug.spark.across.lines import Lines
+from bigdebug.spark.across.runstep import RunStep
 from bigdebug.spark.across.sources import Sources
 from bigdebug.spark.across.targets import partition_of
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD
@@ -18,52 +19,28 @@ from bigdebug.trace.counts import records
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import distinct, first
 from bigdebug.trace.run import Run
-from bigdebug.trace.sourced import Sourced
 
 _AS_TEXT = "saveAsTextFile"
 
 
-class RDDStep:
+class RDDStep(RunStep[Run, LineageRDD]):
     """A captured action on an RDD. Questions cost what traces of the run cost; what was written is looked at when it is asked."""
 
-    kind = "Spark job"
+    traces = LineageRDD
 
     def __init__(self, session: str, run: Run, ending: Ending, sources: Sources) -> None:
-        self.id = f"{session}/{run.id}"
-        self.run = run
-        self._ending = ending
-        self._sources = sources
+        super().__init__(session, run, ending, sources)
         self._lines: dict[str, Lines] = {}
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def began(self) -> float | None:
-        return self.run.began
-
-    @property
-    def ended(self) -> float | None:
-        return self._ending.ended
 
     @cached_property
     def reads(self) -> Sequence[Extent]:
         return self._sources.extents(self.run)
 
-    @cached_property
-    def writes(self) -> Sequence[Extent]:
-        if self._ending.target is None:
-            return ()
-        target = self._ending.target
-        return tuple(Extent(file.path, target.unit, target.form, stamp=file.stamp) for file in self._ending.files)
-
     @property
     def incomplete(self) -> Sequence[str]:
-        trouble = [self._ending.trouble] if self._ending.trouble else []
         opaque = sorted({str(operator) for operator in self.run.graph if operator.form.opaque})
         through = [f"through {', '.join(opaque)}: what it had read before each output"] if opaque else []
-        return (*self.run.incomplete, *trouble, *through, *self._sources.incomplete(self.run))
+        return (*self.run.incomplete, *self._trouble, *through, *self._sources.incomplete(self.run))
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         return self._sources.back(self._trace(self._records(outputs)))
@@ -74,17 +51,9 @@ class RDDStep:
 
     # ---- records that people hold -----------------------------------------------------------------------------
 
-    def inputs_of(self, records: object) -> Sequence[Located] | None:
-        trace = self._mine(records)
-        return None if trace is None else self._sources.back(trace)
-
     def outputs_of(self, records: object) -> Sequence[Located] | None:
         trace = self._mine(records)
         return None if trace is None else self._located(trace.goNextAll().places)
-
-    def _mine(self, records: object) -> LineageRDD | None:
-        trace = records.trace if isinstance(records, Sourced) else records
-        return trace if isinstance(trace, LineageRDD) and trace.run is self.run else None
 
     # ---- in parts (containment) ---------------------------------------------------------------------------------
 
@@ -97,11 +66,6 @@ class RDDStep:
         return {self.run.subject: self._records(outputs)}
 
     # ---- for those who keep it ----------------------------------------------------------------------------------
-
-    @property
-    def own_reads(self) -> Sequence[Extent]:
-        """Of ``reads``, those that the run read itself."""
-        return self._sources.own(self.run)
 
     def result_sizes(self) -> Mapping[int, int]:
         """The records of the action's RDD, by partition."""
@@ -143,13 +107,8 @@ class RDDStep:
         return found
 
     @property
-    def _files(self) -> Sequence[File]:
-        return self._ending.files
-
-    @property
     def _unit(self) -> Unit:
-        assert self._ending.target is not None
-        return self._ending.target.unit
+        return self._target.unit
 
     @cached_property
     def _sizes(self) -> dict[int, int]:

@@ -1,0 +1,84 @@
+"""Run steps: what a captured run is as a step, whether it is one of an RDD or of a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from bigdebug.spark.across.endings import Ending
+from bigdebug.spark.across.folders import File
+from bigdebug.spark.across.sources import Sources
+from bigdebug.spark.across.targets import Target
+from bigdebug.spark.rdd.lineage_rdd import LineageRDD
+from bigdebug.spark.sql.lineage_frame import LineageFrame
+from bigdebug.trace.across.located import Extent, Located
+from bigdebug.trace.run import Run
+from bigdebug.trace.sourced import Sourced
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+AnyTrace = TypeVar("AnyTrace", LineageRDD, LineageFrame)
+
+
+class RunStep(Generic[AnyRun, AnyTrace]):
+    """A captured run with what was noted when its action ended."""
+
+    kind = "Spark job"
+    traces: type[AnyTrace]
+    """What traces of such a run are."""
+
+    def __init__(self, session: str, run: AnyRun, ending: Ending, sources: Sources) -> None:
+        self.id = f"{session}/{run.id}"
+        self.run = run
+        self._ending = ending
+        self._sources = sources
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def began(self) -> float | None:
+        return self.run.began
+
+    @property
+    def ended(self) -> float | None:
+        return self._ending.ended
+
+    @cached_property
+    def writes(self) -> Sequence[Extent]:
+        target = self._ending.target
+        if target is None:
+            return ()
+        return tuple(Extent(file.path, target.unit, target.form, self._options(target), file.stamp) for file in self._files)
+
+    @property
+    def own_reads(self) -> Sequence[Extent]:
+        """Of ``reads``, those that the run read itself; for those who keep it."""
+        return self._sources.own(self.run)
+
+    def inputs_of(self, records: object) -> Sequence[Located] | None:
+        """The records of ``reads`` that those of a trace, or of a culprit, were made of; None if they are not this run's."""
+        trace = self._mine(records)
+        return None if trace is None else self._sources.back(trace)
+
+    def _mine(self, records: object) -> AnyTrace | None:
+        trace = records.trace if isinstance(records, Sourced) else records
+        return trace if isinstance(trace, self.traces) and trace.run is self.run else None
+
+    def _options(self, target: Target) -> tuple[tuple[str, str], ...]:
+        """What decides where a record begins in what was written."""
+        return ()
+
+    @property
+    def _files(self) -> Sequence[File]:
+        return self._ending.files
+
+    @property
+    def _target(self) -> Target:
+        assert self._ending.target is not None
+        return self._ending.target
+
+    @property
+    def _trouble(self) -> list[str]:
+        return [self._ending.trouble] if self._ending.trouble else []
