@@ -41,6 +41,7 @@ class Sweeping:
 
 def started(records: Iterable[object]) -> Iterator[bool]:
     """That a task can run what is ours."""
+    time.sleep(SPREAD)
     yield True
 
 

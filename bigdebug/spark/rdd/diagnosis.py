@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,8 @@ class Diagnosis:
     def _first(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed] | None:
         """What the first partitions tell; None, if a culprit is known before they have come to their ends: then they go on beside."""
         folder = self._recorder.store.root / self._run.id / "early" / stage.id
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(OSError):  # then it is told in the end
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         early = Early(str(folder))
         self._wave = beside(partial(self._diagnosed, stage, partitions, early))
         try:
