@@ -108,7 +108,7 @@ def test_of_secrets_that_are_planted_in_twenty_places_none_is_found_in_what_was_
     spark: Any, dbg: Any, shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "bigdebug")
-    before = len(dbg.datasets.processes(limit=1_000))
+    before = len(dbg.datasets.processes(limit=1_000_000))
     planted = {}
     for number, (name, plant) in enumerate(_plants(spark, shop).items()):
         planted[name] = f"Q7p{number:02}lant9zX{7919 * (number + 1):05}"[:16]
@@ -119,7 +119,7 @@ def test_of_secrets_that_are_planted_in_twenty_places_none_is_found_in_what_was_
     for form in ("openlineage", "atlas"):
         dbg.datasets.export(tmp_path / form, form)  # what was done is recorded by then
     spark.sparkContext._jsc.hadoopConfiguration().unset("plant.secret.key")
-    assert len(dbg.datasets.processes(limit=1_000)) >= before + 20
+    assert len(dbg.datasets.processes(limit=1_000_000)) >= before + 20
     kept = [path.read_bytes() for path in (*dbg.datasets.store.path.parent.iterdir(), *tmp_path.iterdir())] + [caplog.text.encode()]
     assert [name for name, value in planted.items() if any(value.encode() in each for each in kept)] == []
     assert len(kept) >= 4

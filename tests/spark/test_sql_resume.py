@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import namedtuple
 from collections.abc import Iterator
@@ -184,7 +185,7 @@ def test_letters_that_cannot_be_written_are_reported(dbg: Any, flights: Any, tmp
     for job in (lambda: flights.select("id", plain("dep")).collect(), lambda: dbg.context.parallelize([1, 0], 1).map(lambda n: 1 / n).collect()):
         letters = tmp_path / "letters"
         with dbg.capture(on_crash="skip", letters=letters) as capture:
-            letters.rmdir()
+            shutil.rmtree(letters)
             letters.write_text("")
             assert job()
         assert ["Dead letters could not be written" in why for why in capture.latest.culprits.unknown] == [True]

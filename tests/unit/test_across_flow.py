@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import time
@@ -583,14 +584,18 @@ def test_time_goes_with_the_files_and_not_with_their_square() -> None:
         a, b, c = ([Extent(f"/d/{folder}/part-{n:05}", Unit.ROW, "parquet") for n in range(count)] for folder in "abc")
         one, two = (Passing(name, r, w, [], 2 * n + 1, 2 * n + 2) for n, (name, r, w) in enumerate((("one", a, b), ("two", b, c))))
         whole = Passing("whole", [Extent("/d/b", Unit.WHOLE)], [Extent("/d/e", Unit.WHOLE)], [], 5, 6)
+        gc.collect()
+        gc.disable()  # what other tests left is looked at more often the more there is here
         began = time.process_time()
         flow = pipeline(one, two, whole).backward("/d/c")
         assert len(flow.sources) == count
         assert len(pipeline(one, whole).forward(one).files) == count + 2
-        return time.process_time() - began
+        ended = time.process_time()
+        gc.enable()
+        return ended - began
 
     took(200)
-    assert took(4_000) < 12 * took(1_000)
+    assert min(took(4_000), took(4_000)) < 12 * min(took(1_000), took(1_000))
 
 
 class Passing(PlainStep):

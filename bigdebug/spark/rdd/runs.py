@@ -135,8 +135,10 @@ class Runs:
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
             for gone in self._stored - needed:
                 self._store.remove(gone)
-                self._sources.pop(gone, None)
             self._stored &= needed
+            # What its tasks gave, shuffled or cached, is read again: then a new run asks what they had read.
+            read = {task.run for known in self._tasks.values() for task in known.values()}
+            self._sources = {known: sources for known, sources in self._sources.items() if known in self._kept or known in read}
 
     def reports_of(self, run: str) -> list[Report]:
         """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""
