@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bigdebug.errors import StoreError
 from bigdebug.store.contained import each_file, read_json
-from bigdebug.store.machine import machine
+from bigdebug.store.machine import born, lives, machine
 from bigdebug.store.sealed import CATALOG, SEAL, read_catalog
 from bigdebug.trace.saving import (
     ACTORS,
@@ -148,19 +148,8 @@ def _unfinished(path: Path, now: float) -> Kept | None:
     if not isinstance(told, dict) or told.get("bigdebug") not in (SAVING, REMOVING) or type(told.get("process")) is not int:
         return None
     here = told.get("host") == machine()
-    goes_on = _runs(told["process"]) if here else now - newest < _ABANDONED and told["process"] > 0
+    goes_on = told["process"] > 0 and lives(told["process"], told.get("born") or born(told["process"])) if here else now - newest < _ABANDONED and told["process"] > 0
     return Kept(path, size, newest, "is being written" if goes_on else "was not written to its end", goes=not goes_on)
-
-
-def _runs(process: int) -> bool:
-    """Whether a process of this machine runs."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return process > 0
 
 
 def _going(kept: Kept, why: str) -> Kept:

@@ -15,7 +15,7 @@ from typing import Any
 
 from bigdebug.errors import BigdebugError, StoreError
 from bigdebug.store.directory import LineageStore
-from bigdebug.store.machine import machine
+from bigdebug.store.machine import born, machine
 from bigdebug.store.sealed import seal
 from bigdebug.trace.counts import whole
 from bigdebug.trace.run import Run
@@ -63,7 +63,7 @@ def save(runs: Iterable[Run], store: LineageStore, path: str | os.PathLike[str],
 
 
 def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides: Besides | None) -> None:
-    (home / UNFINISHED).write_text(json.dumps({"bigdebug": SAVING, "process": os.getpid(), "host": machine()}))
+    (home / UNFINISHED).write_text(json.dumps({"bigdebug": SAVING, "process": os.getpid(), "born": born(os.getpid()), "host": machine()}))
     listed = []
     for run in runs:  # first, for what is derived meanwhile is a block, too
         beside = keep(run, home, run.id)

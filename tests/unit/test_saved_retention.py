@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bigdebug.errors import StoreError
-from bigdebug.store.machine import machine
+from bigdebug.store.machine import born, machine
 from bigdebug.trace.retention import bytes_of, chosen, prune, seconds_of
 from tests.unit.saved import rewritten, session
 
@@ -66,21 +66,23 @@ def test_what_is_no_session_of_ours_is_left_alone(home: Path, tmp_path: Path) ->
 
 
 def test_saves_that_ended_half_way_go_and_those_that_go_on_stay(home: Path) -> None:
-    def half(name: str, process: int, host: str) -> Path:
+    def half(name: str, process: int, host: str, **more: str) -> Path:
         path = home / name
         (path / "blocks").mkdir(parents=True)
-        (path / "unfinished.json").write_text(json.dumps({"bigdebug": "a session that is being saved", "process": process, "host": host}))
+        (path / "unfinished.json").write_text(json.dumps({"bigdebug": "a session that is being saved", "process": process, "host": host, **more}))
         return path
 
     half(".dead-x1", 1 << 22, machine())
-    half(".alive-x2", os.getpid(), machine())
+    half(".alive-x2", os.getpid(), machine(), born=born(os.getpid()))
+    half(".reused-x5", os.getpid(), machine(), born="1")  # another process has its number now
+    half(".older-x6", os.getpid(), machine())  # of a bigdebug that did not say when it was born
     half(".far-x3", 1, "another machine")
     old = half(".long-x4", 1, "another machine")
     os.utime(old / "unfinished.json", (NOW, NOW - 2 * DAY))
-    for name in (".alive-x2", ".far-x3", ".dead-x1"):
+    for name in (".alive-x2", ".far-x3", ".dead-x1", ".reused-x5", ".older-x6"):
         os.utime(home / name / "unfinished.json", (NOW, NOW))
     prune(chosen(home, now=NOW))
-    assert sorted(path.name for path in home.iterdir()) == [".alive-x2", ".far-x3", "d1", "d2", "d3"]
+    assert sorted(path.name for path in home.iterdir()) == [".alive-x2", ".far-x3", ".older-x6", "d1", "d2", "d3"]
 
 
 def test_what_only_looks_like_a_save_that_ended_half_way_is_left_alone(home: Path) -> None:
