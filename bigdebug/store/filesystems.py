@@ -1,0 +1,159 @@
+"""Filesystems: the one that a URI names, as pyarrow opens it, or fsspec for schemes that pyarrow does not know; and no secret of it in any text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+CONNECTING, WAITING = 3.0, 5.0
+"""Seconds for a connection, and for a sign of life of a request, before it is tried again; three times in all."""
+
+_URI = re.compile(r"([A-Za-z][\w+.-]+)://(?:([^/@?]*)@)?([^/?]*)(/[^?]*)?(?:\?(.*))?", re.DOTALL)
+_SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
+"""Spark's names, and Hadoop's, for what pyarrow calls otherwise."""
+_OPEN = {"region", "scheme", "endpoint_override", "endpoint_url"}
+"""Options whose values are no secrets."""
+_SHORTEST = 3
+"""Characters of a secret that is looked for in texts."""
+
+
+@dataclass(frozen=True, repr=False)
+class Address:
+    """A URI, and options for the filesystem that it names. Both may hold secrets: ``shown`` has none, nor has the repr.
+
+    Raises ValueError, without them, for what is no URI.
+    """
+
+    uri: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if _URI.fullmatch(self.uri) is None:
+            raise ValueError("a URI has a scheme and a path: s3://bucket/path")
+        if re.search(r":(?!\d*$)", self._host):
+            raise ValueError("a / or @ in the keys of a URI is written %2F or %40; or give them by store_options={...}")
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
+    @property
+    def scheme(self) -> str:
+        named = self._parts[0].lower()
+        return _SAME.get(named, named)
+
+    @cached_property
+    def shown(self) -> str:
+        """The URI without keys and query."""
+        container = f"{self._keys[0]}@" if self.scheme == "abfss" and self._keys[0] else ""
+        return f"{self.scheme}://{container}{self._host}{self._path}".rstrip("/")
+
+    def below(self, name: str) -> Address:
+        """What has this name below it."""
+        base, mark, query = self.uri.partition("?")
+        return Address(f"{base.rstrip('/')}/{name}{mark}{query}", self.options)
+
+    def hidden(self, text: str) -> str:
+        """The text with *** in the place of keys, and of what options say."""
+        given = {**dict(parse_qsl(self._parts[4])), **self.options, "": [unquote(key) for key in self._keys] if self.scheme != "abfss" else self._keys[1]}
+        secrets = {secret for name, value in given.items() if name not in _OPEN for secret in _texts(value) if len(secret) >= _SHORTEST}
+        for secret in sorted(secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return re.sub(r"//[^/@\s]+:[^/@\s]*@", "//***@", text)
+
+    def opened(self) -> tuple[Any, str]:
+        """A filesystem of pyarrow's, and the path in it. Raises whatever it raises, and it may take its time."""
+        if self.scheme in _OPENERS:
+            return _OPENERS[self.scheme](self)
+        try:
+            fsspec = import_module("fsspec.core")
+        except ImportError:
+            raise ValueError(f"pyarrow knows no filesystem {self.scheme}://, and fsspec, which may, is not installed here") from None
+        from pyarrow import fs
+
+        found, path = fsspec.url_to_fs(self.uri, **self.options)
+        return fs.PyFileSystem(fs.FSSpecHandler(found)), path
+
+    @cached_property
+    def _parts(self) -> tuple[str, str, str, str, str]:
+        match = _URI.fullmatch(self.uri)
+        assert match is not None
+        scheme, keys, host, path, query = match.groups("")
+        return scheme, keys, host, path, query
+
+    @property
+    def _keys(self) -> tuple[str, str]:
+        user, _, password = self._parts[1].partition(":")
+        return user, password
+
+    @property
+    def _host(self) -> str:
+        return self._parts[2]
+
+    @property
+    def _path(self) -> str:
+        return self._parts[3]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+def _s3(address: Address) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    given: dict[str, Any] = {"connect_timeout": CONNECTING, "request_timeout": WAITING, "allow_delayed_open": True, "background_writes": False}
+    user, password = address._keys
+    if user:
+        given |= {"access_key": unquote(user), "secret_key": unquote(password)}
+    given |= {**dict(parse_qsl(address._parts[4])), **address.options}
+    # Of the environment's endpoint pyarrow would take the bucket for a part of the host.
+    endpoint = given.pop("endpoint_override", None) or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        scheme, mark, host = endpoint.rpartition("://")
+        given = {**({"scheme": scheme} if mark else {}), **given, "endpoint_override": host}
+    elif "region" not in given and not any(name in os.environ for name in ("AWS_REGION", "AWS_DEFAULT_REGION")):
+        given["region"] = fs.resolve_s3_region(address._host)
+    return fs.S3FileSystem(**given), f"{address._host}{unquote(address._path)}"
+
+
+def _gs(address: Address) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    given = {"retry_time_limit": timedelta(seconds=3 * WAITING), **dict(parse_qsl(address._parts[4])), **address.options}
+    return fs.GcsFileSystem(**given), f"{address._host}{unquote(address._path)}"
+
+
+def _abfss(address: Address) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    container, account = address._keys[0], address._host.partition(".")[0]
+    if not address.options or not container:
+        return fs.FileSystem.from_uri(address.uri)  # type: ignore[no-any-return]
+    return fs.AzureFileSystem(**{"account_name": account, **address.options}), f"{container}{unquote(address._path)}"
+
+
+def _hdfs(address: Address) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    if not address.options:
+        return fs.FileSystem.from_uri(address.uri)  # type: ignore[no-any-return]
+    host, _, port = address._host.partition(":")
+    return fs.HadoopFileSystem(**{"host": host or "default", "port": int(port or 0), **address.options}), unquote(address._path)
+
+
+_OPENERS: Mapping[str, Callable[[Address], tuple[Any, str]]] = {"s3": _s3, "gs": _gs, "abfss": _abfss, "hdfs": _hdfs, "viewfs": _hdfs}

@@ -1,0 +1,215 @@
+"""Places that a URI names: what is written is there whole, nobody waits for ever, and no key is in any text."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bigdebug.errors import StoreError
+from bigdebug.store import remote
+from bigdebug.store.filesystems import Address
+from bigdebug.store.place import Directory, Place
+from bigdebug.store.remote import Remote
+from tests import s3
+
+SECRET = s3.KEYS["secret_key"]
+KEY = s3.KEYS["access_key"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.S3]:
+    with s3.running(tmp_path_factory.mktemp("s3")) as made:
+        yield made
+
+
+@pytest.fixture(params=["directory", "s3", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "directory":
+        return Directory(tmp_path)
+    if request.param == "memory":
+        pytest.importorskip("fsspec")
+        return Remote.below(Address(f"memory://{uuid.uuid4().hex}/below"))
+    server: s3.S3 = request.getfixturevalue("server")
+    return Remote.below(Address("s3://lake/some/where", server.options))
+
+
+def test_places_are_alike(place: Place, tmp_path: Path) -> None:
+    assert place.names("r1") == []
+    place.remove("r1")
+    large = os.urandom(12 << 20)
+    for name, data in (("r1/s1/a", b""), ("r1/s1/b", b"x"), ("r1/s2/a", large), ("r2/s1/a", b"y")):
+        place.write(name, data)
+        assert place.read(name) == data
+    assert sorted(place.names("r1")) == ["s1", "s2"]
+    assert sorted(place.names("r1/s1")) == ["a", "b"]
+    place.write("r1/s1/b", b"other")
+    place.copy("r1/s1/b", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == b"other"
+    place.remove("r1/s1")
+    assert place.names("r1") == ["s2"]
+    place.remove("r1")
+    assert place.names("r1") == []
+    assert place.read("r2/s1/a") == b"y"
+    with pytest.raises(StoreError, match="cannot be read"):
+        place.read("r1/s1/a")
+    assert place.where("r1/s1") == f"{place.where()}/r1/s1"
+
+
+def test_two_places_below_one_uri_do_not_meet(server: s3.S3) -> None:
+    mine, other = (Remote.below(Address(uri, server.options)) for uri in ("s3://lake/shared", "s3a://lake/shared/"))
+    assert mine != other
+    mine.write("r1/s1/a", b"mine")
+    other.write("r1/s1/a", b"other")
+    other.remove("r1")
+    assert mine.read("r1/s1/a") == b"mine"
+
+
+def test_nothing_but_what_was_written_is_left(server: s3.S3) -> None:
+    made = Remote.below(Address("s3://lake/clean", server.options))
+    assert server.keys("lake/clean") == []
+    made.write("r1/s1/a", b"x")
+    assert server.keys("lake/clean") == [f"{made.where('r1/s1/a').removeprefix('s3://')}"]
+
+
+def test_a_place_travels(server: s3.S3) -> None:
+    made = Remote.below(Address("s3://lake/x", server.options))
+    made.write("a", b"x")
+    there = pickle.loads(pickle.dumps(made))
+    assert there == made
+    assert there.read("a") == b"x"
+    with pytest.raises(StoreError, match="cannot be sent to executors"):
+        Remote.below(Address("s3://lake/x", {"lock": threading.Lock()}))
+
+
+def test_keys_of_the_environment_will_do(server: s3.S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_ENDPOINT_URL": f"http://{server.endpoint}", "AWS_REGION": "us-east-1"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    Remote.below(Address("s3://lake/x")).write("a", b"x")
+
+
+# ---- what goes wrong ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("uri", "more", "says"), [
+    ("s3://no-such-bucket/x", {}, r"NO_SUCH_BUCKET.*Make the bucket first"),
+    ("s3://lake/x", {"acces_key": "not-to-be-told"}, r"acces_key.*store_options are what the filesystem takes"),
+    ("s3://lake/x", {"endpoint_override": "no.such.host.invalid:1"}, r"(?i)resolve.*can be reached from here"),
+    ("nobody-knows://x/y", {}, r"nobody-knows"),
+])
+def test_what_cannot_be_is_refused_at_once(server: s3.S3, uri: str, more: dict[str, Any], says: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(StoreError, match=says) as refused:
+        Remote.below(Address(uri, {**server.options, **more} if uri.startswith("s3") else {}))
+    assert time.monotonic() - began < 10
+    hides(refused.value, SECRET, KEY, "not-to-be-told")
+
+
+def test_keys_that_are_refused_are_told_apart_and_not_told(server: s3.S3) -> None:
+    made = Remote.below(Address("s3://lake/x", server.options))
+    made.write("a", b"x")
+    with server.refusing():
+        for ask in (lambda: Remote.below(Address("s3://lake/x", server.options)), lambda: made.read("a"), lambda: made.names(""), lambda: made.remove("r1")):
+            with pytest.raises(StoreError, match="Check the keys") as refused:
+                ask()
+            hides(refused.value, SECRET, KEY)
+    assert made.read("a") == b"x"
+
+
+def hides(problem: BaseException, *secrets: str) -> None:
+    assert problem.__cause__ is None
+    assert problem.__context__ is None  # tracebacks show it
+    for secret in secrets:
+        assert secret not in f"{problem} {problem!r} {vars(problem)}"
+
+
+def test_nobody_waits_for_one_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "PATIENCE", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        options = {**s3.KEYS, "endpoint_override": f"127.0.0.1:{silent.getsockname()[1]}", "scheme": "http", "region": "x"}
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="no answer within"):
+            Remote.below(Address("s3://lake/x", options))
+        assert time.monotonic() - began < 2
+
+
+def test_a_task_does_not_wait_twice_for_the_same(tmp_path: Path) -> None:
+    made = Remote(Address(f"s3://lake/{uuid.uuid4().hex}", s3.S3(tmp_path / "log").options))  # which nobody has started
+    with pytest.raises(StoreError, match="can be reached from here"):
+        made.commit("a", b"x")
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="a moment ago"):
+        made.commit("b", b"x")
+    assert time.monotonic() - began < 0.1
+    with pytest.raises(StoreError, match="can be reached from here"):  # whoever does not end a task tries
+        made.write("c", b"x")
+
+
+def test_half_a_file_is_never_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    made = Remote.below(Address(f"memory://{uuid.uuid4().hex}"))
+    made.write("a/whole", b"x")
+    memory = fsspec.filesystem("memory")
+    monkeypatch.setattr(type(memory), "mv", lambda *_, **__: (_ for _ in ()).throw(OSError("gone in the middle")))
+    with pytest.raises(StoreError, match="gone in the middle"):
+        made.write("a/half", b"y" * 100)
+    assert made.names("a") == ["whole"]
+
+
+# ---- addresses ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("uri", "shown"), [
+    ("s3://bucket/a/b/", "s3://bucket/a/b"),
+    ("S3a://KEY:SEC%2FRET@bucket/a?endpoint_override=h:1&session_token=SEC%2FRET", "s3://bucket/a"),
+    ("s3://bucket", "s3://bucket"),
+    ("gcs://KEY@bucket/a", "gs://bucket/a"),
+    ("abfs://lake@account.dfs.core.windows.net/a", "abfss://lake@account.dfs.core.windows.net/a"),
+    ("abfss://:SECRET@account/a", "abfss://account/a"),
+    ("hdfs://name:8020/a", "hdfs://name:8020/a"),
+    ("hdfs:///a", "hdfs:///a"),
+    ("memory://a/é ø", "memory://a/é ø"),
+])
+def test_an_address_is_shown_without_what_is_secret(uri: str, shown: str) -> None:
+    address = Address(uri, {"secret": "SECRET"})
+    assert address.shown == shown
+    assert repr(address) == f"Address({shown!r})"
+    assert repr(Remote(address)) == f"Remote(address=Address({shown!r}))"
+    assert address.below("x").shown == f"{shown}/x"
+
+
+@pytest.mark.parametrize("uri", ["", "s3:/bucket", "no uri", "://x", "s3://KEY:SEC/RET@bucket/x", "c:/x", "c://x"])
+def test_what_is_no_address_is_refused_and_not_shown(uri: str) -> None:
+    with pytest.raises(ValueError, match=r"has a scheme and a path|is written %2F") as refused:
+        Address(uri)
+    assert "SEC" not in str(refused.value)
+
+
+texts = st.text(st.characters(codec="utf-8"), min_size=3, max_size=20)
+
+
+@given(st.dictionaries(st.sampled_from(["access_key", "secret_key", "x"]), st.one_of(texts, st.lists(texts), st.dictionaries(texts, texts))), st.text())
+def test_no_text_of_an_option_is_in_what_is_told(options: dict[str, Any], around: str) -> None:
+    told = Address("s3://bucket/a", options).hidden(f"{around}{options}{around}")
+    for value in options.values():
+        for secret in [value] if isinstance(value, str) else value.values() if isinstance(value, dict) else value:
+            assert secret not in told or secret in "***" or set(secret) <= {"*"}
+
+
+def test_keys_in_a_uri_are_hidden_as_well() -> None:
+    address = Address("s3://KEYKEY:SEC%2FRET@bucket/a?session_token=TOKEN&region=eu")
+    told = address.hidden("KEYKEY SEC/RET TOKEN eu http://user:pass@proxy/ x")
+    assert told == "*** *** *** eu http://***@proxy/ x"
