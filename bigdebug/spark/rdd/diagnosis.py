@@ -25,7 +25,8 @@ from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.collector import waiting
 from bigdebug.spark.crashes import ended
 from bigdebug.spark.failing import NOTHING, failed_stages
-from bigdebug.spark.jobs import beside, impatient, running
+from bigdebug.spark.interruption import cancelling
+from bigdebug.spark.jobs import beside, impatient, running, tagged
 from bigdebug.spark.rdd.blamed import Blamed, not_told
 from bigdebug.spark.rdd.endings import Endings
 from bigdebug.spark.rdd.sent import working_for
@@ -60,11 +61,15 @@ class Diagnosis:
         self._found = False
         self._wave: Future[list[Diagnosed]] | None = None
         """What the first partitions are about to tell."""
+        self._tag = ""
+        """The tag of the jobs that do."""
         self._failed = action.problem is not None
         """Whether something is known to crash; suspects may be innocent."""
         self._endings = Endings(recorder, run, ended(action.problem))
-        self._early: list[CrashCulprit] | None = [] if self._endings.expected else None
-        """The culprits that were told before these partitions had come to their ends; None as long as some may be. Where workers end, they run more than once."""
+        # Where workers end, partitions run more than once; a speculative copy that is killed sees the end of its input, and functions may crash on that.
+        once = not self._endings.expected and recorder.sc.getConf().get("spark.speculation") != "true"
+        self._early: list[CrashCulprit] | None = None if once else []
+        """The culprits that were told before these partitions had come to their ends; None as long as some may be."""
         self._below: list[tuple[Operator, Culprits]] = []
         """DataFrames whose rows the program reads, and that may crash themselves, with the culprits of their queries."""
 
@@ -121,13 +126,14 @@ class Diagnosis:
         with suppress(OSError):  # then it is told in the end
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         early = Early(str(folder))
-        self._wave = beside(partial(self._diagnosed, stage, partitions, early))
         try:
-            while not wait([self._wave], _LOOK).done:
-                told = [(partition, crashes) for partition in partitions if (crashes := early.told(partition)) is not None]
-                if told:
-                    self._early = [self._blamed.early(stage, *each, self._run.culprits) for each in told]
-                    return None
+            with tagged(self._recorder.sc) as self._tag:
+                self._wave = beside(partial(self._diagnosed, stage, partitions, early))
+                while not wait([self._wave], _LOOK).done:
+                    told = [(partition, crashes) for partition in partitions if (crashes := early.told(partition)) is not None]
+                    if told:
+                        self._early = [self._blamed.early(stage, *each, self._run.culprits) for each in told]
+                        return None
         except BaseException:
             self._wave = None
             raise
@@ -138,7 +144,10 @@ class Diagnosis:
     def _seen(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
         """What partitions tell, when they have come to their ends."""
         wave, self._wave = self._wave, None
-        return self._diagnosed(stage, partitions) if wave is None else wave.result()
+        if wave is None:
+            return self._diagnosed(stage, partitions)
+        with cancelling(self._recorder.sc, self._tag):
+            return wave.result()
 
     def _gone_on(self, stage: Stage, partitions: Sequence[int]) -> list[Diagnosed]:
         """The same, where a culprit of theirs may have been told already. Whoever asked for that had little time, and may have had these jobs cancelled."""
@@ -178,7 +187,7 @@ class Diagnosis:
 
     def _diagnosed(self, stage: Stage, partitions: Sequence[int], early: Early | None = None) -> list[Diagnosed]:
         again = self._recorder.compiler.again(stage.id)
-        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, early=early)
+        diagnose = Diagnose(again.function, self._run.id, MOST, dumps, str(self._recorder.store.root), early=early)
         sc = running(self._recorder.sc)
         with self._recorder.plain(), asking(sc, "finding what crashed", self._recorder.progress), working_for(sc, self._run.id):
             found = self._endings.told(lambda function, asked: answers(sc, again.base, function, asked), diagnose, partitions)
