@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
 import weakref
-from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bigdebug.actors.cells import Cells
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import NOWHERE, Places
 from bigdebug.trace.across.located import Extent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-_CHUNK = 64
-"""Cells that are looked at together: some may be large."""
+    from collections.abc import Sequence
 
 CHANGED = "The frame was changed after it was read or made by a step, so its rows are not followed further: put that change into a step"
 UNSEEN = "What the cells of the frame hold cannot be looked at, so it is not known whether it was changed after it was read or made by a step, and its rows are not followed further"
@@ -32,8 +27,8 @@ class _Known:
     frame: weakref.ref[Any]
     places: Places
     index: Any
-    digest: bytes
-    """Of all cells; empty if they cannot be looked at."""
+    cells: Cells | None
+    """None if they cannot be looked at."""
 
 
 class Frames:
@@ -43,20 +38,20 @@ class Frames:
         self._known: dict[int, _Known] = {}
 
     def tell(self, frame: Any, files: Sequence[Extent], counts: Sequence[int]) -> None:
-        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and for each million cells some 10, of texts 120."""
+        """The rows of a frame are all rows of these files, one behind the other. Takes a millisecond, and what ``Cells.of`` does."""
         name = id(frame)
         runs = runs_of(counts)
         known = weakref.ref(frame, lambda _: self._known.pop(name, None))
-        self._known[name] = _Known(known, Places.of(files, runs), frame.index, _digest(frame))
+        self._known[name] = _Known(known, Places.of(files, runs), frame.index, _seen(frame))
 
     def inputs(self, frame: Any) -> tuple[Items, tuple[str, ...]]:
         """The rows of a frame as inputs of an actor, and why they are not followed further, if they are not."""
         known = self._known.get(id(frame))
         if known is None or id(known.frame()) != id(frame):
             return Items(len(frame)), (FOREIGN,)
-        if not known.digest:
+        if known.cells is None:
             return Items(len(frame)), (UNSEEN,)
-        if frame.index is not known.index or _digest(frame) != known.digest:
+        if frame.index is not known.index or not _same(known.cells, frame):
             return Items(len(frame)), (CHANGED,)
         return Items(len(frame), known.places), ()
 
@@ -80,35 +75,17 @@ def all_inputs(frames: Sequence[Any]) -> tuple[Items, tuple[str, ...]]:
     return Items(count, made), tuple(dict.fromkeys(why for _, whys in found for why in whys))
 
 
-def _digest(frame: Any) -> bytes:
-    """Of all cells in their order, and of the names of columns; empty if there are cells of which nobody tells what they hold."""
-    columns = [frame.iloc[:, i] for i in range(frame.shape[1])] if frame.ndim > 1 else [frame]
-    made = blake2b(repr([each.name for each in columns]).encode(errors="surrogatepass"), digest_size=16)
+def _seen(frame: Any) -> Cells | None:
+    """What a frame holds; None if there are cells of which nobody tells what they hold."""
     try:
-        for column in columns:
-            for piece in _pieces(column):
-                made.update(piece)
+        return Cells.of(frame)
     except Exception:  # of what the cells are
-        return b""
-    return made.digest()
+        return None
 
 
-def _pieces(column: Any) -> Iterator[Any]:
-    """What a column holds, in bytes: 8 of each cell by pandas; of cells that it does not hash, or makes texts of one length of, all that is in them."""
-    import pandas as pd
-
-    if _hashed(column):
-        with suppress(UnicodeEncodeError):  # half of a surrogate pair
-            yield pd.util.hash_pandas_object(column, index=False, categorize=False).to_numpy().tobytes()
-            return
-    for start in range(0, len(column), _CHUNK):
-        yield pickle.dumps(column.iloc[start : start + _CHUNK].tolist(), protocol=5)
-
-
-def _hashed(column: Any) -> bool:
-    """Whether pandas hashes each cell of a column as it is."""
-    import pandas as pd
-
-    if column.dtype == np.dtype(object):
-        return pd.api.types.infer_dtype(column, skipna=True) in ("string", "bytes", "empty")
-    return isinstance(column.dtype, (np.dtype, pd.StringDtype))
+def _same(cells: Cells, frame: Any) -> bool:
+    """Whether a frame holds the same still. Where that cannot be looked at any more, something was changed."""
+    try:
+        return cells.same(frame)
+    except Exception:  # of what the cells are now
+        return False

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bigdebug.actors.aside import aside
+from bigdebug.actors.cells import fixed
 from bigdebug.actors.columns import Column
 from bigdebug.shown import shown
 from bigdebug.trace.positions import Positions
@@ -31,9 +32,6 @@ ENOUGH = 8
 
 _UNORDERED = 2_000
 """Rows that are looked for among others, each by each."""
-
-_FIXED = ("string", "bytes", "floating", "integer", "mixed-integer-float", "boolean", "decimal", "date", "datetime", "time", "timedelta", "empty")
-"""What pandas calls objects that nobody can change, so that copies of them would be the same."""
 
 
 class Broken(Exception):
@@ -202,11 +200,9 @@ def _own(rows: Any) -> Any:
     """The rows, and in them objects, that nobody else holds."""
     if rows.ndim == 1:
         return _own(rows.to_frame()).iloc[:, 0].rename(rows.name)
-    import pandas as pd
-
     mine = rows.copy()
     for i, kind in enumerate(mine.dtypes):
-        if kind == np.dtype(object) and pd.api.types.infer_dtype(rows.iloc[:, i], skipna=True) not in _FIXED:
+        if kind == np.dtype(object) and not fixed(rows.iloc[:, i].to_numpy()):
             cells = copy.deepcopy(rows.iloc[:, i].tolist())
             column = np.empty(len(cells), dtype=object)
             column[:] = cells
