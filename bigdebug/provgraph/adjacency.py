@@ -1,4 +1,4 @@
-"""The triples of a graph in one direction, as compressed sparse rows, in memory or memory-mapped."""
+"""The triples of a graph in one direction, as compressed sparse rows, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.errors import CorruptBlockError
-from bigdebug.store.mapping import Pages
-from bigdebug.store.ranges import spread
+from bigdebug.store.arrays import Array
 
 
 @contextmanager
@@ -37,27 +36,21 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True)
 class Adjacency:
-    """The neighbours of every item in one direction: those of item i stand from ``offsets[i]`` to ``offsets[i + 1]``, ascending, and
-    beside each the operation. ``pages`` are those of the three arrays, where they are mapped.
+    """The neighbours of every item in one direction: those of item i stand from the value of ``offsets`` at i up to that at i + 1,
+    ascending, and beside each the operation.
     """
 
-    offsets: NDArray[Any]
-    neighbours: NDArray[np.uint32]
-    ops: NDArray[Any]
-    pages: tuple[Pages | None, Pages | None, Pages | None] = (None, None, None)
+    offsets: Array
+    neighbours: Array
+    ops: Array
 
     def of(self, codes: NDArray[Any]) -> Edges:
         """The triples at these items, item by item in the order given. Takes time by triples and, on disk, by pages touched."""
         codes = np.asarray(codes, np.int64)
         starts, stops = self._ends(codes)
-        for pages in self.pages[1:]:
-            if pages is not None:
-                pages.want(starts, stops)
-        places = spread(starts, stops - starts)
         with as_built():
-            return Edges(
-                np.repeat(codes, stops - starts), self.neighbours[places].astype(np.int64), self.ops[places].astype(np.int64)
-            )
+            neighbours, ops = (array.parts(starts, stops).astype(np.int64) for array in (self.neighbours, self.ops))
+        return Edges(np.repeat(codes, stops - starts), neighbours, ops)
 
     def degrees(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """How many triples each of these items has in this direction."""
@@ -66,9 +59,7 @@ class Adjacency:
 
     def _ends(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         with as_built():
-            if self.pages[0] is not None:
-                self.pages[0].want(codes, codes + 2)
-            starts, stops = self.offsets[codes].astype(np.int64), self.offsets[codes + 1].astype(np.int64)
+            starts, stops = self.offsets.take(codes).astype(np.int64), self.offsets.take(codes + 1).astype(np.int64)
             if len(codes) and ((stops < starts).any() or stops.max() > len(self.neighbours)):
                 raise IndexError("triples of an item end before they begin, or behind the last one")
         return starts, stops

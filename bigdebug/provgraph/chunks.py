@@ -174,9 +174,9 @@ def _densified(folder: Folder, name: str, first: int, last: int, count: int, bud
         there = np.zeros(-(-(stop - start) // 8) * 8, bool)
         there[some - start] = True
         part = DenseIds.of_bits(start, np.packbits(there, bitorder="little"))
-        folder.append(f"{name}.present", part.present)
-        folder.append(f"{name}.before", part.before + np.uint32(done))
-        folder.append(f"{name}.marks", part.marks + np.uint32(done))
+        folder.append(f"{name}.present", part.present.whole())
+        folder.append(f"{name}.before", part.before.whole() + np.uint32(done))
+        folder.append(f"{name}.marks", part.marks.whole() + np.uint32(done))
         done += len(part)
     folder.remove(values)
     return DenseIds.kind

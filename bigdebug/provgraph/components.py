@@ -94,16 +94,17 @@ def _grouped(one: NDArray[np.uint32], other: NDArray[np.uint32], count: int) -> 
 
 def read(along: Adjacency, chunk: int = _CHUNK) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
     """All triples as pairs of an item and its neighbour, item by item, about ``chunk`` at a time."""
-    items = len(along.offsets) - 1
+    ends = along.offsets.whole()
+    items = len(ends) - 1
     begin = 0
     while begin < items:
-        end = int(np.searchsorted(along.offsets, along.offsets[begin] + chunk, side="right")) - 1
+        end = int(np.searchsorted(ends, ends[begin] + chunk, side="right")) - 1
         end = min(max(end, begin + 1), items)
-        offsets = along.offsets[begin : end + 1].astype(np.int64)
+        offsets = ends[begin : end + 1].astype(np.int64)
         counts = offsets[1:] - offsets[:-1]
         at = np.repeat(np.arange(begin, end, dtype=np.uint32), counts)
         if len(at):
-            yield at, np.asarray(along.neighbours[offsets[0] : offsets[-1]])
+            yield at, along.neighbours.part(int(offsets[0]), int(offsets[-1]))
         begin = end
 
 
@@ -145,6 +146,6 @@ class Components:
         """Columns component (the id of its first item), items and triples of the largest ones."""
         firsts = self.firsts[:count]
         counts = np.zeros(self.index.items, np.int64)
-        degrees = np.diff(np.asarray(self.index.backward.offsets).astype(np.int64))
+        degrees = np.diff(self.index.backward.offsets.whole().astype(np.int64))
         np.add.at(counts, self.labels, degrees)
         return pd.DataFrame({"component": self.index.named(firsts), "items": self.sizes[firsts], "triples": counts[firsts]})

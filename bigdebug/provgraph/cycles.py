@@ -82,7 +82,7 @@ class _Peeling:
 
         Returns those that are left, for they are many or have many neighbours.
         """
-        left, gone, offsets, neighbours = (array.data for array in (self.left, self.gone, away.offsets, away.neighbours))
+        left, gone, offsets, neighbours = (array.data for array in (self.left, self.gone, away.offsets.whole(), away.neighbours.whole()))
         while ready and len(ready) <= _FEW:
             item = ready[-1]
             start, stop = offsets[item], offsets[item + 1]
@@ -109,9 +109,9 @@ class _Peeling:
         """All neighbours of these items, in pieces: one item may have more than memory holds."""
         counts = away.degrees(items)
         for item in items[counts > self.block].tolist():
-            start, stop = int(away.offsets[item]), int(away.offsets[item + 1])
+            start, stop = away.offsets.part(item, item + 2).tolist()
             for place in range(start, stop, self.block):
-                yield away.neighbours[place : min(place + self.block, stop)]
+                yield away.neighbours.part(place, min(place + self.block, stop))
         some = items[(counts > 0) & (counts <= self.block)]
         ends = np.cumsum(away.degrees(some))
         cuts = np.searchsorted(ends, np.arange(self.block, int(ends[-1]) if len(ends) else 0, self.block))
@@ -120,7 +120,7 @@ class _Peeling:
 
 def _example(backward: Adjacency, gone: NDArray[np.bool_]) -> tuple[tuple[int, ...], int]:
     """Items along a cycle among what has not gone, the first ones if they are many; and how many there are (Brent 1980)."""
-    offsets, neighbours, left = backward.offsets.data, backward.neighbours.data, gone.data
+    offsets, neighbours, left = backward.offsets.whole().data, backward.neighbours.whole().data, gone.data
 
     def source(item: int) -> int:
         """The first source that has not gone either: every item that is left has one."""

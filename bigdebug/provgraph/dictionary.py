@@ -1,6 +1,6 @@
 """Which code an id has, and which id a code: items and operations are numbered 0, 1, ... in the order of their ids.
 
-The ids are arrays, which may be memory-mapped: of integers (``integers``) or of texts (``texts``).
+The ids are arrays, in memory or on disk: of integers (``integers``) or of texts (``texts``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bigdebug.provgraph.integers import ABSENT, DenseIds, RangeIds, SortedIds, integer_ids, integers, is_integer
 from bigdebug.provgraph.numbering import numbered
 from bigdebug.provgraph.texts import TextIds, texts
-from bigdebug.store.mapping import Mapped
+from bigdebug.store.arrays import Array
 
 __all__ = ["ABSENT", "Ids", "column_of", "ids_of", "integers", "restored", "texts"]
 
@@ -62,17 +62,15 @@ def column_of(values: Any) -> Any:
     return integers(held) if whole else pa.array(texts(held), pa.large_string())
 
 
-def restored(kind: str, arrays: Mapping[str, Mapped]) -> Ids:
+def restored(kind: str, arrays: Mapping[str, Array]) -> Ids:
     """The dictionary that was written as these arrays."""
     if kind == RangeIds.kind:
-        return RangeIds(*arrays["bounds"].values.tolist())
+        return RangeIds(*arrays["bounds"].whole().tolist())
     if kind == DenseIds.kind:
-        present, before = arrays["present"], arrays["before"]
-        first, count = arrays["bounds"].values.tolist()
-        return DenseIds(first, count, present.values, before.values, arrays["marks"].values, (present.pages, before.pages))
+        first, count = arrays["bounds"].whole().tolist()
+        return DenseIds(first, count, arrays["present"], arrays["before"], arrays["marks"])
     if kind == SortedIds.kind:
-        return SortedIds(*arrays["values"])
+        return SortedIds(arrays["values"])
     if kind == TextIds.kind:
-        offsets, data = arrays["offsets"], arrays["data"]
-        return TextIds(offsets.values, data.values, (offsets.pages, data.pages))
+        return TextIds(arrays["offsets"], arrays["data"])
     raise ValueError(f"no ids are held as {kind!r}")

@@ -92,7 +92,7 @@ class ProvenanceGraph:
         for start in range(0, self.index.items, _BLOCK):
             codes = np.arange(start, min(start + _BLOCK, self.index.items))
             if place is not None:
-                codes = codes[:0] if self.index.tables is None else codes[self.index.tables[codes] == place]
+                codes = codes[:0] if self.index.tables is None else codes[self.index.tables.take(codes) == place]
             found += self.index.named(codes if limit is None else codes[: limit - len(found)]).tolist()
             if limit is not None and len(found) >= limit:
                 break
@@ -118,7 +118,7 @@ class ProvenanceGraph:
         counts = np.zeros((5, len(names)), np.int64)
         for start in range(0, self.index.items, _BLOCK):
             codes = np.arange(start, min(start + _BLOCK, self.index.items))
-            tables = np.full(len(codes), NO_TABLE) if self.index.tables is None else self.index.tables[codes]
+            tables = np.full(len(codes), NO_TABLE) if self.index.tables is None else self.index.tables.take(codes)
             places = np.where(tables == NO_TABLE, len(names) - 1, tables).astype(np.int64)
             into, out = self.index.backward.degrees(codes), self.index.forward.degrees(codes)
             for row, some in enumerate((places, places[into == 0], places[out == 0])):
@@ -130,7 +130,7 @@ class ProvenanceGraph:
         return found if counts[0, -1] or len(names) == 1 else found.iloc[:-1]
 
     def verify(self) -> None:
-        """Read all of the index, and raise CorruptBlockError if it is not what was built; opening looks at sizes alone."""
+        """Read all of the index, and raise CorruptBlockError if it is not what was built. Questions look at what they read alone."""
         verify(self.path)
 
     def __len__(self) -> int:

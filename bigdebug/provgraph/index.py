@@ -22,7 +22,7 @@ from bigdebug.provgraph.membership import NO_TABLE
 from bigdebug.provgraph.numbering import together
 from bigdebug.provgraph.workflow import Workflow
 from bigdebug.shown import shown
-from bigdebug.store.mapping import Pages
+from bigdebug.store.arrays import Array, Held
 
 __all__ = ["NO_TABLE", "Adjacency", "Edges", "Index"]
 
@@ -40,10 +40,9 @@ class Index:
     backward: Adjacency
     forward: Adjacency
     workflow: Workflow | None = None
-    tables: NDArray[Any] | None = None
+    tables: Array | None = None
     acyclic: bool = True
     """Whether no item is derived from itself; it was looked at when the index was built."""
-    table_pages: Pages | None = None
 
     @classmethod
     def of_arrays(
@@ -122,9 +121,7 @@ class Index:
         codes = np.asarray(codes, np.int64)
         names = np.array([*self.table_names, None], object)
         with as_built():
-            if self.table_pages is not None:
-                self.table_pages.want(codes, codes + 1)
-            places = self.tables[codes]
+            places = self.tables.take(codes)
             return names[np.where(places == NO_TABLE, len(self.table_names), places)]
 
     def _some(self) -> str:
@@ -149,7 +146,7 @@ def _adjacency(items: NDArray[Any], neighbours: NDArray[Any], ops: NDArray[Any],
     """Of triples that are sorted by item and neighbour."""
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(items, minlength=count), out=offsets[1:])
-    return Adjacency(offsets, neighbours.astype(np.uint32), smallest(int(ops.max(initial=0)), ops))
+    return Adjacency(Held(offsets), Held(neighbours.astype(np.uint32)), Held(smallest(int(ops.max(initial=0)), ops)))
 
 
 def smallest(largest: int, values: NDArray[Any]) -> NDArray[Any]:

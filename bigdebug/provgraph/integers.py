@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, ClassVar
@@ -10,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.store.mapping import Pages
+from bigdebug.store.arrays import Array, Held
 
 ABSENT = -1
 """The code of an id that is not there."""
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
 
 MARK = 1024
 """Bytes of a dense dictionary for which there is a mark: their counts are a page of the file."""
@@ -63,22 +64,18 @@ class DenseIds:
 
     kind: ClassVar[str] = "dense"
 
-    def __init__(
-        self, first: int, count: int, present: NDArray[np.uint8], before: NDArray[np.uint32], marks: NDArray[np.uint32],
-        pages: tuple[Pages | None, Pages | None] = (None, None),
-    ) -> None:
+    def __init__(self, first: int, count: int, present: Array, before: Array, marks: Array) -> None:
         self.first = first
         self.count = count
         self.present = present
         self.before = before
         self.marks = marks
-        self._pages = pages
 
     @classmethod
     def of_bits(cls, first: int, present: NDArray[np.uint8]) -> DenseIds:
         """Of the bits alone, lowest first in each byte."""
         counts = np.cumsum(np.append(np.uint32(0), _BELOW[present, 8]), dtype=np.uint32)
-        return cls(first, int(counts[-1]), present, counts[:-1], counts[:-1:MARK])
+        return cls(first, int(counts[-1]), Held(present), Held(counts[:-1]), Held(counts[:-1:MARK]))
 
     def __len__(self) -> int:
         return self.count
@@ -89,34 +86,28 @@ class DenseIds:
         within = (values >= self.first) & (values <= self.first + 8 * len(self.present) - 1)
         slots = np.where(within, values, self.first) - self.first
         byte, place = slots >> 3, slots & 7
-        self._want(byte, byte + 1)
-        bits = self.present[byte]
+        bits = self.present.take(byte)
         found = within & ((bits >> place.astype(np.uint8)) & 1).astype(bool)
-        return np.where(found, self.before[byte].astype(np.int64) + _BELOW[bits, place], ABSENT)
+        return np.where(found, self.before.take(byte).astype(np.int64) + _BELOW[bits, place], ABSENT)
 
     def take(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         codes = np.asarray(codes).astype(np.int64)
-        byte = (np.searchsorted(self.marks, codes.astype(np.uint32), side="right") - 1) * MARK
-        self._want(byte, np.minimum(byte + MARK, len(self.before)))
+        byte = (np.searchsorted(self.marks.whole(), codes.astype(np.uint32), side="right") - 1) * MARK
         step = MARK // 2
         while step:
             further = np.minimum(byte + step, len(self.before) - 1)
-            byte = np.where(self.before[further] <= codes, further, byte)
+            byte = np.where(self.before.take(further) <= codes, further, byte)
             step //= 2
-        ids: NDArray[np.int64] = self.first + 8 * byte + _NTH[self.present[byte], codes - self.before[byte]]
+        ids: NDArray[np.int64] = self.first + 8 * byte + _NTH[self.present.take(byte), codes - self.before.take(byte)]
         return ids
 
     def near(self, wanted: Any, count: int = 3) -> list[Any]:
         if not is_integer(wanted):
             return []
         slot = min(max(int(wanted) - self.first, 0), 8 * len(self.present) - 1)
-        rank = int(self.before[slot >> 3]) + int(_BELOW[self.present[slot >> 3], slot & 7])
+        byte = np.array([slot >> 3])
+        rank = int(self.before.take(byte)[0]) + int(_BELOW[self.present.take(byte)[0], slot & 7])
         return _nearest(int(wanted), self.take(around(rank, count, self.count)), count)
-
-    def _want(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
-        for pages in self._pages:
-            if pages is not None:
-                pages.want(starts, stops)
 
 
 class SortedIds:
@@ -124,9 +115,8 @@ class SortedIds:
 
     kind: ClassVar[str] = "sorted"
 
-    def __init__(self, values: NDArray[np.int64], pages: Pages | None = None) -> None:
+    def __init__(self, values: Array) -> None:
         self.values = values
-        self._pages = pages
 
     def __len__(self) -> int:
         return len(self.values)
@@ -135,28 +125,24 @@ class SortedIds:
         wanted = integers(ids)
         if not len(self.values):
             return np.full(len(wanted), ABSENT, np.int64)
-        places = np.minimum(np.searchsorted(self.values, wanted), len(self.values) - 1)
-        codes: NDArray[np.int64] = np.where(self.values[places] == wanted, places, ABSENT)
+        places = np.minimum(self.values.search(wanted), len(self.values) - 1)
+        codes: NDArray[np.int64] = np.where(self.values.take(places) == wanted, places, ABSENT)
         return codes
 
     def take(self, codes: NDArray[Any]) -> NDArray[np.int64]:
-        codes = np.asarray(codes, np.int64)
-        if self._pages is not None:
-            self._pages.want(codes, codes + 1)
-        ids: NDArray[np.int64] = self.values[codes]
-        return ids
+        return self.values.take(np.asarray(codes, np.int64))
 
     def near(self, wanted: Any, count: int = 3) -> list[Any]:
         if not is_integer(wanted):
             return []
-        rank = bisect_left(self.values, int(wanted))
+        rank = int(self.values.search(np.array([min(max(int(wanted), _LEAST), _MOST)]))[0])
         return _nearest(int(wanted), self.take(around(rank, count, len(self))), count)
 
 
 def integer_ids(values: NDArray[np.int64]) -> RangeIds | DenseIds | SortedIds:
     """The smallest way to hold these integers, which are sorted and each there once."""
     if not len(values) or not is_dense(int(values[0]), int(values[-1]), len(values)):
-        return SortedIds(values)
+        return SortedIds(Held(values))
     first, last = int(values[0]), int(values[-1])
     if last - first + 1 == len(values):
         return RangeIds(first, len(values))
@@ -178,7 +164,7 @@ def integers(ids: Iterable[Any]) -> NDArray[np.int64]:
     for value in held:
         if not is_integer(value):
             raise TypeError(f"ids are integers here, not {type(value).__name__}")
-        if not -(2**63) <= int(value) < 2**63:
+        if not _LEAST <= int(value) <= _MOST:
             raise TypeError(f"ids are integers of 64 bits, and {value} is none")
     return np.array([int(value) for value in held], np.int64)
 

@@ -83,7 +83,7 @@ class Sets:
     def volume(self, codes: Codes) -> dict[str, int]:
         """How many sets, items and triples CSProv takes for these items, and triples of their components CCProv."""
         sets = self.lineage_of(codes)
-        degrees = np.diff(np.asarray(self.components.index.backward.offsets).astype(np.int64))
+        degrees = np.diff(self.components.index.backward.offsets.whole().astype(np.int64))
         chosen = _flagged(self.labels, sets)
         whole = _flagged(self.components.labels, distinct(self.components.labels[codes].astype(np.int64)))
         return {
@@ -129,7 +129,7 @@ def _splits(index: Index, given: Any) -> tuple[Split, ...]:
             "Components are cut into sets along a workflow, and this graph has none",
             remedy="Import it with workflow=, or ask its index: that needs no sets.",
         )
-    counts = np.bincount(index.tables, minlength=NO_TABLE + 1)
+    counts = np.bincount(index.tables.whole(), minlength=NO_TABLE + 1)
     return splits_of(index.workflow, given, {name: int(counts[place]) for place, name in enumerate(index.workflow.tables)})
 
 
@@ -153,8 +153,9 @@ class _Cutting:
 
     def along(self, splits: list[Split]) -> bool:
         """False if there was nothing left to cut."""
+        assert self.index.tables is not None
         place = self._places(splits)
-        at = place[self.index.tables]
+        at = place[self.index.tables.whole()]
         large = np.bincount(self.labels, minlength=self.index.items) >= self._threshold
         chosen = large[self.labels] & (at != _NOWHERE)
         if not chosen.any():

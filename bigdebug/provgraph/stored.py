@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,35 +14,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bigdebug.errors import CorruptBlockError, StoreError
+from bigdebug.errors import CorruptBlockError, StoreError, StoreVersionError
 from bigdebug.provgraph.dictionary import Ids, restored
 from bigdebug.provgraph.index import Adjacency, Index
 from bigdebug.provgraph.locked import locked, remove_forsaken, take_place
 from bigdebug.provgraph.opening import MANIFEST
 from bigdebug.provgraph.report import ImportReport
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.store.arrays import Array, Held, Listed, StoredArray, kind_of
 from bigdebug.store.formats import check_format
-from bigdebug.store.mapping import Mapped, mapped
+from bigdebug.store.mapping import mapped
+from bigdebug.store.pages import Checksums, checked_size
 
-FORMAT = 1
-_PIECE = 1 << 24
-"""Bytes that are read at once."""
+FORMAT = 2
+"""In format 1 the arrays had no checksums of their pages."""
+PAGE = 1 << 12
+"""Bytes that are checked at once: what the system reads at once. Items that are asked about together lie apart."""
+_PIECE = 1 << 22
+"""Values that are read at once."""
+_AGAIN = "Build the index again from its triples."
 
 
 class Folder:
-    """Arrays of an index that is being written: each grows at its end."""
+    """Arrays of an index that is being written: each grows at its end, and the checksums of its pages are made meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._types: dict[str, np.dtype[Any]] = {}
-        self._sums: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
+        self._sums: dict[str, Checksums] = {}
 
     def append(self, name: str, values: NDArray[Any]) -> None:
         """Adds to the array of this name, all of whose parts are of one type; none at all is an array, too."""
         kind = self._types.setdefault(name, values.dtype)
         assert kind == values.dtype, f"{name} is of {kind} and {values.dtype}"
         data = np.ascontiguousarray(values).view(np.uint8).data
-        self._sums[name] = zlib.crc32(data, self._sums.get(name, 0))
+        self._sums.setdefault(name, Checksums(PAGE)).add(data)
+        self._lengths[name] = self.length(name) + len(values)
         with (self.path / name).open("ab") as file:
             file.write(data)
 
@@ -58,40 +65,41 @@ class Folder:
 
     def adjacency(self, name: str) -> Adjacency:
         """The triples of a direction, mapped."""
-        offsets, neighbours, ops = (self.mapped(f"{name}.{part}") for part in ("offsets", "neighbours", "ops"))
-        return Adjacency(offsets, neighbours, ops)
+        return _adjacency(name, {array: Held(self.mapped(array)) for array in self._types if array.startswith(f"{name}.")})
 
     def ids(self, name: str, kind: str) -> Ids:
         """The dictionary of this name, mapped."""
-        known = [array for array in self._types if array.startswith(f"{name}.")]
-        return _restored(name, kind, {array: mapped(self.path / array, self._types[array], self.length(array)) for array in known})
+        return _restored(name, kind, {array: Held(self.mapped(array)) for array in self._types if array.startswith(f"{name}.")})
 
     def has(self, name: str) -> bool:
         return name in self._types
 
     def length(self, name: str) -> int:
-        return (self.path / name).stat().st_size // self._types[name].itemsize
+        return self._lengths.get(name, 0)
 
     def remove(self, name: str) -> None:
         """As if it had not been written."""
-        del self._types[name], self._sums[name]
+        del self._types[name], self._lengths[name], self._sums[name]
         (self.path / name).unlink()
 
     @property
     def bytes(self) -> int:
-        return sum(self.length(name) * kind.itemsize for name, kind in self._types.items())
+        """What the arrays take with their checksums."""
+        return sum(checked_size(self.length(name) * kind.itemsize, PAGE) for name, kind in self._types.items())
 
     def close(self, told: Mapping[str, Any]) -> None:
-        """Writes the manifest, when all else is on the disk for good."""
-        for name in self._types:
-            _sync(self.path / name)
-        arrays = {
-            name: [kind.newbyteorder("<").str, self.length(name), self._sums[name]] for name, kind in self._types.items()
-        }
-        text = json.dumps({"format": FORMAT, "arrays": arrays, **told}, indent=1)
-        (self.path / MANIFEST).write_text(text, encoding="utf-8")
+        """Writes the checksums of all pages and then, when all else is on the disk for good, the manifest."""
+        arrays = {name: self._finished(name).dump() for name in self._types}
+        (self.path / MANIFEST).write_text(sealed({"format": FORMAT, "arrays": arrays, **told}), encoding="utf-8")
         _sync(self.path / MANIFEST)
         _sync(self.path)
+
+    def _finished(self, name: str) -> Listed:
+        sums = self._sums[name].data()
+        with (self.path / name).open("ab") as file:
+            file.write(sums)
+        _sync(self.path / name)
+        return Listed(name, kind_of(self._types[name]), self.length(name), zlib.crc32(sums), PAGE)
 
 
 @contextmanager
@@ -129,20 +137,18 @@ def _refuse_others(target: Path, replace: bool) -> None:
 
 
 def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
-    """The index in a directory, mapped, and the report of its import. Takes milliseconds, whatever its size.
+    """The index in a directory, mapped, and the report of its import. Takes milliseconds, whatever its size: a page is checked when it is first read.
 
-    Raises StoreError for what is none, StoreVersionError for one of a later version, CorruptBlockError for one that was cut short.
+    Raises StoreError for what is none, StoreVersionError for one of another version, CorruptBlockError for one that was cut short; whoever
+    asks it, CorruptBlockError where what he reads was altered.
     """
     home = Path(path)
     try:
-        told = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
-        check_format(told["format"], FORMAT, home, "index was built", "built")
-        arrays = {name: _checked(home / name, _type(kind), length) for name, (kind, length, _) in told["arrays"].items()}
-        tables = arrays.get("tables")
+        told = _manifest(home)
+        arrays = _arrays(home, told)
         index = Index(
             _restored("ids", told["ids"], arrays), _restored("operations", told["operations"], arrays), _adjacency("backward", arrays),
-            _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, tables and tables.values,
-            told["acyclic"], tables and tables.pages,
+            _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, arrays.get("tables"), told["acyclic"],
         )
         return index, ImportReport.of_data(told["report"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
@@ -155,54 +161,53 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
 def verify(path: Path) -> None:
     """Reads all of an index, and raises CorruptBlockError if a byte is not the one that was written, StoreError where it cannot be read."""
     try:
-        told = json.loads((path / MANIFEST).read_text(encoding="utf-8"))["arrays"]
-        found = {name: _sum(path / name) for name in told}
-    except (OSError, ValueError, LookupError, TypeError) as problem:
+        for array in _arrays(path, _manifest(path)).values():
+            for start in range(0, len(array), _PIECE):
+                array.part(start, min(start + _PIECE, len(array)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         raise StoreError(
-            f"The index is not there any more, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
-            remedy="Build the index again from its triples.",
+            f"The index is not there any more, or it was altered: {type(problem).__name__}: {problem}", value=str(path), remedy=_AGAIN
         ) from problem
-    for name, (_, _, wanted) in told.items():
-        if found[name] != wanted:
-            raise CorruptBlockError(
-                "A file of the index was altered", value=str(path / name), remedy="Build the index again from its triples."
-            )
 
 
-def _sum(path: Path) -> int:
-    found = 0
-    with path.open("rb") as file:
-        while data := file.read(_PIECE):
-            found = zlib.crc32(data, found)
-    return found
+def sealed(told: Mapping[str, Any]) -> str:
+    """A manifest as text, with the checksum of what it says."""
+    return json.dumps({**told, "checks": _said(told)}, indent=1)
 
 
-def _checked(path: Path, kind: np.dtype[Any], length: int) -> Mapped:
-    size = path.stat().st_size
-    if size != length * kind.itemsize:
-        raise CorruptBlockError(
-            f"A file of the index has {size} bytes and had {length * kind.itemsize}", value=str(path),
-            remedy="Build the index again from its triples.",
+def _said(told: Mapping[str, Any]) -> int:
+    """The checksum of what a manifest says, however that is spelled."""
+    plain = json.loads(json.dumps({name: value for name, value in told.items() if name != "checks"}))
+    return zlib.crc32(json.dumps(plain, sort_keys=True).encode())
+
+
+def _manifest(home: Path) -> dict[str, Any]:
+    """What a manifest says. Raises StoreVersionError for another version, CorruptBlockError where it was altered; else as somebody who reads what is none."""
+    told: dict[str, Any] = json.loads((home / MANIFEST).read_text(encoding="utf-8"))
+    check_format(told["format"], FORMAT, home, "index was built", "built")
+    if told["format"] < FORMAT:
+        raise StoreVersionError(
+            f"The index was built in format {told['format']}, which does not show whether it was altered, and this bigdebug reads format {FORMAT}",
+            value=str(home), remedy=_AGAIN,
         )
-    # Triples are also gone through from end to end; in ids and tables single ones are looked up.
-    return mapped(path, kind, length, scattered=path.name.startswith(("ids.", "operations.", "tables")))
+    if told["checks"] != _said(told):
+        raise CorruptBlockError("The manifest of the index was altered: its checksum does not match", value=str(home / MANIFEST), remedy=_AGAIN)
+    return told
 
 
-def _type(name: str) -> np.dtype[Any]:
-    """The type of an array, as the manifest names it: integers of this machine's order of bytes or of one byte, and no other."""
-    if not isinstance(name, str) or re.fullmatch(r"\|[iu]1|<[iu][248]", name) is None:
-        raise ValueError(f"no array is of {name!r}")
-    return np.dtype(name)
+def _arrays(home: Path, told: Mapping[str, Any]) -> dict[str, StoredArray]:
+    """All arrays, mapped at once: they stay those of this index if another one takes its place."""
+    listed = {name: Listed.load(data, PAGE) for name, data in told["arrays"].items()}
+    return {name: StoredArray(one, home.joinpath, _AGAIN).opened() for name, one in listed.items()}
 
 
-def _restored(name: str, kind: str, arrays: Mapping[str, Mapped]) -> Ids:
+def _restored(name: str, kind: str, arrays: Mapping[str, Array]) -> Ids:
     prefix = f"{name}."
     return restored(kind, {key.removeprefix(prefix): value for key, value in arrays.items() if key.startswith(prefix)})
 
 
-def _adjacency(name: str, arrays: Mapping[str, Mapped]) -> Adjacency:
-    offsets, neighbours, ops = (arrays[f"{name}.{part}"] for part in ("offsets", "neighbours", "ops"))
-    return Adjacency(offsets.values, neighbours.values, ops.values, (offsets.pages, neighbours.pages, ops.pages))
+def _adjacency(name: str, arrays: Mapping[str, Array]) -> Adjacency:
+    return Adjacency(*(arrays[f"{name}.{part}"] for part in ("offsets", "neighbours", "ops")))
 
 
 def _sync(path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bigdebug.provgraph.integers import ABSENT, around
-from bigdebug.store.mapping import Pages
+from bigdebug.store.arrays import Array, Held
 
 _AROUND = 64
 """Ids on either side of where one would stand that are looked at for near ones."""
@@ -25,19 +25,15 @@ class TextIds:
 
     kind: ClassVar[str] = "text"
 
-    def __init__(
-        self, offsets: NDArray[np.int64], data: NDArray[np.uint8], pages: tuple[Pages | None, Pages | None] = (None, None)
-    ) -> None:
+    def __init__(self, offsets: Array, data: Array) -> None:
         self.offsets = offsets
         self.data = data
-        self._pages = pages
-        self._bytes = memoryview(np.ascontiguousarray(data).data)
-        self._texts = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
     @classmethod
     def of(cls, texts: pa.LargeStringArray) -> TextIds:
         """Of an Arrow array that is sorted and has each text once."""
-        return cls(*text_arrays(texts))
+        offsets, data = text_arrays(texts)
+        return cls(Held(offsets), Held(data))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -54,23 +50,20 @@ class TextIds:
         return bisect_left(range(len(self)), wanted, key=self._at)
 
     def _at(self, code: int) -> bytes:
-        if self.offsets[code] > self.offsets[code + 1]:
-            raise IndexError("a text ends before it begins")
-        return bytes(self._bytes[self.offsets[code] : self.offsets[code + 1]])
+        start, stop = self.offsets.part(code, code + 2).tolist()
+        return self.data.part(start, stop).tobytes()
 
     def take(self, codes: NDArray[Any]) -> NDArray[Any]:
         found: NDArray[Any] = self._taken(np.asarray(codes).astype(np.int64)).to_numpy(zero_copy_only=False)
         return found
 
     def _taken(self, codes: NDArray[np.int64]) -> Any:
-        starts, stops = self.offsets[codes], self.offsets[codes + 1]
-        # Arrow reads where it is told to, also where nothing is.
-        if len(codes) and (starts.min() < 0 or (stops < starts).any() or stops.max() > len(self.data)):
-            raise IndexError("a text ends before it begins, or behind the last one")
-        if self._pages[0] is not None and self._pages[1] is not None:
-            self._pages[0].want(codes, codes + 2)
-            self._pages[1].want(self.offsets[codes], self.offsets[codes + 1])
-        return self._texts.take(pa.array(codes))
+        starts, stops = self.offsets.take(codes), self.offsets.take(codes + 1)
+        if (stops < starts).any():
+            raise IndexError("a text ends before it begins")
+        ends = np.append(0, np.cumsum(stops - starts))
+        data = self.data.parts(starts, stops)
+        return pa.LargeStringArray.from_buffers(len(codes), pa.py_buffer(ends), pa.py_buffer(data))
 
     def near(self, wanted: Any, count: int = 3) -> list[Any]:
         if not isinstance(wanted, str):
@@ -78,7 +71,7 @@ class TextIds:
         place = self._place(wanted.encode("utf-8", "surrogatepass"))
         beside = around(place, _AROUND, len(self))
         # A text has no more characters than bytes; long ones are not even read.
-        short = beside[self.offsets[beside + 1] - self.offsets[beside] <= _LONG] if len(wanted) <= _LONG else beside[:0]
+        short = beside[self.offsets.take(beside + 1) - self.offsets.take(beside) <= _LONG] if len(wanted) <= _LONG else beside[:0]
         close: list[Any] = get_close_matches(wanted, self._taken(short).to_pylist(), count) if len(short) else []
         return close or self._taken(beside[:count]).to_pylist()
 

@@ -15,6 +15,7 @@ from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.questions import ancestors, descendants
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.store.arrays import Held
 from bigdebug.views.provenance import MOST_ITEMS, picture
 from tests.laws.graphs import graphs
 from tests.unit.test_provgraph_questions import PAPER
@@ -28,7 +29,7 @@ def index_of(triples, tables=None) -> Index:
         return index
     workflow = Workflow.of(sorted({(tables[src], tables[dst]) for src, dst, _ in triples}), tables=sorted(set(tables.values())))
     places = [workflow.place(tables[item]) for item in index.named(np.arange(index.items)).tolist()]
-    return dataclasses.replace(index, workflow=workflow, tables=np.array(places, np.uint16))
+    return dataclasses.replace(index, workflow=workflow, tables=Held(np.array(places, np.uint16)))
 
 
 def plain(text: str) -> str:

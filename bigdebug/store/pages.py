@@ -1,0 +1,115 @@
+"""Files whose pages are checked: behind their bytes stand the checksums (crc32) of their pages, and the checksum of these is kept by whoever lists the file.
+
+A page is checked before it is first read, and no other with it: a few values of many cost little.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bigdebug.errors import CorruptBlockError
+from bigdebug.store.mapping import mapped
+from bigdebug.store.ranges import spread
+
+_SUM = np.dtype("<u4")
+_BYTE = np.dtype(np.uint8)
+
+
+def checked_size(size: int, page: int) -> int:
+    """Bytes of a file that has ``size`` bytes in pages of ``page`` bytes, and their checksums."""
+    return size + -(-size // page) * _SUM.itemsize
+
+
+class Checksums:
+    """The checksums of the pages of a file, made while its bytes are written, in pieces of any size. Four bytes for each page are held."""
+
+    def __init__(self, page: int) -> None:
+        self._page = page
+        self._sums = array("I")
+        self._last = self._filled = 0
+
+    def add(self, data: memoryview) -> None:
+        """The next bytes."""
+        first = min(self._page - self._filled, len(data)) if self._filled else 0
+        self._some(data[:first])
+        whole = first + (len(data) - first) // self._page * self._page
+        self._sums.extend(zlib.crc32(data[at : at + self._page]) for at in range(first, whole, self._page))
+        self._some(data[whole:])
+
+    def _some(self, data: memoryview) -> None:
+        """Bytes of one page."""
+        self._last, self._filled = zlib.crc32(data, self._last), self._filled + len(data)
+        if self._filled == self._page:
+            self._sums.append(self._last)
+            self._last = self._filled = 0
+
+    def data(self) -> bytes:
+        """What stands behind the bytes of the file."""
+        return np.array([*self._sums, *([self._last] if self._filled else [])], _SUM).tobytes()
+
+
+class CheckedFile:
+    """The bytes of a file, mapped as soon as this is made. Raises CorruptBlockError where its size, or a page, is not the one that was written."""
+
+    def __init__(self, path: Path, size: int, page: int, checks: int, remedy: str) -> None:
+        """``size`` is without the checksums, ``checks`` the checksum of these; ``remedy`` is told where something was altered."""
+        whole = checked_size(size, page)
+        found = path.stat().st_size
+        if found != whole:
+            raise CorruptBlockError(f"The file {path} has {found} bytes instead of {whole}", remedy=remedy)
+        self._path, self._size, self._page, self._checks, self._remedy = path, size, page, checks, remedy
+        self._bytes, self._mapped = mapped(path, _BYTE, whole, scattered=True)
+        self._seen = bytearray(-(-size // page))
+        self._flags: NDArray[np.bool_] = np.frombuffer(self._seen, bool)
+
+    def values(self, kind: np.dtype[Any]) -> NDArray[Any]:
+        """All that is in the file, whether it is checked or not."""
+        return self._bytes[: self._size].view(kind)
+
+    def look_along(self, first: int, last: int) -> None:
+        """Check the pages from the first up to the last, each once."""
+        if self._seen.find(0, first, last + 1) >= 0:
+            self._look(np.arange(first, last + 1)[~self._flags[first : last + 1]])
+
+    def look_at(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> None:
+        """Check the pages from each of ``first`` up to the one of ``last`` beside it, each once. Raises IndexError for one that there is not."""
+        near = bool((last - first <= 1).all())
+        if near and self._flags[first].all() and self._flags[last].all():
+            return
+        touched = np.zeros(len(self._flags), bool) if len(self._flags) < 16 * len(first) else None
+        pages = np.concatenate([first, last]) if near else spread(first, last - first + 1)
+        if touched is not None:
+            touched[pages] = True
+            self._look(np.flatnonzero(touched & ~self._flags))
+        else:
+            self._look(np.unique(pages[~self._flags[pages]]))
+
+    def _look(self, pages: NDArray[np.int64]) -> None:
+        """Check pages, which ascend, having asked for all of them."""
+        if self._mapped is not None:
+            self._mapped.want(pages * self._page, np.minimum((pages + 1) * self._page, self._size))
+        raw = memoryview(self._bytes[: self._size].data)
+        for page, wanted in zip(pages.tolist(), self._sums[pages].tolist()):
+            if zlib.crc32(raw[page * self._page : (page + 1) * self._page]) != wanted:
+                raise self._altered()
+        self._flags[pages] = True
+
+    @cached_property
+    def _sums(self) -> NDArray[np.uint32]:
+        if self._mapped is not None:
+            self._mapped.want(np.array([self._size]), np.array([len(self._bytes)]))
+        data = self._bytes[self._size :].tobytes()
+        if zlib.crc32(data) != self._checks:
+            raise self._altered()
+        return np.frombuffer(data, _SUM)
+
+    def _altered(self) -> CorruptBlockError:
+        return CorruptBlockError(f"The file {self._path} was altered: a checksum does not match", remedy=self._remedy)
+
