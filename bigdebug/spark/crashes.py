@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
+from bigdebug.spark.interruption import interruption
 from bigdebug.spark.jobs import at_most
 from bigdebug.trace.culprits import Culprits
 
@@ -29,9 +30,11 @@ _LOST = re.compile(r"Lost task [\d.]+ in stage [\d.]+ \(TID (?P<task>\d+)\)")
 LATER = "bigdebug: run.culprits, or dbg.runs[-1].culprits, runs what crashed again to find the records"
 
 
-def crashed(problem: BaseException) -> bool:
-    """Whether an exception is one of a job that ran: Spark raises others before it runs anything."""
-    if isinstance(problem, AnalysisException | ParseException):
+def crashed(problem: BaseException, before: BaseException | None = None) -> bool:
+    """Whether an exception is one of a job that ran: Spark raises others before it runs anything, and where it was interrupted. ``before`` is what
+    was being handled when the job was begun.
+    """
+    if isinstance(problem, AnalysisException | ParseException) or interruption(problem, before) is not None:
         return False
     return isinstance(problem, RAISED)
 

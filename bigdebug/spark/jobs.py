@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from tqdm import tqdm
 
 from bigdebug.errors import IncompleteLineageError
+from bigdebug.spark.interruption import cancelling
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -134,6 +135,9 @@ def _raised_by(check: Callable[[], None]) -> Exception | None:
 _OURS = "bigdebug-"
 """What the tags of jobs begin with."""
 
+USERS = "bigdebug:users-"
+"""What the tags of jobs begin with that are the user's, and not ours to be left out of what is recorded."""
+
 
 @contextmanager
 def _watched(sc: SparkContext, name: str, watch: Callable[[str, threading.Event], None]) -> Iterator[None]:
@@ -155,14 +159,15 @@ def is_ours(tag: str) -> bool:
 
 
 @contextmanager
-def tagged(sc: SparkContext) -> Iterator[str]:
-    """Within: jobs of this thread, and of those that it starts, have a tag of their own."""
-    tag = f"{_OURS}{uuid.uuid4()}"
-    sc.addJobTag(tag)
-    try:
-        yield tag
-    finally:
-        sc.removeJobTag(tag)
+def tagged(sc: SparkContext, begins: str = _OURS) -> Iterator[str]:
+    """Within: jobs of this thread, and of those that it starts, have a tag of their own, and an interruption cancels them."""
+    tag = f"{begins}{uuid.uuid4()}"
+    with cancelling(sc, tag):
+        try:
+            sc.addJobTag(tag)
+            yield tag
+        finally:
+            sc.removeJobTag(tag)
 
 
 def beside(work: Callable[[], _T]) -> Future[_T]:

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bigdebug.graph import Form
 from bigdebug.spark.captures import Captures, OpenCapture
 from bigdebug.spark.crashes import crashed
+from bigdebug.spark.interruption import handled
+from bigdebug.spark.jobs import USERS, tagged
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import definitions
 from bigdebug.spark.rdd.runs import NOTHING_GIVEN, Action, Given, Runs
@@ -36,11 +38,12 @@ _BESIDE = 4
 
 @dataclass
 class Uncaptured:
-    """An action in progress of which no run is made, unless it fails: when it began, and what its last job computes."""
+    """An action in progress of which no run is made, unless it fails: when it began, what its last job computes, and what was being handled before."""
 
     began: int
     target: Captured | None = None
     partitions: Collection[int] | None = None
+    before: BaseException | None = field(default_factory=handled)
 
 
 class ThreadState(threading.local):
@@ -115,7 +118,8 @@ class Acting:
             return
         status = "failed"
         try:
-            with self.following(action.run):
+            # What Spark holds of a run that goes on from crashes is let go of, so its jobs must not go on when it was interrupted.
+            with self.following(action.run), nullcontext() if action.policy is None else tagged(self.sc, USERS):
                 yield
             status = "succeeded"
         except BaseException as problem:
@@ -135,7 +139,7 @@ class Acting:
         try:
             yield
         except Exception as problem:
-            if crashed(problem) and self.sc._jsc is not None:
+            if crashed(problem, state.uncaptured.before) and self.sc._jsc is not None:
                 self._crashed(name, subject, state.uncaptured, problem, again)
             raise
         finally:
@@ -156,7 +160,7 @@ class Acting:
             facts.set_result(self._measure(subject, uncaptured.began))
             action = Action(
                 self.next_run_id(), name, subject, OpenCapture(), facts, partitions=uncaptured.partitions,
-                problem=problem, began=uncaptured.began, again=again, ran=False,
+                problem=problem, began=uncaptured.began, again=again, ran=False, before=uncaptured.before,
             )
             self.compiled_for(action, uncaptured.target or subject)
             self.finish(action, "failed")
@@ -188,14 +192,17 @@ class Acting:
             log.info("bigdebug runs %s without capture: %s", name, trouble)
             return None
         action = Action(self.next_run_id(), name, subject, capture, facts, again=again, policy=capture.policy, given=given)
-        self._state.action = action
-        self.sc.setLocalProperty(RUN_PROPERTY, action.run)
-        self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
-        if capture.policy is not None:
-            self.sc.setLocalProperty(POLICY_PROPERTY, capture.policy)
-        if watches is not None and not capture.alone:
-            action.watches = frozenset(each.watch for each in watches.wanted)
-            self.sc.setLocalProperty(WATCH_PROPERTY, watches.packed())
+        try:
+            self._state.action = action
+            self.sc.setLocalProperty(RUN_PROPERTY, action.run)
+            self.sc.setLocalProperty(STRATEGY_PROPERTY, capture.strategy)
+            self.sc.setLocalProperty(POLICY_PROPERTY, capture.policy)  # type: ignore[arg-type]  # None: whoever was interrupted may have left one
+            if watches is not None and not capture.alone:
+                action.watches = frozenset(each.watch for each in watches.wanted)
+                self.sc.setLocalProperty(WATCH_PROPERTY, watches.packed())
+        except BaseException:  # an interruption
+            self.leave(action)
+            raise
         return action
 
     def leave(self, action: Action) -> None:

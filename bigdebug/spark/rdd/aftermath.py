@@ -24,7 +24,7 @@ _FOR_EFFECT = ("foreach", "foreachPartition")
 def settle(recorder: Recorder, run: Run, action: Action) -> None:
     """Tell watches what tasks reported. Let the culprits of a run be known or found, and the run be resumed if it has any."""
     recorder.watching.hearing.settle(run, action.watches, recorder.runs.watched_of(run))
-    failed = action.problem is not None and crashed(action.problem)
+    failed = action.problem is not None and crashed(action.problem, action.before)
     if action.policy is not None:
         _note(recorder, run, action, action.policy)
     if failed or action.policy is not None:

@@ -13,6 +13,7 @@ from bigdebug.agents.guards.diagnose import Diagnosed
 from bigdebug.agents.stage import ADDING, Report, ReportList
 from bigdebug.graph import Operator, OperatorGraph
 from bigdebug.spark.captures import OpenCapture
+from bigdebug.spark.interruption import handled
 from bigdebug.spark.rdd.compiler import Compiled
 from bigdebug.spark.rdd.definition import definitions, resolved
 from bigdebug.spark.rdd.recipe import Recipe
@@ -66,6 +67,8 @@ class Action:
     ran: bool = True
     """Whether its jobs ran what was compiled; else PySpark's own code ran, and what was compiled is there for questions."""
     given: Given = NOTHING_GIVEN
+    before: BaseException | None = field(default_factory=handled)
+    """What was being handled when it began."""
 
 
 class LatestTask(NamedTuple):

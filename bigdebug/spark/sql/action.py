@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from bigdebug.spark.interruption import handled
 from bigdebug.spark.sql.reading import PlanOperator
 from bigdebug.trace.resumed import Resumed
 
@@ -38,6 +39,9 @@ class Action:
     """The name that its jobs are known by until there is a run of it."""
     noting: Callable[[], None] | None = None
     """Makes a run of it, where it has begun and ends when all that it gives was taken."""
+
+    before: BaseException | None = field(default_factory=handled)
+    """What was being handled when it began."""
 
     def __post_init__(self) -> None:
         self.frame_to_run = self.frame

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrameWriter, DataFrameWriterV2, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame
 
 from bigdebug.spark.callers import called_by_user
-from bigdebug.spark.jobs import tagged
+from bigdebug.spark.jobs import USERS, tagged
 
 RECORDER = "_bigdebug_frames"
 """Where a SparkSession keeps its recorder while bigdebug is attached to it."""
@@ -92,7 +92,8 @@ def _told(name: str, method: Any, of_frame: bool) -> Any:
             return method(self, *args, **kwargs)
 
         def again(other: Any) -> Any:
-            return told(other, *args, **kwargs)
+            with tagged(recorder.spark.sparkContext, USERS):
+                return told(other, *args, **kwargs)
 
         action = recorder.action(name if of_frame else f"write.{name}", frame, again if of_frame else None)
         action.call = None if of_frame else (self, args, kwargs)

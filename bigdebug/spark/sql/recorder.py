@@ -190,7 +190,7 @@ class FrameRecorder:
 
     def _note_crash(self, action: Action) -> None:
         """Make a run of an action that nobody captured, if it crashed."""
-        if action.problem is None or not crashed(action.problem):
+        if action.problem is None or not crashed(action.problem, action.before):
             return
         try:
             conditions: Future[Conditions] = Future()
@@ -295,7 +295,7 @@ class FrameRecorder:
             told(run, action)
         self.ran(action.tag, run.id)
         capture.note(run)
-        if action.problem is not None and crashed(action.problem):
+        if action.problem is not None and crashed(action.problem, action.before):
             failure = Failure.of(self.users, action, action.problem, self.heard.plans(action.problem))
             run.culprits.find_by(FrameDiagnosis(self, run, failure).more)
             resume = FrameResume(self, run, action, failure)

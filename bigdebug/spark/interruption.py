@@ -1,0 +1,75 @@
+"""Interruption: the stop button, in the middle of jobs. They are cancelled, and who asked for them gets the KeyboardInterrupt.
+
+In a notebook nothing else does so: IPython gives a cell Python's own handler, not the one of PySpark's that cancels all jobs; and what PySpark
+calls on its way out of a call fails of a connection that was closed, and is raised in the place of the interruption.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+
+_LATER = 3.0
+"""Seconds within which a job begins that was asked for before: Spark plans a query first, and nothing tells that it does."""
+
+_SOON = 1.0
+"""Seconds that the interruption waits until none runs any more."""
+
+_EVERY = 0.1
+
+
+def handled() -> BaseException | None:
+    """What is being handled where this is called: not of what begins now, though its exceptions have it as their context."""
+    return sys.exc_info()[1]
+
+
+def interruption(problem: BaseException | None, before: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that a problem came of, if it is one that was not ``before``."""
+    seen = problem
+    while seen is not None and seen is not before:
+        if isinstance(seen, KeyboardInterrupt):
+            return seen
+        seen = seen.__context__
+    return None
+
+
+@contextmanager
+def cancelling(sc: SparkContext, tag: str) -> Iterator[None]:
+    """Within: an interruption cancels the jobs with a tag, and is raised whatever PySpark makes of it."""
+    before = handled()
+    try:
+        yield
+    except BaseException as problem:
+        interrupted = interruption(problem, before)
+        if interrupted is None:
+            raise
+        cancel(sc, tag)
+        if interrupted is problem:
+            raise
+        raise KeyboardInterrupt from problem
+
+
+def cancel(sc: SparkContext, tag: str) -> None:
+    """Cancel the jobs with a tag, also those that begin soon. When this ends, none runs, unless Spark is slow about it."""
+    quiet = threading.Event()
+    threading.Thread(target=_cancel, args=(sc, tag, quiet), name="bigdebug cancelling", daemon=True).start()
+    quiet.wait(_SOON)
+
+
+def _cancel(sc: SparkContext, tag: str, quiet: threading.Event) -> None:
+    end = time.monotonic() + _LATER
+    with suppress(Py4JError, OSError, AttributeError):  # Spark has ended
+        while time.monotonic() < end:
+            sc.cancelJobsWithTag(tag)
+            time.sleep(_EVERY)
+            tracker: Any = sc._jsc.sc().statusTracker()
+            if not set(tracker.getJobIdsForTag(tag)).intersection(tracker.getActiveJobIds()):
+                quiet.set()
+    quiet.set()

@@ -1,0 +1,87 @@
+"""What is left behind: all that a session holds which may leak, before and after."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+from pyspark.accumulators import _accumulatorRegistry
+
+PATIENCE = 20.0
+"""Seconds that what ends in the background has for it."""
+
+_THREADS = re.compile(r"bigdebug_\d+")
+"""Those that wait for the next action: at most four for a session."""
+
+
+class Held(NamedTuple):
+    """What a session holds. Of counts less is as good as the same."""
+
+    files: frozenset[str]
+    """Below its store."""
+    threads: int
+    sockets: int
+    cached: frozenset[int]
+    listeners: int
+    accumulators: int
+    tags: frozenset[str]
+    properties: tuple[str | None, ...]
+    python: str
+
+    def no_more_than(self, before: Held) -> bool:
+        same = (self.tags, self.properties, self.python) == (before.tags, before.properties, before.python)
+        fewer = self.threads <= before.threads and self.sockets <= before.sockets and self.listeners <= before.listeners
+        return same and fewer and self.accumulators <= before.accumulators and self.files <= before.files and self.cached <= before.cached
+
+
+_PROPERTIES = ("bigdebug.run", "bigdebug.strategy", "bigdebug.policy", "bigdebug.watch")
+
+
+def held(dbg: Any) -> Held:
+    gc.collect()
+    sc = dbg.plain_context
+    java = sc._jsc.sc()
+    return Held(
+        files=frozenset(map(str, dbg.store.rglob("*"))),
+        threads=sum(not _THREADS.fullmatch(thread.name) for thread in threading.enumerate()),
+        sockets=_sockets(),
+        cached=frozenset(sc._jsc.getPersistentRDDs().keySet()),
+        listeners=java.listenerBus().listeners().size(),
+        accumulators=len(_accumulatorRegistry),
+        tags=frozenset(sc.getJobTags()),
+        properties=tuple(map(sc.getLocalProperty, _PROPERTIES)),
+        python=sc.pythonExec,
+    )
+
+
+def _sockets() -> int:
+    found = 0
+    for file in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            found += os.readlink(f"/proc/self/fd/{file}").startswith("socket:")
+    return found
+
+
+@contextmanager
+def nothing_left(dbg: Any) -> Iterator[None]:
+    """Within, runs may be made: when they are forgotten, the session holds no more than before, and no job of ours runs."""
+    before = held(dbg)
+    yield
+    dbg.forget(dbg.runs)
+    end = time.monotonic() + PATIENCE
+    while not ((now := held(dbg)).no_more_than(before) and not active(dbg)) and time.monotonic() < end:
+        dbg.plain_context._jvm.System.gc()  # what nobody holds any more, Spark lets go of then
+        time.sleep(0.1)
+    assert active(dbg) == []
+    assert now.no_more_than(before), f"{now}\ninstead of\n{before}"
+
+
+def active(dbg: Any) -> list[int]:
+    """The jobs that run."""
+    return list(dbg.plain_context.statusTracker().getActiveJobsIds())
