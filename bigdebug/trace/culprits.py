@@ -316,6 +316,11 @@ class Culprits(Sequence[CrashCulprit]):
         found.sort(key=lambda each: -each.culprits)
         return [(each.record(), each.culprits) for each in found[:most]]
 
+    def met(self) -> list[tuple[str, int]]:
+        """The text of what most of the first 1,000 known culprits were to be combined with, and how many; nothing if no two met the same."""
+        found = Counter(culprit.met for culprit in self.known[:LOOKED_AT] if culprit.met is not None)
+        return [(what, count) for what, count in found.most_common(1) if count > 1]
+
     def table(self) -> Table:
         """The known culprits by cause, the most frequent first, with the first record of each."""
         causes = Counter(culprit.cause for culprit in self.known)
@@ -326,8 +331,7 @@ class Culprits(Sequence[CrashCulprit]):
         ]
         notes = [] if self.complete else ["These are the first ones; len(run.culprits) finds all of them."]
         notes += self.unknown
-        met = Counter(culprit.met for culprit in self.known[:LOOKED_AT] if culprit.met is not None)
-        notes += [f"{count:,} of them met the same, which may be what is wrong: {what}" for what, count in met.most_common(1) if count > 1]
+        notes += [f"{count:,} of them met the same, which may be what is wrong: {what}" for what, count in self.met()]
         try:
             notes += [f"behind {count:,} of them: {source.origin}: {shown(source.record)}" for source, count in self._common(3, asked=False)]
         except BigdebugError as why:

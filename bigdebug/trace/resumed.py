@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bigdebug.shown import counted, plain
 
 if TYPE_CHECKING:
+    from bigdebug.trace.culprits import CrashCulprit
     from bigdebug.trace.run import Run
+
+
+class Resuming(Protocol):
+    """Resumes one run, and tells before what it would refuse."""
+
+    def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed: ...
+
+    def check(self) -> None:
+        """Raise ReplayError if the action is one that cannot be called again. Costs no job."""
+
+    def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
+        """Raise ReplayError if this record cannot come in the place of that of a culprit. Costs no job."""
+
+    @property
+    def held(self) -> Mapping[str, Collection[int]] | None:
+        """The partitions of the run's stages that Spark holds, by the ids of these; None where that is not known before it is resumed."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -16,7 +17,7 @@ from bigdebug.store.directory import LineageStore
 from bigdebug.trace.culprits import Culprits
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.origins import SourceFacts
-from bigdebug.trace.resumed import Resumed
+from bigdebug.trace.resumed import Resumed, Resuming
 from bigdebug.trace.table import Table
 
 
@@ -44,7 +45,7 @@ class Run:
     sources: Mapping[int, SourceFacts] = field(default_factory=dict, repr=False)
     computed: Mapping[str, Mapping[int, int]] = field(default_factory=dict, repr=False)
     began: float | None = field(default=None, compare=False)
-    resuming: list[Callable[[Any, Any, Any], Resumed]] = field(default_factory=list, repr=False, compare=False)
+    resuming: list[Resuming] = field(default_factory=list, repr=False, compare=False)
     """What resumes it, if anything does."""
 
     @cached_property
@@ -86,8 +87,7 @@ class Run:
             raise TypeError(f"skip takes culprits of this run, or True for all that crash, not {shown(skip)}")
         if repair is not None and not callable(repair) and not isinstance(repair, Mapping):
             raise TypeError(f"repair takes a function of a record, or a dictionary of culprits and records, not {shown(repair)}")
-        resumed: Resumed = self.resuming[0](skip, repair, fix)
-        return resumed
+        return self.resuming[0](skip, repair, fix)
 
     # ---- display ----------------------------------------------------------------------------------------------
 
@@ -124,16 +124,24 @@ class Run:
 
 
 def runs_table(runs: Sequence[Run]) -> Table:
-    """Runs, a line each."""
+    """Runs, a line each; when they began is in the time of this machine's zone."""
     return Table(
-        ("run", "name", "action", "status", "records in", "records out", "lineage", "task seconds"),
+        ("run", "name", "action", "began", "status", "records in", "records out", "lineage", "task seconds"),
         [
-            (r.id, r.name, r.action, r.status, _known(r.statistics.records_in), _known(r.statistics.records_out),
+            (r.id, r.name, r.action, _moment(r.began), r.status, _known(r.statistics.records_in), _known(r.statistics.records_out),
              _size(r.statistics.bytes), f"{r.statistics.seconds:.1f}")
             for r in runs
         ],
         tuple(f"{r.name} is incomplete: {reason}" for r in runs for reason in r.incomplete),
     )
+
+
+def _moment(seconds: float | None) -> str:
+    """A time as people read it; nothing for none, and for what a catalog may have in the place of one."""
+    try:
+        return "" if seconds is None else f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}"
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""
 
 
 def _known(count: int) -> str:

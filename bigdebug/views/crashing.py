@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigdebug.errors import BigdebugError, MessageError
 from bigdebug.shown import shown
-from bigdebug.trace.culprits import CrashCulprit, code_of
+from bigdebug.trace.culprits import LOOKED_AT, CrashCulprit, Culprits, code_of
+from bigdebug.trace.reached import outputs_reached
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 from bigdebug.views.decisions import Cause, Counts, Decisions
@@ -19,6 +21,8 @@ from bigdebug.views.fields import sources as shown_sources
 from bigdebug.views.payload import LONGEST, Request, maybe, text
 from bigdebug.views.repairing import Field, fields
 from bigdebug.views.results import ResultPage
+
+log = logging.getLogger("bigdebug")
 
 CAUSES = 50
 """Causes that a message has; it says how many more there are."""
@@ -141,34 +145,40 @@ def sources(one: CrashCulprit) -> dict[str, Any]:
     return {"records": shown_sources(found[:SOURCES]), "total": len(found)}
 
 
+def common(culprits: Culprits) -> dict[str, Any]:
+    """What several of the known culprits have in common. The first time it may cost some jobs."""
+    known = len(culprits.known)
+    shared = culprits.common()
+    return {
+        "known": known, "looked": min(known, LOOKED_AT),
+        "records": [{**each, "culprits": count} for each, (_, count) in zip(shown_sources(record for record, _ in shared), shared, strict=True)],
+        "met": [{"what": text(what), "culprits": count} for what, count in culprits.met()],
+    }
+
+
 # ---- resuming ---------------------------------------------------------------------------------------------------
 
 
-def forecast(run: Run | None) -> str | None:
-    """What a resume computes, as far as it can be said before."""
-    if run is None or not run.resuming or run.status != "failed":
-        return None
-    if run.store is None:  # a DataFrame's, of which the graph is a plan that would be read
-        return "The query runs once more, over its input without the culprits, or with what is put in their place."
-    crashed = {one.operator.id for one in run.culprits.known}
-    held = sum(
-        len(run.computed.get(stage.id, {})) for stage in run.graph.stages
-        if stage.feeds is not None and not crashed & {stage.feeds, stage.reads, *stage.operators}
-    )
-    if not held:
-        return None
-    return f"At least {held:,} {'partition' if held == 1 else 'partitions'} of stages that had finished will be reused; what comes behind them is computed."
-
-
-def ended(done: Resumed, seconds: float) -> dict[str, Any]:
-    """How a resume went."""
+def ended(done: Resumed, seconds: float, reached: int | None) -> dict[str, Any]:
+    """How a resume went, and how many of its outputs hang on the source records of what was repaired."""
     known = done.run.culprits.known
     again = [one for one in known if one.again]
     return {
         "run": done.run.id, "seconds": round(seconds, 1), "ran": done.ran if done.ran >= 0 else None, "reused": done.reused if done.ran >= 0 else None,
-        "crashed": len(known) - len(again), "again": [text(f"{shown(one.record)}: {one.exception_type}: {_first_line(one.message)}") for one in again[:SOURCES]],
+        "reached": reached, "crashed": len(known) - len(again), "again": [text(f"{shown(one.record)}: {one.exception_type}: {_first_line(one.message)}") for one in again[:SOURCES]],
         "more": max(0, len(again) - SOURCES), "notes": [text(why) for why in done.run.culprits.unknown],
     }
+
+
+def reached(run: Run, replaced: Sequence[CrashCulprit]) -> int | None:
+    """How many outputs of a run hang on the source records of culprits that something was put in the place of; None where its tables do not tell it at once."""
+    if run.store is None or not replaced:
+        return None
+    try:
+        return outputs_reached(run, [name for one in replaced for name in one.told.names()])
+    except Exception:  # the result is there all the same, whatever it is
+        log.debug("bigdebug could not tell what the repaired records reach", exc_info=True)
+        return None
 
 
 def problem(why: BigdebugError) -> dict[str, Any]:

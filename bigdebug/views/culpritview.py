@@ -13,6 +13,7 @@ from bigdebug.trace.run import Run
 from bigdebug.trace.table import Table
 from bigdebug.views import crashing
 from bigdebug.views.decisions import Decisions
+from bigdebug.views.forecasting import refusal, said_before, tasks_of
 from bigdebug.views.payload import Request, text
 from bigdebug.views.replies import Known
 from bigdebug.views.results import result_page
@@ -35,8 +36,9 @@ class CulpritView(View):
         self.culprits = culprits
         self.resumed: Resumed | None = None
         self._seconds = 0.0
+        self._reached: int | None = None
         self._said = 0
-        self._decisions = Decisions(culprits)
+        self._decisions = Decisions(culprits, run.resuming[0] if run is not None and run.resuming else None)
         self._work = Work(culprits, self._went_on, following)
         self._first = first
         self._change = 0
@@ -64,7 +66,7 @@ class CulpritView(View):
     @property
     def requests(self) -> Known:
         return {
-            "culprits": self._culprits, "page": self._page, "culprit": self._culprit, "sources": self._sources, "skip": self._skip,
+            "culprits": self._culprits, "page": self._page, "culprit": self._culprit, "sources": self._sources, "common": self._common, "skip": self._skip,
             "repair": self._repair, "restore": self._restore, "find": self._find, "resume": self._resume, "stop": self._stop, "result": self._result,
         }
 
@@ -80,6 +82,9 @@ class CulpritView(View):
     def _sources(self, request: Request) -> dict[str, Any]:
         number = request.number("number")
         return {"number": number, **crashing.sources(self._decisions.culprit(number))}
+
+    def _common(self, request: Request) -> dict[str, Any]:
+        return crashing.common(self.culprits)
 
     def _skip(self, request: Request) -> dict[str, Any]:
         """Leave out one, those of a cause, or all; or do not."""
@@ -112,6 +117,7 @@ class CulpritView(View):
     def _resume(self, request: Request) -> dict[str, Any]:
         if self.run is None or not self.run.resuming:
             raise ReplayError("This run did not crash in this session, so there is nothing to resume", remedy="Run the job again.")
+        self.run.resuming[0].check()
         if self.culprits.complete:
             self._decisions.arguments()  # refused at once, where that can be told
         self._work.begin("looking for culprits" if not self.culprits.complete else "resuming", self._going_on)
@@ -122,10 +128,11 @@ class CulpritView(View):
         assert self.run is not None
         self._work.find_all()
         said, given = self._decisions.said, self._decisions.arguments()
-        self._work.now("resuming")
+        self._work.now("resuming", tasks_of(self.run))
         before = self._work.seconds
-        self.resumed = self.run.resume(**given)
-        self._seconds, self._said = self._work.seconds - before, said
+        replaced, resumed = self._decisions.replaced(), self.run.resume(**given)
+        self._seconds, self._said, self._reached = self._work.seconds - before, said, crashing.reached(resumed.run, replaced)
+        self.resumed = resumed
 
     def _stop(self, request: Request) -> dict[str, Any]:
         self._work.stop()
@@ -161,10 +168,10 @@ class CulpritView(View):
             "run": None if run is None else run.id, "name": None if run is None else text(run.name), "change": self._change,
             "known": len(known.known), "complete": known.complete, "first": None if first is None else crashing.place(self._decisions, first), "notes": [text(why) for why in known.unknown],
             **crashing.causes(self._decisions), "said": self._decisions.said, "all": self._decisions.skips_all, "decided": crashing.counts(self._decisions.counts()),
-            "resumable": run is not None and bool(run.resuming), "forecast": crashing.forecast(run),
-            "doing": None if doing is None else {"what": doing, "seconds": round(work.seconds, 1), "tasks": work.tasks},
+            "refused": (refused := refusal(run)), "forecast": None if run is None or refused is not None else said_before(run, self._decisions),
+            "doing": None if doing is None else {"what": doing, "seconds": round(work.seconds, 1), "tasks": work.tasks, "of": work.total},
             "problem": None if problem is None else crashing.problem(problem),
-            "resumed": None if resumed is None else crashing.ended(resumed, self._seconds) | {"latest": self._said == self._decisions.said and problem is None},
+            "resumed": None if resumed is None else crashing.ended(resumed, self._seconds, self._reached) | {"latest": self._said == self._decisions.said and problem is None},
         }
 
 

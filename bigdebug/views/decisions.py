@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bigdebug.errors import MessageError, ReplayError
 from bigdebug.shown import counted, shown
 from bigdebug.trace.culprits import CrashCulprit, Culprits
+from bigdebug.trace.resumed import Resuming
 from bigdebug.views.repairing import repaired
 
 OPEN, SKIP, REPAIR = "open", "skip", "repair"
@@ -44,8 +45,10 @@ class Decisions:
     afterwards.
     """
 
-    def __init__(self, culprits: Culprits) -> None:
+    def __init__(self, culprits: Culprits, resuming: Resuming | None = None) -> None:
+        """``resuming`` is asked whether a repair would do."""
         self.culprits = culprits
+        self._resuming = resuming
         self._alone = threading.RLock()
         self._causes: dict[Any, int] = {}
         self._cause_of: list[int] = []
@@ -124,8 +127,11 @@ class Decisions:
             self.said += 1
 
     def repair(self, number: int, edits: Mapping[int, str | None]) -> None:
-        """Put the record, with these texts in its fields, in its place. Raises ReplayError for what cannot be read as its field."""
-        made = Repaired(repaired(_single(self.culprit(number)).record, edits), dict(edits))
+        """Put the record, with these texts in its fields, in its place. Raises ReplayError for what cannot be read as its field, and for a record that a resume would refuse."""
+        culprit = _single(self.culprit(number))
+        made = Repaired(repaired(culprit.record, edits), dict(edits))
+        if self._resuming is not None:
+            self._resuming.check_repair(culprit, made.record)
         with self._alone:
             self._repaired[number] = made
             self.said += 1
@@ -142,6 +148,11 @@ class Decisions:
     def repair_of(self, number: int) -> Repaired | None:
         with self._alone:
             return self._repaired.get(number)
+
+    def replaced(self) -> list[CrashCulprit]:
+        """The culprits in whose place another record comes, in the order in which they were found."""
+        with self._alone:
+            return [self.culprits.known[number] for number in sorted(self._repaired)]
 
     def of(self, number: int) -> str:
         """What was decided of a culprit."""

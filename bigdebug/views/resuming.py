@@ -37,7 +37,7 @@ Following = Callable[[], AbstractContextManager[Jobs | None]]
 class Work:
     """One piece of work at a time. ``tell`` is called when it begins, as it goes on, and when it has ended. Thread-safe.
 
-    ``doing`` says what is done, None if nothing is; ``problem`` why the last piece failed.
+    ``doing`` says what is done, None if nothing is, and ``total`` how many tasks that takes, if it is known; ``problem`` why the last piece failed.
     """
 
     def __init__(self, culprits: Culprits, tell: Callable[[], None], following: Following | None = None) -> None:
@@ -49,7 +49,9 @@ class Work:
         self._stopped = False
         self._began = 0.0
         self._ended: threading.Event | None = None
+        self._before = 0
         self.doing: str | None = None
+        self.total: int | None = None
         self.problem: BigdebugError | None = None
 
     @property
@@ -59,25 +61,27 @@ class Work:
 
     @property
     def tasks(self) -> int | None:
-        """How many tasks have ended well; None if nobody counts them."""
+        """How many tasks have ended well of what is done now; None if nobody counts them."""
         jobs = self._jobs
-        return None if jobs is None else jobs.tasks
+        return None if jobs is None else max(0, jobs.tasks - self._before)
 
     def begin(self, doing: str, work: Callable[[], None]) -> None:
         """Do some work. Raises ReplayError while other work is done."""
         with self._alone:
             if self.doing is not None:
                 raise ReplayError(f"This view is {self.doing}", remedy="Wait until that has ended, or stop it.")
-            self.doing, self.problem, self._stopped, self._began = doing, None, False, time.monotonic()
+            self.doing, self.total, self.problem, self._stopped, self._began, self._before = doing, None, None, False, time.monotonic(), 0
             self._ended = over = threading.Event()
         aside(self._run, work, over, name="bigdebug resume")
         aside(self._watch, over, name="bigdebug progress")
 
-    def now(self, doing: str) -> None:
-        """What is done from here on, within the same work. Raises ReplayError if it is to stop."""
+    def now(self, doing: str, total: int | None = None) -> None:
+        """What is done from here on, within the same work, in so many tasks, if that is known. Raises ReplayError if it is to stop."""
         if self._stopped:
             raise ReplayError("It was stopped", remedy="What was decided is kept: resume again.")
-        self.doing = doing
+        if doing != self.doing or total is not None:
+            self._before = 0 if self._jobs is None else self._jobs.tasks
+        self.doing, self.total = doing, total
         self._tell()
 
     def find_all(self) -> None:

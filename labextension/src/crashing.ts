@@ -35,11 +35,21 @@ const Ended = v.object({
   /** Partitions that were computed, and that were there; null where Spark does not tell. */
   ran: v.nullable(whole),
   reused: v.nullable(whole),
+  /** How many records of the result hang on the source records of what was repaired; null where that is not known at once. */
+  reached: v.nullable(whole),
   crashed: whole,
   /** Records put in the place of others that crashed again. */
   again: v.array(v.string()),
   more: whole,
   notes: v.array(v.string())
+});
+
+/** What a resume would compute, and reach. */
+const Forecast = v.object({
+  said: v.array(v.string()),
+  /** Those that have tasks of their own, in the order of the program; none where they are not known before. */
+  stages: v.array(v.object({ operators: v.array(v.string()), partitions: whole, computes: whole })),
+  left: whole
 });
 
 const Standing = v.object({
@@ -60,9 +70,13 @@ const Standing = v.object({
   /** Whether all are skipped of which nothing else was said, also those that are found later. */
   all: v.boolean(),
   decided: v.object(Counts),
-  resumable: v.boolean(),
-  forecast: v.nullable(v.string()),
-  doing: v.nullable(v.object({ what: v.string(), seconds: v.number(), tasks: v.nullable(whole) })),
+  /** Why the run cannot be resumed; null if it can. */
+  refused: v.nullable(v.string()),
+  forecast: v.nullable(Forecast),
+  /** What is done, how many of its tasks have ended, and of how many, as far as that is known. */
+  doing: v.nullable(
+    v.object({ what: v.string(), seconds: v.number(), tasks: v.nullable(whole), of: v.nullable(whole) })
+  ),
   problem: v.nullable(v.object({ what: v.array(v.string()), remedy: v.string() })),
   resumed: v.nullable(Ended)
 });
@@ -116,6 +130,16 @@ const Sources = v.object({
   total: whole
 });
 
+const Common = v.object({
+  known: whole,
+  /** Those that were compared: the first ones. */
+  looked: whole,
+  /** Source records behind several culprits, and behind how many. */
+  records: v.array(v.object({ origin: v.string(), record: v.string(), culprits: whole })),
+  /** What most of them were to be combined with. */
+  met: v.array(v.object({ what: v.string(), culprits: whole }))
+});
+
 const Result = v.object({
   run: v.string(),
   columns: v.array(v.string()),
@@ -132,6 +156,7 @@ export const ANSWERS = {
   page: Page,
   culprit: Culprit,
   sources: Sources,
+  common: Common,
   skip: Standing,
   repair: Standing,
   restore: Standing,
@@ -148,6 +173,7 @@ export type Ended = v.InferOutput<typeof Ended>;
 export type CulpritPage = v.InferOutput<typeof Page>;
 export type Field = v.InferOutput<typeof Field>;
 export type Culprit = v.InferOutput<typeof Culprit>;
+export type Forecast = v.InferOutput<typeof Forecast>;
 export type Result = v.InferOutput<typeof Result>;
 
 /** The text of a field, by its number; null for None. */
@@ -162,6 +188,7 @@ export interface Requests {
   page: { cause: number; start: number };
   culprit: { number: number };
   sources: { number: number };
+  common: Record<string, never>;
   skip: { of: 'culprit' | 'cause' | 'all'; at: number; on: boolean };
   repair: { number: number; edits: readonly Edit[] };
   restore: { number: number };

@@ -24,7 +24,8 @@ test('the widget writes the requests that the kernel reads', () => {
     ['repair', 'repair', { number: 0, edits }],
     ['unread', 'repair', { number: 0, edits: [{ field: 0, text: '__import__("os")' }] }],
     ['resume', 'resume', {}],
-    ['result', 'result', { start: 0 }]
+    ['result', 'result', { start: 0 }],
+    ['common', 'common', {}]
   ];
   written.forEach(([file, name, content], at) => {
     expect(writeRequest(at + 1, name, content)).toEqual(message(`request-${file}`));
@@ -39,6 +40,7 @@ const READ: [string, keyof Requests][] = [
   ['culprit', 'culprit'],
   ['repaired', 'culprit'],
   ['sources', 'sources'],
+  ['common', 'common'],
   ['skip', 'skip'],
   ['repair', 'repair'],
   ['result', 'result']

@@ -37,6 +37,7 @@ const ask: Ask = (name, content) => {
     page: answer('page'),
     culprit,
     sources: answer('sources'),
+    common: answer('common'),
     result: answer('result')
   };
   return problem === null ? Promise.resolve((known[name] ?? standing) as never) : Promise.reject(problem);
@@ -153,16 +154,61 @@ test('nothing is resumed while something is open', async () => {
 });
 
 test('how far a resume is, is told, and it can be stopped', async () => {
-  await show({ ...standing, change: 9, doing: { what: 'resuming', seconds: 3.5, tasks: 12 } });
+  await show({ ...standing, change: 9, doing: { what: 'resuming', seconds: 3.5, tasks: 12, of: null } });
   expect(shown('.bd-doing span')).toEqual(['Resuming: 3.5 s, 12 tasks ended']);
+  expect(host.querySelector('progress')!.position).toBe(-1);
   expect(button(/^Resume$/).disabled).toBe(true);
   await press('Stop');
   expect(lastAsked()).toEqual(['stop', {}]);
 });
 
+test('of how many tasks a resume has ended how many is told where that is known', async () => {
+  await show({ ...standing, change: 9, doing: { what: 'resuming', seconds: 3.5, tasks: 3, of: 12 } });
+  expect(shown('.bd-doing span')).toEqual(['Resuming: 3.5 s, 3 of 12 tasks ended']);
+  expect(host.querySelector('progress')!.position).toBe(0.25);
+  await show({ ...standing, change: 10, doing: { what: 'resuming', seconds: 3.5, tasks: 13, of: 12 } });
+  expect(shown('.bd-doing span')).toEqual(['Resuming: 3.5 s, 13 tasks ended']);
+});
+
+test('what a resume would compute, stage by stage, and what it reaches is said before', async () => {
+  const repaired = answer('repair');
+  await show({ ...repaired, change: 9 });
+  expect(shown('.bd-forecast > p')).toEqual(repaired.forecast!.said);
+  expect(shown('.bd-forecast summary')).toEqual(['The 2 stages']);
+  expect(shown('.bd-stages td').slice(1, 3)).toEqual(['8', '5']);
+  expect(shown('.bd-stages td')[3]).toContain('<script>alert(1)</script>');
+  await show({ ...repaired, change: 10, forecast: { said: ['The query runs once more.'], stages: [], left: 0 } });
+  expect(host.querySelector('.bd-stages')).toBeNull();
+  await show(told(goldenIn('culprits', 'event-culprits')));
+  expect(host.querySelector('.bd-forecast')).toBeNull();
+});
+
+test('a run that cannot be resumed says why', async () => {
+  await show({ ...standing, change: 9, refused: 'save() writes. Collect it.', forecast: null });
+  expect(shown('.bd-resume')[0]).toContain('save() writes. Collect it.');
+  expect(button(/^Resume$/).disabled).toBe(true);
+});
+
+test('what culprits have in common is read when somebody asks', async () => {
+  await show();
+  expect(asked.some(([name]) => name === 'common')).toBe(false);
+  await press('in common');
+  expect(shown('.bd-common li')).toHaveLength(2);
+  expect(shown('.bd-common .bd-origin')).toEqual(['/data/log.txt:5']);
+  expect(shown('.bd-common li')[0]).toContain('behind 6: ');
+  expect(shown('.bd-common li')[1]).toContain('2 culprits met the same:<script>');
+  expect(host.querySelectorAll('script, img')).toHaveLength(0);
+});
+
+test('a single culprit has nothing in common with others', async () => {
+  await show({ ...standing, change: 9, known: 1 });
+  expect(host.querySelector('.bd-common')).toBeNull();
+});
+
 test('the result, what was computed and what crashed again are shown', async () => {
   await show(told(goldenIn('culprits', 'event-culprits')));
   expect(shown('.bd-outcome')[0]).toContain('2 partitions computed, 3 reused; 1 record crashed as before');
+  expect(shown('.bd-outcome')[0]).not.toContain('made of');
   expect(shown('[role=alert]')[0]).toContain('1 repaired record crashed again, and is not in the result.');
   expect(shown('.bd-records td')).toContain("'repair'");
   expect(shown('.bd-records td')).toContain("Flight(id=2, dep='17', note=None)");
@@ -172,7 +218,8 @@ test('a result of what was decided before is told to be that', async () => {
   const known = told(goldenIn('culprits', 'event-culprits'))!;
   await show(known);
   expect(shown('.bd-resume')[0]).not.toContain('an earlier resume');
-  await show({ ...known, resumed: { ...known.resumed!, latest: false } });
+  await show({ ...known, resumed: { ...known.resumed!, latest: false, reached: 1 } });
+  expect(shown('.bd-outcome')[0]).toContain('1 output is made of what the repaired ones came from.');
   expect(shown('.bd-resume')[0]).toContain('an earlier resume');
 });
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import bigdebug
 from bigdebug.spark.crashes import RAISED
+from bigdebug.trace.run import runs_table
 
 
 def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
@@ -23,11 +25,14 @@ def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
     began = [run.began for run in runs.runs]
     assert len(began) == 3
     assert before <= began[0] <= began[1] <= began[2] <= time.time()
+    shown = dbg.runs_table()
+    assert [row[shown.header.index("began")] for row in shown.rows[-3:]] == [f"{datetime.fromtimestamp(when):%Y-%m-%d %H:%M:%S}" for when in began]
 
 
 def test_what_was_no_action_began_at_no_time_and_did_not_succeed(dbg: Any, spark: Any) -> None:
     run = dbg.lineage(spark.range(5).selectExpr("id + 1 AS next")).run
     assert run.began is None
+    assert runs_table([run]).rows[0][3] == ""
     assert run.summary() == "next: asked about, of no captured action; lineage derived when asked"
 
 
@@ -41,3 +46,7 @@ def test_a_session_that_was_saved_before_this_was_known_says_so(dbg: Any, tmp_pa
     del catalog["runs"][0]["began"]
     (saved / "session.json").write_text(json.dumps(catalog))
     assert bigdebug.open(saved).run("kept").began is None
+    for nothing in (float("nan"), 1e300, "noon", [1]):
+        catalog["runs"][0]["began"] = nothing
+        (saved / "session.json").write_text(json.dumps(catalog))
+        assert bigdebug.open(saved).runs_table().rows[0][3] == ""

@@ -124,12 +124,64 @@ def test_a_repair_that_crashes_again_is_told_and_mended(dbg: Any) -> None:
     assert view.resumed.result == [("a", 1), ("b", 2), ("c", 3)]
 
 
-def test_what_is_said_to_be_reused_is(dbg: Any) -> None:
-    ratios = dbg.context.parallelize(range(12), 3).map(lambda n: (n % 4, n)).reduceByKey(add, 2).mapValues(lambda total: 100 // (total - 12))
-    view = look(failed(dbg, ratios.collect))
-    assert asked(view, "culprits")["forecast"].startswith("At least 3 partitions of stages that had finished will be reused")
+def ratios(sc: Any) -> Any:
+    return sc.parallelize(range(12), 3).map(lambda n: (n % 4, n)).reduceByKey(add, 2).mapValues(lambda total: 100 // (total - 12)).collect()
+
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "behind a shuffle": ratios,
+    "before one": lambda sc: sc.parallelize(["1", "2", "3", "x"], 4).map(int).map(lambda n: (n % 2, n)).reduceByKey(add, 2).collect(),
+    "in a merge": lambda sc: sc.parallelize(range(12), 3).map(lambda n: (n % 4, n)).reduceByKey(lambda a, b: a + b if a + b != 12 else 1 // 0, 2).collect(),
+    "between two": lambda sc: (
+        sc.parallelize(range(12), 3).map(lambda n: (n % 4, n)).reduceByKey(add, 2).map(lambda kv: (kv[0] % 2, 100 // (kv[1] - 12))).reduceByKey(add, 3).collect()
+    ),
+    "of a union": lambda sc: sc.parallelize(["1", "x"], 2).map(int).union(sc.parallelize(range(3), 3)).map(lambda n: n).count(),
+    "moved": lambda sc: sc.parallelize(["1", "x", "3"], 3).repartition(5).map(int).sum(),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_said_to_be_computed_is(program: str, dbg: Any) -> None:
+    run = failed(dbg, lambda: PROGRAMS[program](dbg.context))
+    view = look(run)
     asked(view, "skip", of="all", at=0, on=True)
-    assert (resumed(view)["resumed"]["reused"], view.resumed.ran) == (3, 2)
+    view._work.find_all()
+    assert asked(view, "culprits")["forecast"]["said"][-1] == "What is skipped is in no output."
+    for _ in range(2):  # of what crashed, Spark lets go when a run goes on from it
+        expected = asked(view, "culprits")["forecast"]
+        with dbg.following() as jobs:
+            run.resume(skip=True)
+            dbg.context._jsc.sc().listenerBus().waitUntilEmpty()
+            assert sum(stage["computes"] for stage in expected["stages"]) == jobs.tasks
+
+
+def test_what_repairs_reach_is_said_before_as_a_bound_and_after_as_it_is(dbg: Any) -> None:
+    pairs = dbg.context.parallelize(["a1", "bx", "by", "c3"], 2).map(lambda text: (text[0], int(text[1:]))).reduceByKey(add, 2)
+    view = look(failed(dbg, pairs.collect))
+    view._work.find_all()
+    repair(view, 0, record="b1")
+    repair(view, 1, record="b2")
+    assert asked(view, "culprits")["forecast"]["said"][-1] == "The 2 repaired records reach at most 2 outputs."
+    done = resumed(view)
+    assert sorted(view.resumed.result) == [("a", 1), ("b", 3), ("c", 3)]
+    assert done["resumed"]["reached"] == 1
+
+
+def test_an_action_that_cannot_be_called_again_is_told(dbg: Any, spark: Any, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([("1",), ("x",)], "v string").select(F.col("v").cast("int").alias("n"))
+    view = look(failed(dbg, lambda: frame.write.parquet(str(tmp_path / "out"))))
+    assert "writes, and is not called again" in asked(view, "culprits")["refused"]
+
+
+def test_what_culprits_have_in_common(dbg: Any) -> None:
+    lines = dbg.context.parallelize(["1 2", "3 x y z", "4"], 2)
+    run = failed(dbg, lines.flatMap(str.split).map(int).collect)
+    view = look(run)
+    view._work.find_all()
+    found = asked(view, "common")
+    assert (found["known"], found["looked"], found["met"]) == (3, 3, [])
+    (record,) = found["records"]
+    assert (record["record"], record["culprits"]) == ("'3 x y z'", 3)
 
 
 def test_a_run_that_went_on_is_resumed_with_repairs(dbg: Any) -> None:
@@ -188,3 +240,22 @@ def test_an_expression_of_sparks_and_null(dbg: Any, spark: Any) -> None:
     repair(view, 0, v=None)
     assert resumed(view)["problem"] is None
     assert asked(view, "result", start=0)["rows"] == [["'1'", "4"], ["'2'", "None"]]
+
+
+def test_a_row_that_does_not_fit_is_refused_when_it_is_edited(dbg: Any, spark: Any) -> None:
+    numbers = spark.createDataFrame([(1, 4), (2, 0)], "id int, n int").coalesce(1)
+    view = look(failed(dbg, numbers.select("id", (10 / F.col("n")).alias("q")).collect))
+    for texts, why in (({"n": "1.5"}, "1.5"), ({"n": "'one'"}, "one"), ({"id": str(2**40)}, str(2**40))):
+        with pytest.raises(AssertionError, match="does not fit its columns") as refused:
+            repair(view, 0, **texts)
+        assert why in str(refused.value)
+    assert asked(view, "culprits")["decided"]["repaired"] == 0
+    repair(view, 0, n="5")
+    assert resumed(view)["problem"] is None
+    assert sorted(map(tuple, view.resumed.result)) == [(1, 2.5), (2, 2.0)]
+
+
+def test_a_record_of_an_operator_over_many_is_refused_when_it_is_edited(dbg: Any) -> None:
+    view = look(failed(dbg, dbg.context.parallelize([("a", 1), ("a", 0)], 1).reduceByKey(lambda one, other: one // other, 1).collect))
+    with pytest.raises(AssertionError, match="takes more than a record at a"):
+        repair(view, 0, _2="1")

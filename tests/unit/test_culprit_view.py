@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import bigdebug
 from bigdebug.errors import BigdebugError, ReplayError
-from bigdebug.graph import CallSite
+from bigdebug.graph import CallSite, Emission, Form, OperatorGraph, Segment, Stage
 from bigdebug.model import Origin, SourceRecord
 from bigdebug.shown import mask
 from bigdebug.trace.culprits import CrashCulprit, Culprits, Described
@@ -41,6 +41,11 @@ class Flight(NamedTuple):
     note: Any
 
 
+STAGES = [
+    Stage("s1", 1, (Segment((2,), Form.ONE_TO_ONE),), Emission.COMBINED, feeds=4),
+    Stage("s2", 4, (Segment((4,), Form.CODES),), Emission.RECORDS, fetches=True),
+]
+
 RECORDS: list[Any] = [
     Flight(2, "NA", HOSTILE), Flight(3, "", None), {"dep": "NA", "share": 0.5, "tags": ["a", b"\x00"]}, "one line", ("x" * 10_000_000, "\r"), Described("<generator>"),
 ]
@@ -54,20 +59,43 @@ class Sources(NamedTuple):
     def source_records(self) -> tuple[SourceRecord, ...]:
         return self.found
 
+    def source_record(self, operator: int, rid: int) -> SourceRecord:
+        return self.found[0]
 
-def crash(record: Any, operator: int = 2, line: CallSite | None = LINE, message: str = "no digits", place: Any = "somewhere") -> CrashCulprit:
+
+def crash(record: Any, operator: int = 2, line: CallSite | None = LINE, message: str = "no digits", place: Any = "somewhere", met: str | None = None) -> CrashCulprit:
     sources = Sources((SourceRecord(f"line of {HOSTILE}", 4, Origin("log.txt", "/data/log.txt", line=5)),))
-    told = Saved(record, None, "ValueError", message, line, {"line": repr(HOSTILE), "n": "2"}, TRACEBACK, [], lambda: sources)
+    told = Saved(record, met, "ValueError", message, line, {"line": repr(HOSTILE), "n": "2"}, TRACEBACK, [(1, 4)], lambda: sources)
     return CrashCulprit(told, next(each for each in OPERATORS if each.id == operator), 0, place)
 
 
-Resuming = Callable[[Any, Any, Any], Resumed]
+Resume = Callable[[Any, Any, Any], Resumed]
 
 
-def failed(records: list[Any], resume: Resuming | None = None, found: Culprits | None = None) -> Run:
+class Resuming:
+    """Resumes as a function says, where a stage holds what it had computed, and takes any record but ``"refused"``."""
+
+    def __init__(self, resume: Resume, held: Mapping[str, Collection[int]] | None = None, refused: str | None = None) -> None:
+        self._resume = resume
+        self._refused = refused
+        self.held = held
+
+    def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed:
+        return self._resume(skip, repair, fix)
+
+    def check(self) -> None:
+        if self._refused is not None:
+            raise ReplayError(self._refused, remedy="Take another action.")
+
+    def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
+        if record == "refused":
+            raise ReplayError(f"{record} does not fit", remedy="Give another one.")
+
+
+def failed(records: list[Any], resume: Resume | Resuming | None = None, found: Culprits | None = None) -> Run:
     found = Culprits() if found is None else found
-    found.known += [crash(record, 4 if number == 1 else 2) for number, record in enumerate(records)]
-    return replace(run("r3", HOSTILE, culprits=found), status="failed", resuming=[] if resume is None else [resume])
+    found.known += [crash(record, 4 if number == 1 else 2, met=HOSTILE if number > 3 else None) for number, record in enumerate(records)]
+    return replace(run("r3", HOSTILE, culprits=found), status="failed", graph=OperatorGraph(OPERATORS, [4], STAGES), resuming=[] if resume is None else [resume if isinstance(resume, Resuming) else Resuming(resume)])
 
 
 def resumed(skip: Any, repair: Any, fix: Any) -> Resumed:
@@ -84,12 +112,12 @@ def golden(name: str) -> Any:
     return json.loads((GOLDEN / f"{name}.json").read_text())
 
 
-ASKED = ("culprits", "page", "culprit", "sources", "skip", "repair")
+ASKED = ("culprits", "page", "culprit", "sources", "skip", "repair", "common")
 
 
 def written() -> dict[str, Any]:
     """What the kernel says, by the name of the golden file: answers to the requests of other golden files, in their order."""
-    view = CulpritView((known := failed(RECORDS, resumed)).culprits, known)
+    view = CulpritView((known := failed(RECORDS, Resuming(resumed, {"s1": [0, 1, 5]}))).culprits, known)
     said = {f"answer-{name}": view.answer(golden(f"request-{name}")) for name in ASKED}
     said["answer-repaired"] = view.answer(golden("request-culprit"))
     said["answer-refused"] = view.answer(golden("request-unread"))
@@ -142,7 +170,7 @@ def test_a_run_that_failed_its_culprits_and_one_of_them_need_no_session() -> Non
 
 def test_what_cannot_be_resumed_is_looked_at_and_says_why() -> None:
     view = CulpritView(failed(["a", "b"]).culprits)
-    assert not asked(view, "culprits")["resumable"]
+    assert "did not crash in this session" in asked(view, "culprits")["refused"]
     assert "nothing to resume" in asked(view, "resume")["what"]
     assert asked(view, "culprit", number=0)["fix"]["code"] is None
     assert "not been resumed" in asked(view, "result", start=0)["what"]
@@ -218,6 +246,51 @@ def test_a_resume_finds_all_before_and_goes_on_only_if_all_are_decided() -> None
     assert asked(view, "culprits")["problem"] is None
 
 
+def test_a_repair_that_a_resume_would_refuse_is_refused_when_it_is_edited() -> None:
+    known = failed(["a", "b"], resumed)
+    view = CulpritView(known.culprits, known)
+    assert asked(view, "repair", number=0, edits=[{"field": 0, "text": "refused"}])["what"] == "refused does not fit."
+    assert asked(view, "repair", number=0, edits=[{"field": 0, "text": "taken"}])["decided"]["repaired"] == 1
+
+
+def test_an_action_that_cannot_be_called_again_is_told_before_somebody_decides() -> None:
+    known = failed(["a"], Resuming(resumed, refused="save() writes"))
+    said = asked(view := CulpritView(known.culprits, known), "culprits")
+    assert (said["refused"], said["forecast"]) == ("save() writes. Take another action.", None)
+    asked(view, "skip", of="all", at=0, on=True)
+    assert asked(view, "resume")["what"] == "save() writes."
+
+
+def test_what_a_resume_takes_and_reaches_is_said_before_as_far_as_it_is_known() -> None:
+    known = failed(["a", "b", "c"], resumed)
+    view = CulpritView(known.culprits, known)
+    (said,) = asked(view, "culprits")["forecast"]["said"]
+    assert "not known before it ran" in said
+    asked(view, "repair", number=0, edits=[{"field": 0, "text": "1"}])
+    assert asked(view, "culprits")["forecast"]["said"][-1] == "How many outputs the repaired record reaches is not known before it ran."
+    known = failed(["a", "b", "c"], Resuming(resumed, {}))
+    view = CulpritView(known.culprits, known)
+    asked(view, "repair", number=0, edits=[{"field": 0, "text": "1"}])
+    asked(view, "repair", number=2, edits=[{"field": 0, "text": "2"}])
+    assert asked(view, "culprits")["forecast"]["said"] == ["Resuming computes 11 partitions in 2 stages.", "The 2 repaired records reach at most 2 outputs."]
+
+
+def test_how_many_tasks_a_resume_takes_is_told_while_it_goes_on() -> None:
+    def resume(skip: Any, repair: Any, fix: Any) -> Resumed:
+        told.append(asked(view, "culprits")["doing"])
+        return resumed(skip, repair, fix)
+
+    for on, of in ((2, 8), (4, None)):  # a function over several records may have the action called anew
+        told: list[Any] = []
+        known = failed([], Resuming(resume, {"s1": [0, 1, 5]}))
+        known.culprits.known.append(crash("a", on))
+        view = CulpritView(known.culprits, known)
+        asked(view, "skip", of="all", at=0, on=True)
+        asked(view, "resume")
+        assert view.wait(10)
+        assert [(each["what"], each["of"]) for each in told] == [("resuming", of)]
+
+
 def test_what_a_resume_raises_is_told_and_what_was_decided_is_kept() -> None:
     def resume(skip: Any, repair: Any, fix: Any) -> Resumed:
         problem = RuntimeError("job aborted")
@@ -284,7 +357,7 @@ def anything() -> st.SearchStrategy[Any]:
     edits = st.fixed_dictionaries({"field": leaves, "text": leaves})
     names = ["cause", "start", "number", "of", "at", "on", "edits"]
     content = st.dictionaries(st.sampled_from(names), leaves | st.lists(edits | leaves, max_size=2))
-    return st.tuples(st.sampled_from(["culprits", "page", "culprit", "sources", "skip", "repair", "restore", "find", "resume", "stop", "result", "eval"]), content)
+    return st.tuples(st.sampled_from(["culprits", "page", "culprit", "sources", "common", "skip", "repair", "restore", "find", "resume", "stop", "result", "eval"]), content)
 
 
 @given(st.lists(anything(), max_size=6))

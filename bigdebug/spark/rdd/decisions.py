@@ -53,10 +53,7 @@ class Decisions:
         instead: dict[Place, bytes | None] = {_place(c): None for c in culprits.chosen(() if isinstance(skip, bool) else skip or ())}
         every = None
         if isinstance(repair, Mapping):
-            for culprit in culprits.chosen(repair):
-                if self._step(culprit.operator) is None:
-                    raise _of_several(culprit.operator, "repaired")
-                instead[_place(culprit)] = _pickled(repair[culprit], culprit)
+            instead |= {_place(culprit): self.instead(culprit, repair[culprit]) for culprit in culprits.chosen(repair)}
         elif repair is not None:
             every = function_of_one(repair, "repair")
         fixes: dict[int, Choice] = {}
@@ -68,6 +65,14 @@ class Decisions:
         policy = Policy(Choice(skip is True, every), {}, fixes, MOST, dumps=cloudpickle.dumps)
         policy = replace(policy, known={c.place: chosen for c in culprits.known if (chosen := self._chosen(c, policy, instead)) is not None})
         return replace(policy, known={**policy.known, **self._equal_ones(policy)})
+
+    def instead(self, culprit: CrashCulprit, record: Any) -> bytes:
+        """The pickle of a record that comes in the place of a culprit's. Raises ReplayError if none can, or not this one."""
+        _check_here(culprit)
+        _place(culprit)
+        if self._step(culprit.operator) is None:
+            raise _of_several(culprit.operator, "repaired")
+        return _pickled(record, culprit)
 
     def _chosen(self, culprit: CrashCulprit, policy: Policy, instead: Mapping[Place, bytes | None]) -> Chosen | None:
         """What a task has to know of a culprit, if it is to do anything else than what is said of all.

@@ -5,7 +5,7 @@ The program is the same, compiled as it was: what Spark holds of stages that had
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from bigdebug.shown import counted
 from bigdebug.spark.jobs import answering
 from bigdebug.spark.rdd.decisions import Decisions, Repair, renamed
 from bigdebug.spark.rdd.outputs import check_letting_go
+from bigdebug.trace.culprits import CrashCulprit
 from bigdebug.trace.resumed import Resumed
 from bigdebug.trace.run import Run
 
@@ -40,13 +41,7 @@ class Resume:
         self._action = action
 
     def __call__(self, skip: Any, repair: Repair | None, fix: Mapping[Any, Callable[[Any], Any]] | None) -> Resumed:
-        again = self._action.again
-        if again is None:
-            raise ReplayError(
-                f"{self._run.action}() cannot be called again: what it gives is taken up record by record, or is an RDD",
-                remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once. What crashes where an RDD is "
-                "defined (sortBy, zipWithIndex) crashes in an action on its input as well: resume a run of that.",
-            )
+        again = self._again()
         answering(self._recorder.sc)
         check_letting_go(self._recorder.sc)
         self._recorder.questions(self._run).check_sources(self._run.subject)
@@ -56,6 +51,26 @@ class Resume:
         for tell in self._recorder.captures.around():
             tell(resumed.run)
         return resumed
+
+    def check(self) -> None:
+        self._again()
+
+    def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
+        Decisions(self._recorder, self._run).instead(culprit, record)
+
+    @property
+    def held(self) -> Mapping[str, Collection[int]]:
+        return self._recorder.runs.held(stage.id for stage in self._run.graph.stages)
+
+    def _again(self) -> Callable[[], Any]:
+        """Calls the action once more."""
+        if self._action.again is None:
+            raise ReplayError(
+                f"{self._run.action}() cannot be called again: what it gives is taken up record by record, or is an RDD",
+                remedy="Resume a run of collect(), count(), saveAsTextFile() or another action that gives all at once. What crashes where an RDD is "
+                "defined (sortBy, zipWithIndex) crashes in an action on its input as well: resume a run of that.",
+            )
+        return self._action.again
 
     def _last(self, again: Callable[[], Any], decisions: Decisions, policy: Policy, skip: Any) -> Resumed:
         """What the action gives when no function over an iterator has to begin anew, or may not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -207,6 +207,11 @@ class Runs:
         with self._alone:
             for stage in stages:
                 self._tasks.pop(stage, None)
+
+    def held(self, stages: Iterable[str]) -> dict[str, frozenset[int]]:
+        """The partitions of these stages that tasks computed, and of which Spark was not told to let go."""
+        with self._alone:
+            return {stage: frozenset(self._tasks.get(stage, ())) for stage in stages}
 
     def computed_by(self, run: Run) -> int:
         """How many partitions of stages the tasks of a run itself computed."""

@@ -8,6 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyspark.sql.types import StructType
+
 from bigdebug.agents.guards.crash import Raised
 from bigdebug.graph import CallSite, Operator
 from bigdebug.shown import shown
@@ -192,10 +194,10 @@ class Blamed:
 class _OfCode(OfFunction):
     """What is told of rows that Python code crashed on."""
 
-    __slots__ = ("_blamed", "_crashed")
+    __slots__ = ("_crashed", "blamed")
 
     def __init__(self, blamed: Blamed, crashed: Crashed) -> None:
-        self._blamed = blamed
+        self.blamed = blamed
         self._crashed = crashed
 
     @property
@@ -216,24 +218,28 @@ class _OfCode(OfFunction):
         if not crashed.rows:
             return None
         if crashed.where is not None:
-            return self._blamed.trace(crashed.plan, crashed.where)
-        return self._blamed.trace(crashed.plan, crashed.record, of=self if crashed.rowwise else None)
+            return self.blamed.trace(crashed.plan, crashed.where)
+        return self.blamed.trace(crashed.plan, crashed.record, of=self if crashed.rowwise else None)
 
     def names(self) -> tuple[()]:
         return ()
+
+    @property
+    def rows(self) -> Node:
+        return self._crashed.plan
 
 
 class _OfExpression:
     """What is told of a row that an expression of Spark's threw on."""
 
-    __slots__ = ("_blamed", "_row", "_thrown", "_trial")
+    __slots__ = ("_row", "_thrown", "_trial", "blamed")
 
     locals: Mapping[str, str] = MappingProxyType({})
     raised = None
     settled = True
 
     def __init__(self, blamed: Blamed, trial: Trial, row: Any, thrown: Thrown) -> None:
-        self._blamed = blamed
+        self.blamed = blamed
         self._trial = trial
         self._row = row
         self._thrown = thrown
@@ -264,7 +270,21 @@ class _OfExpression:
 
     def trace(self) -> LineageFrame | None:
         trial = self._trial
-        return self._blamed.trace(trial.rows, self._row, of=self) if trial.finding is None else trial.finding(self._row)
+        return self.blamed.trace(trial.rows, self._row, of=self) if trial.finding is None else trial.finding(self._row)
 
     def names(self) -> tuple[()]:
         return ()
+
+    @property
+    def rows(self) -> Node:
+        return self._trial.rows
+
+
+def type_of(culprit: CrashCulprit) -> StructType | None:
+    """What another row in the place of a culprit's has to be; None if that is not known before it is put there. Asks the JVM."""
+    told = culprit.told
+    names = getattr(culprit.record, "__fields__", None)
+    if names is None or not isinstance(told, _OfCode | _OfExpression):
+        return None
+    fields = told.blamed.catalyst.frame(told.rows).schema.fields[: len(names)]
+    return StructType(fields) if [field.name for field in fields] == [*names] else None

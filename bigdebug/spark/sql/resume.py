@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,11 @@ from pyspark.errors import PySparkException
 
 from bigdebug.errors import ReplayError
 from bigdebug.shown import shown
-from bigdebug.spark.sql.blamed import Input
+from bigdebug.spark.jobs import answering
+from bigdebug.spark.sql.blamed import Input, type_of
 from bigdebug.spark.sql.diagnosis import FrameDiagnosis
 from bigdebug.spark.sql.failures import brief
+from bigdebug.spark.sql.fitting import fitting
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.telling import Key, key_of
 from bigdebug.spark.sql.unfinished import Failure
@@ -41,12 +43,7 @@ class FrameResume:
         self._failure = failure
 
     def __call__(self, skip: Any, repair: Any, fix: Any) -> Resumed:
-        again = self._action.again
-        if again is None:
-            raise ReplayError(
-                f"{self._run.action} of a DataFrame writes, and is not called again on another one",
-                remedy="Write what run.resume(...) of collect() or toPandas() gives, or filter the culprits out of the input.",
-            )
+        again = self._again()
         if fix:
             raise ReplayError(
                 "A function in a DataFrame is not replaced for the rows that it crashes on",
@@ -73,6 +70,29 @@ class FrameResume:
         runs[-1].culprits.known += left
         runs[-1].culprits.unknown += unknown
         return Resumed(result, runs[-1], 0, -1)
+
+    def check(self) -> None:
+        self._again()
+
+    def check_repair(self, culprit: CrashCulprit, record: Any) -> None:
+        _key(culprit)
+        _whole(culprit)
+        answering(self._recorder.spark.sparkContext)
+        if (kind := type_of(culprit)) is not None:
+            fitting(record, kind)
+
+    @property
+    def held(self) -> None:
+        return None
+
+    def _again(self) -> Callable[[Any], Any]:
+        """Calls the action on another DataFrame."""
+        if self._action.again is None:
+            raise ReplayError(
+                f"{self._run.action} of a DataFrame writes, and is not called again on another one",
+                remedy="Write what run.resume(...) of collect() or toPandas() gives, or filter the culprits out of the input.",
+            )
+        return self._action.again
 
     def _without(self, skip: Any, repair: Any) -> tuple[Any, list[CrashCulprit], list[str]]:
         """The query over what does not crash, the culprits that are not in it, and what is not known of them."""

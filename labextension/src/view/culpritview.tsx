@@ -1,6 +1,7 @@
 /** The culprit view: what crashed by cause, one culprit with its record, and the run resumed as somebody decided. */
 import { useState } from 'preact/hooks';
 import type { Ask, Place, Standing } from '../crashing';
+import { Common } from './common';
 import { Causes } from './crashcauses';
 import { CauseOf } from './culpritlist';
 import { Wrong } from './frame';
@@ -42,6 +43,7 @@ function Whole({ ask, standing }: { ask: Ask; standing: Standing }) {
         </span>
       </header>
       <More ask={ask} standing={standing} busy={busy} during={during} />
+      <Common ask={ask} known={standing.known} />
       {here !== null && (
         <div class="bd-halves">
           <Causes standing={standing} chosen={here.cause} choose={choose} />

@@ -1,6 +1,7 @@
 /** What was decided, the run resumed with it, and what came of that. */
 import type { Ask, Ended, Standing } from '../crashing';
 import type { During } from './useduring';
+import { Expected } from './forecast';
 import { Notice } from './notice';
 import { ResultPage } from './resultpage';
 import { counted, number, seconds } from './words';
@@ -14,15 +15,22 @@ export interface ResumeProps {
 
 export function Resume({ ask, standing, busy, during }: ResumeProps) {
   const { doing, problem, resumed } = standing;
+  const parts = doing === null ? null : share(doing);
   return (
     <section class="bd-resume" aria-label="Resume">
       <Decided ask={ask} standing={standing} busy={busy} during={during} />
       {doing !== null && (
         <div class="bd-doing" role="status">
-          <progress aria-label={doing.what} />
+          {parts === null ? (
+            <progress aria-label={doing.what} />
+          ) : (
+            <progress aria-label={doing.what} value={parts.done} max={parts.of} />
+          )}
           <span>
             {`${doing.what === 'resuming' ? 'Resuming' : 'Looking for culprits'}: ${seconds(doing.seconds)}`}
-            {doing.tasks !== null && `, ${counted(doing.tasks, 'task')} ended`}
+            {parts !== null
+              ? `, ${number(parts.done)} of ${counted(parts.of, 'task')} ended`
+              : doing.tasks !== null && `, ${counted(doing.tasks, 'task')} ended`}
           </span>
           <button
             type="button"
@@ -45,16 +53,16 @@ export function Resume({ ask, standing, busy, during }: ResumeProps) {
   );
 }
 
+/** How much is done of what there is to do, where that is known: of tasks that failed and ran again there may be more. */
+function share({ tasks, of }: NonNullable<Standing['doing']>): { done: number; of: number } | null {
+  return tasks === null || of === null || of === 0 || tasks > of ? null : { done: tasks, of };
+}
+
 function Decided({ ask, standing, busy, during }: ResumeProps) {
-  const { decided, all, complete, resumable, doing, forecast } = standing;
-  const ready = resumable && doing === null && decided.open === 0 && (complete || all);
-  const why = !resumable
-    ? 'This run did not crash in this session: it is looked at, not resumed.'
-    : decided.open > 0
-      ? 'The job would crash on what is open as before: skip or repair it.'
-      : standing.resumed === null
-        ? forecast
-        : null;
+  const { decided, all, complete, refused, doing, forecast, resumed } = standing;
+  const ready = refused === null && doing === null && decided.open === 0 && (complete || all);
+  const why =
+    refused ?? (decided.open > 0 ? 'The job would crash on what is open as before: skip or repair it.' : null);
   return (
     <>
       <div class="bd-moves">
@@ -83,6 +91,7 @@ function Decided({ ask, standing, busy, during }: ResumeProps) {
         </span>
       </div>
       {why !== null && doing === null && <p class="bd-busy">{why}</p>}
+      {forecast !== null && doing === null && resumed?.latest !== true && <Expected forecast={forecast} />}
     </>
   );
 }
@@ -124,8 +133,12 @@ function Outcome({ ask, resumed }: { ask: Ask; resumed: Ended }) {
 }
 
 /** What was computed and what was there already, as far as Spark tells. */
-function recomputed({ ran, reused, crashed }: Ended): string {
+function recomputed({ ran, reused, reached, crashed }: Ended): string {
   const parts =
     ran === null || reused === null ? '' : `${counted(ran, 'partition')} computed, ${number(reused)} reused; `;
-  return `${parts}${counted(crashed, 'record')} crashed as before, and ${crashed === 1 ? 'was' : 'were'} skipped or repaired.`;
+  const behind =
+    reached === null
+      ? ''
+      : ` ${counted(reached, 'output')} ${reached === 1 ? 'is' : 'are'} made of what the repaired ones came from.`;
+  return `${parts}${counted(crashed, 'record')} crashed as before, and ${crashed === 1 ? 'was' : 'were'} skipped or repaired.${behind}`;
 }
