@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bigdebug.store.arrays import Listed, StoredArray, narrowest, write_array
-from bigdebug.trace.positions import Positions
+from bigdebug.trace.positions import Positions, members
+
+_DENSE = 16
+"""Bytes of a table of all integers that are in a column, for each of its values: up to there it is the quickest way to find some."""
 
 
 class Steps(NamedTuple):
@@ -78,9 +81,14 @@ class Column:
             places = wanted - self._values.start
             return places[(places >= 0) & (places < self._values.length)]
         values = self.array
+        if not len(wanted) or not len(values):
+            return np.zeros(0, np.int64)
+        size = max(int(values.max()), int(wanted[-1])) + 1
+        if size <= _DENSE * len(values):
+            return np.flatnonzero(members(values, wanted, size))
         at = np.searchsorted(wanted, values)
         at[at == len(wanted)] = 0
-        return np.flatnonzero(wanted[at] == values) if len(wanted) else np.zeros(0, np.int64)
+        return np.flatnonzero(wanted[at] == values)
 
     def dump(self, home: Path, name: str) -> dict[str, Any]:
         """Write into a file of this name what takes one; what a catalog lists of it."""

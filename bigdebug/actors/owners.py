@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bigdebug.actors.columns import Column
+from bigdebug.actors.keys import Keys
 from bigdebug.actors.promises import Broken
-from bigdebug.trace.positions import Positions
+from bigdebug.store.arrays import narrowest
+from bigdebug.trace.positions import Positions, members
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,8 +80,8 @@ class GroupOwners:
             raise Broken(f"its input has no column {missing[0]!r}")
         _check_once(frame, by)
         self._by = list(by)
-        self._keys = _Keys()
-        self.codes = self._keys.learnt(_columns(frame, self._by))
+        self._keys = Keys()
+        self.codes = narrowest(self._keys.learnt(_columns(frame, self._by)))
 
     def of(self, result: Any) -> Column:
         names = [*getattr(result, "columns", ()), *_index_of(result).names]
@@ -111,13 +114,19 @@ class GroupOwners:
 
     def _smallest(self, most: int) -> Positions:
         """The groups, smallest first, which have so many rows together at most; none, if that is all of them and they are one."""
+        smallest, sizes = self._by_size
+        return smallest[np.cumsum(sizes) <= most] if len(smallest) > 1 else smallest[:0]
+
+    @cached_property
+    def _by_size(self) -> tuple[Positions, Positions]:
+        """The groups, smallest first, and how many rows each has."""
         sizes = np.bincount(self.codes)
         smallest = np.argsort(sizes, kind="stable").astype(np.int64)
         smallest = smallest[sizes[smallest] > 0]
-        return smallest[np.cumsum(sizes[smallest]) <= most] if len(smallest) > 1 else smallest[:0]
+        return smallest, sizes[smallest].astype(np.int64)
 
     def rows(self, owners: Positions) -> Positions:
-        return np.flatnonzero(np.isin(self.codes, owners))
+        return np.flatnonzero(members(self.codes, owners, int(self.codes.max(initial=0)) + 1))
 
 
 def _some(count: int) -> Positions:
@@ -148,44 +157,4 @@ def _columns(frame: Any, by: Sequence[str]) -> list[Any]:
     import pandas as pd
 
     columns = getattr(frame, "columns", ())
-    found = [pd.Index(frame[name]) if name in columns else frame.index.get_level_values(name) for name in by]
-    return [each.astype(object) if isinstance(each.dtype, pd.CategoricalDtype) else each for each in found]
-
-
-class _Keys:
-    """Numbers of keys. Nulls of all sorts are one value, as they are to ``groupby``."""
-
-    def __init__(self) -> None:
-        self._values: list[Any] = []
-        self._pairs: list[Any] = []
-
-    def learnt(self, columns: Sequence[Any]) -> Positions:
-        """The number of the key of each row; from now on these keys are known."""
-        import pandas as pd
-
-        total = np.zeros(0, np.int64)
-        for place, column in enumerate(columns):
-            codes, values = pd.factorize(column)
-            self._values.append(pd.Index(values))
-            codes = np.asarray(codes, dtype=np.int64) + 1
-            if not place:
-                total = codes
-                continue
-            total, pairs = pd.factorize(total * (len(values) + 1) + codes)
-            total = np.asarray(total, dtype=np.int64)
-            self._pairs.append(pd.Index(pairs))
-        return total
-
-    def known(self, columns: Sequence[Any]) -> Positions:
-        """The number of the key of each row, -1 if it is none that was learnt."""
-        total = np.zeros(0, np.int64)
-        for place, column in enumerate(columns):
-            values = self._values[place]
-            codes = np.where(column.isna(), 0, np.asarray(values.get_indexer(column), dtype=np.int64) + 1)
-            codes = np.where((codes == 0) & ~column.isna(), -1, codes)
-            if not place:
-                total = codes
-                continue
-            mixed = np.where((total < 0) | (codes < 0), -1, total * (len(values) + 1) + codes)
-            total = np.asarray(self._pairs[place - 1].get_indexer(mixed), dtype=np.int64)
-        return total
+    return [pd.Index(frame[name], dtype=frame[name].dtype) if name in columns else frame.index.get_level_values(name) for name in by]

@@ -19,7 +19,7 @@ from bigdebug.actors.aside import aside
 from bigdebug.actors.cells import fixed
 from bigdebug.actors.columns import Column
 from bigdebug.shown import shown
-from bigdebug.trace.positions import Positions
+from bigdebug.trace.positions import Positions, distinct
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ def kept(probes: list[Probe], result: Any, owners: Owners, of_result: Column) ->
     """Whether the result has of the owners that were tried what was given of them alone. Raises Broken if not; False if nothing came of them."""
     if not probes:
         return False
-    every = np.flatnonzero(np.isin(of_result.array, np.concatenate([probe.owners for probe in probes])))
+    every = of_result.holding(distinct(np.concatenate([probe.owners for probe in probes])))
     of_every, seen = of_result.take(every), False
     for probe in probes:
         tried = owners.of(probe.result).array
