@@ -48,7 +48,9 @@ from bigdebug.spark.sql.recognized import index
 from bigdebug.spark.sql.recorder import FrameRecorder
 from bigdebug.spark.sql.runs import FrameRun
 from bigdebug.spark.sql.workloads import Workload
-from bigdebug.store.directory import LineageStore, check_place
+from bigdebug.store.directory import LineageStore
+from bigdebug.store.filesystems import Address
+from bigdebug.store.named import named
 from bigdebug.trace.across.pipelines import Pipeline
 from bigdebug.trace.capture import Capture, each_run
 from bigdebug.trace.crossfilter.marks import Marks
@@ -70,25 +72,27 @@ _sessions: dict[Any, DebugSession] = {}
 """By SparkSession; the latest of each, attached or not."""
 
 
-def attach(spark: Any, store: str | os.PathLike[str] | None = None) -> DebugSession:
+def attach(spark: Any, store: str | os.PathLike[str] | None = None, store_options: Mapping[str, Any] | None = None) -> DebugSession:
     """The debug session of ``spark``; attaching again returns the same one, also after ``detach``.
 
-    ``store`` is the directory where lineage goes, a new private temporary one if None. A detached session that kept
-    its lineage elsewhere stays as it is, and a new one begins. Raises StoreError if the store cannot be made, TypeError
-    or ValueError for what is no running SparkSession or names no directory. Costs no Spark job.
+    ``store`` is where lineage goes: a directory, a new private temporary one if None, or a URI (``s3://bucket/path``, hdfs, gs, abfss, or what fsspec
+    knows), which tasks reach, too, or else the driver for them. ``store_options`` is what pyarrow's filesystem takes (for S3 ``access_key``, ``endpoint_override``
+    and so on), where the environment does not say it: nothing shows it, and tasks get it. A detached session that kept
+    its lineage elsewhere stays as it is, and a new one begins. Raises StoreError if the store cannot be made, or reached within seconds, TypeError
+    or ValueError for what is no running SparkSession or names no place. Costs no Spark job.
     """
     check_session(spark)
-    check_place(store)
+    place = named(store, store_options)
     for stopped in [s for s, known in _sessions.items() if known.context._jsc is None]:
         del _sessions[stopped]
     known = _sessions.get(spark)
-    elsewhere = known is not None and store is not None and known.store.parent.resolve() != Path(store).resolve()
+    elsewhere = known is not None and place is not None and not known._recorder.store.is_below(place)
     if known is None or (elsewhere and not known.attached):
-        known = _sessions[spark] = DebugSession(spark, store)
+        known = _sessions[spark] = DebugSession(spark, place)
     elif elsewhere:
         raise StoreError(
-            f"This session keeps its lineage below {known.store.parent} already", value=str(store),
-            remedy="Name the store when you attach first, or dbg.detach() before.",
+            f"This session keeps its lineage in {known.store} already", value=getattr(place, "shown", None) or str(place),
+            remedy="Name the store, with its options, when you attach first, or dbg.detach() before.",
         )
     if not known.attached:
         install(spark, known.context, known._frames)
@@ -121,7 +125,7 @@ def _trace_of(run: str) -> Any:
 class DebugSession(Inquiry):
     """Everything bigdebug does for one SparkSession. Made by ``attach``."""
 
-    def __init__(self, spark: Any, store: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, spark: Any, store: Path | Address | None = None) -> None:
         self.spark = spark
         self.context = LineageContext(spark.sparkContext, None if store is None else LineageStore.private(store))
         self.attached = False
@@ -139,9 +143,10 @@ class DebugSession(Inquiry):
         return alive(self.context)
 
     @property
-    def store(self) -> Path:
-        """The directory where lineage is kept."""
-        return self._recorder.store.root
+    def store(self) -> Path | str:
+        """The directory where lineage is kept, or its URI."""
+        address = self._recorder.store.address
+        return Path(address) if isinstance(address, str) else address.where()
 
     def detach(self) -> None:
         """Give the SparkSession its own context back. RDDs made before keep their lineage; capture ends."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bigdebug.agents.apart import MOST_POSTED, kept
+from bigdebug.agents.apart import MOST_POSTED, kept, sees
 from bigdebug.agents.emit import Emission, Emitted
 from bigdebug.agents.frames import checksum
 from bigdebug.agents.merge import MERGES
@@ -18,6 +17,7 @@ from bigdebug.agents.readers import Reader
 from bigdebug.agents.segments import Leaked
 from bigdebug.agents.watches.wanted import Link
 from bigdebug.store.blocks import Block
+from bigdebug.store.remote import Remote
 
 TOO_LARGE = 1 << 30
 """Tables of a partition beyond so many bytes are not written: deriving them on demand is cheaper than keeping them."""
@@ -94,7 +94,7 @@ class StageFunction:
     reader: Reader
     segments: tuple[Any, ...]
     emission: Emission
-    store: str
+    store: str | Remote
     identify: Callable[[], Task]
     report: Callable[[list[Report]], None]
     leaked: Leaked
@@ -171,7 +171,7 @@ class StageFunction:
         size, error, posted = 0, None, b""
         try:
             columns = {name: column() for name, column in notes.columns.items()}
-            most = TOO_LARGE if os.path.isdir(self.store) else self.most
+            most = TOO_LARGE if sees(self.store) else self.most
             stub = self.lazy or task.lazy or sum(c.nbytes for c in columns.values()) > most
             block = Block(
                 stage=self.stage, partition=split, attempt=task.attempt, levels=counts, digest=digest,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
+import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -15,10 +17,12 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from bigdebug import agents
-from bigdebug.agents.apart import Sweeping, started
-from bigdebug.errors import IncompleteLineageError
+from bigdebug.agents.apart import MOST_POSTED, Reaching, Sweeping, started
+from bigdebug.errors import IncompleteLineageError, StoreError
 from bigdebug.spark.asking import asking
 from bigdebug.spark.jobs import is_one_process
+from bigdebug.store.directory import LineageStore
+from bigdebug.store.remote import AGAIN, Remote
 
 _UNITS = ("__init__.py", "errors.py", "model.py", "shown.py", "agents", "store")
 """What agents import of ours."""
@@ -72,6 +76,35 @@ def check_agents(sc: SparkContext) -> None:
         raise IncompleteLineageError(
             f"Executors cannot run agents: {said[-1]}", remedy="They need numpy and pyarrow, as pandas functions of Spark's do.",
         ) from problem
+
+
+class Reach:
+    """Whether tasks reach a store at a URI. It is asked before a stage is compiled, and looked at once; where the driver does not reach it either, again after a while."""
+
+    def __init__(self) -> None:
+        self._why = ""
+        self._next = 0.0
+
+    def refused(self, sc: SparkContext, store: LineageStore) -> str:
+        """Why some task does not, in a sentence; empty if all do, or the store is a directory. A Spark job of 0.2 s, or of seconds where nobody answers."""
+        place = store.address
+        if isinstance(place, Remote) and time.monotonic() >= self._next:
+            left, data = f"probe/{uuid.uuid4().hex}", uuid.uuid4().bytes
+            try:
+                place.write(left, data)
+                said = [why for why in _everywhere(sc, "looking whether tasks reach the lineage store", Reaching(place, left, data)) if why]
+                place.remove("probe")
+                self._why, self._next = _unreached("Tasks do", place, said[0]) if said else "", math.inf
+            except StoreError as problem:
+                self._why, self._next = _unreached("The driver does", place, problem.what), time.monotonic() + AGAIN
+        return self._why
+
+
+def _unreached(who: str, place: Remote, why: str) -> str:
+    return (
+        f"{who} not reach the lineage store {place.where()}, so that blocks come to the driver with what tasks report, and tables of a partition "
+        f"beyond {MOST_POSTED >> 10} KiB are derived when a question needs them. {why}."
+    )
 
 
 def sweep(sc: SparkContext, name: str, into: Path) -> None:

@@ -1,4 +1,4 @@
-"""A lineage store in a directory: which blocks a run can be answered from, read once and checked on reading."""
+"""A lineage store: which blocks a run can be answered from, read once and checked on reading."""
 
 from __future__ import annotations
 
@@ -11,26 +11,20 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
-from bigdebug.store.blocks import Block, block_name, decode, write_whole
+from bigdebug.store.blocks import Block, block_name, decode
+from bigdebug.store.filesystems import Address
+from bigdebug.store.place import Directory, Place
+from bigdebug.store.remote import Remote
 
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
+_Parent = str | os.PathLike[str] | Address | None
 CACHE_BYTES = 512 << 20
 
 
-def check_place(store: Any) -> None:
-    """See that ``store`` can be the path of a directory, or None; else TypeError or ValueError."""
-    remedy = "name a directory that you may write, or leave it out for a temporary one"
-    if not isinstance(store, str | os.PathLike | None):
-        raise TypeError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
-    if store == "" or (isinstance(store, str) and ("\0" in store or re.match(r"[A-Za-z][\w+.-]*:/", store))):
-        raise ValueError(f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}; {remedy}")
-
-
 class LineageStore:
-    """The blocks under ``root``: one folder for each run, in it one for each stage that the run computed.
+    """The blocks at a place, which is ``root`` if nothing else is said: one folder for each run, in it one for each stage that the run computed.
 
     Thread-safe. Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree. Of a run whose tasks
     are ``counted``, the attempts that Spark did not take count for nothing: a task that is killed sees the end of its input, and
@@ -41,7 +35,7 @@ class LineageStore:
         """``read`` gives the bytes of a file below ``root``."""
         # The process may change its directory, and workers have one of their own.
         self.root = Path(root).absolute()
-        self._read = read
+        self.place: Place = Directory(self.root, read)
         self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
         self._cached_bytes = 0
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
@@ -49,8 +43,16 @@ class LineageStore:
         self._alone = threading.RLock()
 
     @classmethod
-    def private(cls, parent: str | os.PathLike[str] | None = None) -> LineageStore:
-        """A new store that only this user can read: below ``parent``, or a temporary one that goes with the process."""
+    def private(cls, parent: _Parent = None) -> LineageStore:
+        """A new store that only this user can read: below ``parent``, or a temporary one that goes with the process.
+
+        At an address there are the blocks alone, and whoever may read there can read them: ``root`` is a temporary directory then, for what is no block.
+        """
+        if isinstance(parent, Address):
+            place = Remote.below(parent)
+            store = cls.private()
+            store.place = place
+            return store
         try:
             if parent is not None:
                 Path(parent).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -83,7 +85,7 @@ class LineageStore:
 
     def keep(self, run: str, stage: str, partition: int, attempt: int, block: bytes) -> None:
         """Write a block that a task has encoded."""
-        write_whole(self.root / run / stage, block_name(partition, attempt), block)
+        self.place.write(f"{run}/{stage}/{block_name(partition, attempt)}", block)
 
     def count(self, run: str, attempts: Iterable[tuple[str, int, int]]) -> None:
         """From here on only these attempts of ``run`` count, each a stage, a partition and a number; and those that were counted before."""
@@ -95,43 +97,49 @@ class LineageStore:
         counted = self._counted.get(run)
         return counted is None or (stage, partition, attempt) in counted
 
-    def uncounted(self, folder: str, names: Iterable[str]) -> list[str]:
-        """Of the files in the folder of a stage, those whose attempts do not count; for ``shutil.copytree(..., ignore=)``."""
-        run, stage = Path(folder).parts[-2:]
-        found = [(name, _NAME.fullmatch(name)) for name in names]
-        return [name for name, match in found if match and not self.counts(run, stage, int(match[1]), int(match[2]))]
+    def names(self, run: str) -> list[str]:
+        """The names, at the place, of the blocks of a run that count."""
+        found = []
+        for stage in sorted(self.place.names(run)):
+            matches = [(name, _NAME.fullmatch(name)) for name in sorted(self.place.names(f"{run}/{stage}"))]
+            found += [f"{run}/{stage}/{name}" for name, match in matches if match and self.counts(run, stage, int(match[1]), int(match[2]))]
+        return found
+
+    def is_below(self, parent: Path | Address) -> bool:
+        """Whether it was made there; with these options, if there are any."""
+        if isinstance(parent, Address):
+            return isinstance(self.place, Remote) and self.place.address.is_below(parent)
+        return not isinstance(self.place, Remote) and self.root.parent.resolve() == parent.resolve()
+
+    @property
+    def address(self) -> str | Remote:
+        """Where tasks write: the path of a directory, if they see it, or what takes their blocks."""
+        return self.place if isinstance(self.place, Remote) else str(self.root)
 
     def remove(self, run: str) -> None:
         """Let go of all blocks of a run."""
-        shutil.rmtree(self.root / run, ignore_errors=True)
         self.forget(run)
         self._counted.pop(run, None)
+        shutil.rmtree(self.root / run, ignore_errors=True)
+        self.place.remove(run)
+
+    def discard(self, run: str, stage: str) -> None:
+        """Let go of the blocks of one stage of a run."""
+        self.forget(run)
+        self.place.remove(f"{run}/{stage}")
 
     def forget(self, run: str) -> None:
-        """Look at the disk again for ``run``: it has written since."""
+        """Look again for what there is of ``run``: it has written since."""
         with self._alone:
             for key in [k for k in self._listings if k[0] == run]:
                 del self._listings[key]
             for cached in [k for k in self._cache if k[0] == run]:
                 self._cached_bytes -= _size(self._cache.pop(cached))
 
-    def path(self, run: str, stage: str, partition: int, attempt: int) -> Path:
-        return self.root / run / stage / block_name(partition, attempt)
-
     def _listing(self, run: str, stage: str) -> dict[int, list[int]]:
         if (run, stage) not in self._listings:
             found: dict[int, list[int]] = {}
-            folder = self.root / run / stage
-            try:
-                names = os.listdir(folder)
-            except FileNotFoundError:
-                names = []
-            except OSError as problem:
-                raise StoreError(
-                    f"The lineage store cannot be read: {problem}", value=str(folder),
-                    remedy="Check the permissions of the directory.",
-                ) from problem
-            for name in names:
+            for name in self.place.names(f"{run}/{stage}"):
                 match = _NAME.fullmatch(name)
                 if match and self.counts(run, stage, int(match[1]), int(match[2])):
                     found.setdefault(int(match[1]), []).append(int(match[2]))
@@ -141,17 +149,12 @@ class LineageStore:
     def _agreed(self, run: str, stage: str, partition: int, attempts: Iterable[int]) -> Block:
         blocks = []
         for attempt in sorted(attempts):
-            path = self.path(run, stage, partition, attempt)
-            try:
-                data = self._read(path)
-            except OSError as problem:
-                raise StoreError(
-                    f"A lineage block cannot be read: {problem}", value=str(path), remedy="Check the permissions."
-                ) from problem
-            block = decode(data, str(path))
+            name = f"{run}/{stage}/{block_name(partition, attempt)}"
+            where = self.place.where(name)
+            block = decode(self.place.read(name), where)
             if (block.stage, block.partition) != (stage, partition):
                 raise CorruptBlockError(
-                    f"The lineage block {path} says it is of stage {block.stage}, partition {block.partition}",
+                    f"The lineage block {where} says it is of stage {block.stage}, partition {block.partition}",
                     remedy="Restore the file that belongs here.",
                 )
             blocks.append(block)

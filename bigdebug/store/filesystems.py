@@ -59,6 +59,11 @@ class Address:
         base, mark, query = self.uri.partition("?")
         return Address(f"{base.rstrip('/')}/{name}{mark}{query}", self.options)
 
+    def is_below(self, parent: Address) -> bool:
+        """Whether ``below`` made it of such an address: the same place, and the same keys and options, if any are given."""
+        given = [(each._parts[1], each._parts[4], each.options) for each in (self, parent)]
+        return self.shown.rpartition("/")[0] == parent.shown and (given[1] == ("", "", {}) or given[0] == given[1])
+
     def hidden(self, text: str) -> str:
         """The text with *** in the place of keys, and of what options say."""
         given = {**dict(parse_qsl(self._parts[4])), **self.options, "": [unquote(key) for key in self._keys] if self.scheme != "abfss" else self._keys[1]}

@@ -71,12 +71,10 @@ def _write(runs: list[Run], store: LineageStore, home: Path, keep: Keep, besides
     if besides is not None:
         besides(home / ACTORS, {extent["path"] for run in listed if run["step"] for extent in (*run["step"]["reads"], *run["step"]["writes"])})
     for needed in sorted({run for known in runs for run in (known.id, *known.earlier)}):
-        for block in sorted((store.root / needed).glob("*/*.block")):  # what else is there are pickles of a run that goes on
-            if store.uncounted(str(block.parent), [block.name]):
-                continue
-            copy = home / BLOCKS / block.relative_to(store.root)
+        for block in store.names(needed):  # what else is there are pickles of a run that goes on
+            copy = home / BLOCKS / block
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(block, copy)
+            store.place.copy(block, copy)
     (home / UNFINISHED).unlink()
     plain = json.loads(json.dumps({"format": FORMAT, "saved": time.time(), "by": _by(), "runs": listed}, default=repr))
     seal(home, plain)

@@ -275,7 +275,7 @@ def test_only_a_spark_session_that_runs_can_be_attached(dbg: Any) -> None:
 
 @pytest.mark.parametrize(("store", "error"), [(5, TypeError), ("", ValueError)])
 def test_a_store_is_named_by_a_path(dbg: Any, store: Any, error: type) -> None:
-    with pytest.raises(error, match=f"the store of bigdebug.attach is the path of a directory of this machine, not {store!r}"):
+    with pytest.raises(error, match=f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}"):
         bigdebug.attach(dbg.spark, store=store)
 
 

@@ -69,7 +69,7 @@ def test_attempts_that_spark_did_not_take_count_for_nothing(tmp_path: Path) -> N
     found = store.block(["r1"], "s0", 0)
     assert found is not None
     assert found.attempt == 4
-    assert store.uncounted(str(tmp_path / "r1" / "s0"), [block_name(0, n) for n in (1, 4, 5)]) == [block_name(0, 1), block_name(0, 5)]
+    assert store.names("r1") == [f"r1/s0/{block_name(0, 4)}"]
 
 
 def test_of_a_run_without_a_task_that_ended_nothing_counts_until_something_is_counted(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_of_a_run_without_a_task_that_ended_nothing_counts_until_something_is_co
 @pytest.mark.parametrize("misplaced", [Block("s1", 0, 0, (1,), 0, {}), Block("s0", 1, 0, (1,), 0, {})])
 def test_a_block_of_another_place_is_an_error(tmp_path: Path, misplaced: Block) -> None:
     store = stored(tmp_path, attempt(0))
-    store.path("r1", "s0", 0, 0).write_bytes(encode(misplaced))
+    (tmp_path / "r1" / "s0" / block_name(0, 0)).write_bytes(encode(misplaced))
     with pytest.raises(CorruptBlockError):
         store.block(["r1"], "s0", 0)
 

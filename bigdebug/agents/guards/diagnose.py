@@ -52,6 +52,8 @@ class Diagnose:
     run: str
     most: int
     dumps: Dumps
+    home: str
+    """The directory of the driver's, for what is no block."""
     flights: bool = False
     """Whether calls are noted in files that outlive a worker, where workers end."""
     ended: Mapping[int, Sequence[Call]] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class Diagnose:
 
     def __call__(self, split: int, incoming: Iterable[object]) -> Iterator[Diagnosed]:
         task, changed = self.stage.identify().attempt, False
-        folder = folder_of(self.stage.store, self.run)
+        folder = folder_of(self.home, self.run)
         flight = Flight(folder, self.stage.stage, split, task, self.ended.get(split, ()), split in self.closed) if self.flights else None
         guard = Guard(self.dumps, self.most, flight, None if self.early is None else partial(self.early.tell, split))
         stage = guarded_stage(self.stage, guard)

@@ -71,6 +71,8 @@ class Acting:
         """Those of runs that went on from crashes."""
         self.following: Callable[[str], AbstractContextManager[None]] = lambda run: nullcontext()
         """Told of the jobs of a run, by its id."""
+        self.unreached = ""
+        """Why tasks do not reach the store, which is at a URI: they give the driver their blocks."""
         self.ended: list[Callable[[Run, Action], None]] = []
         """Told of each run when its action has ended, and what that was called with."""
         self._run_ids = itertools.count(1)
@@ -254,6 +256,8 @@ class Acting:
         with self.plain(), self.compiler.alone:
             try:
                 jrdd = self.compiler.action_jrdd(rdd)
+                if self.unreached:
+                    action.notes.add(self.unreached)
                 if action.capture.fitted is not None:
                     action.policy = action.capture.fitted(each._definition.operator for each in definitions(*action.targets, rdd))
                     self.sc.setLocalProperty(POLICY_PROPERTY, action.policy)

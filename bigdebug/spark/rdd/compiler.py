@@ -155,7 +155,7 @@ class Compiler:
         # The recipe keeps the functions frozen, and these only their RDD.
         recipe.function = StageFunction(
             stage=stage_id, reader=reader, segments=(), emission=emit.Nothing(),
-            store=str(self._recorder.store.root), identify=identifying(), report=self._recorder.runs.reports.add,
+            store=self._recorder.blocks_at, identify=identifying(), report=self._recorder.runs.reports.add,
             leaked=stopping(), lazy=bool(rdd._definition.operator.detail.get("skipped")), reads=reads, link=self._link,
             arrives=not merges and (not chain.read_back or _is_moved(chain.begins)),
         )

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bigdebug.errors import IncompleteLineageError, NotCapturedError
 from bigdebug.graph import Form, Kind, Operator
 from bigdebug.spark.callers import caller
-from bigdebug.spark.executors import check_agents
+from bigdebug.spark.executors import Reach, check_agents
 from bigdebug.spark.rdd.acting import Acting
 from bigdebug.spark.rdd.compiler import Compiler
 from bigdebug.spark.rdd.definition import UNKNOWN, Definition, Lowering
 from bigdebug.spark.streams import Streams
 from bigdebug.store.directory import LineageStore
+from bigdebug.store.remote import Remote
 from bigdebug.trace.run import Run
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Recorder(Acting):
         self.crossing: Any = None
         """Knows where DataFrames begin and end; put there by whoever knows both."""
         self.streams = Streams(sc)
+        self._reach = Reach()
         self._looked = False
         self._incapable: tuple[str, str] | None = None
         """Why tasks cannot run agents, and what helps; None if they can. Known when somebody has looked."""
@@ -107,6 +109,13 @@ class Recorder(Acting):
         if self._incapable is not None:
             what, remedy = self._incapable
             raise IncompleteLineageError(what, remedy=remedy)
+        with self.plain():
+            self.unreached = self._reach.refused(self.sc, self.store)
+
+    @property
+    def blocks_at(self) -> str | Remote:
+        """Where tasks write their blocks; nowhere, if they do not reach the store. ``check_agents`` has looked."""
+        return "" if self.unreached else self.store.address
 
     def next_stage_id(self) -> str:
         return f"s{next(self._stage_ids)}"
@@ -124,10 +133,10 @@ class Recorder(Acting):
 
     def forget(self, run: Run) -> None:
         """Let go of a run: of its lineage, its questions, and of what it holds in Spark."""
-        self.runs.forget(run)
         self._questions.pop(run.id, None)
         self.policies.pop(run.id, None)
         run.lineage.derive = run.lineage.count = partial(_forgotten, run)
+        self.runs.forget(run)
 
 
 def _forgotten(run: Run, *_: Any) -> NoReturn:

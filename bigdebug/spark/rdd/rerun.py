@@ -8,7 +8,6 @@ other records than it gave in the run, and whose stage emitted the same neverthe
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -29,7 +28,7 @@ from bigdebug.spark.rdd.recipe import Again, Recipe
 from bigdebug.spark.rdd.recorder import Recorder
 from bigdebug.spark.rdd.sent import under, working_for
 from bigdebug.spark.rdd.told import Told
-from bigdebug.store.blocks import Block, write_block
+from bigdebug.store.blocks import Block, encode
 from bigdebug.trace.agreement import same_lineage
 from bigdebug.trace.places import Places
 from bigdebug.trace.run import Run
@@ -118,7 +117,7 @@ class Rerun:
             stub = lineage.store.block(lineage.runs, stage.id, partition)
             if stub is not None:
                 found = replace(found, levels=stub.levels, digest=stub.digest, finished=stub.finished)
-            write_block(str(lineage.store.root), self._run.id, found)
+            lineage.store.keep(self._run.id, found.stage, partition, found.attempt, encode(found))
             lineage.store.count(self._run.id, [(found.stage, partition, found.attempt)])
         lineage.store.forget(self._run.id)
 
@@ -137,8 +136,7 @@ class Rerun:
         try:
             found = {p: store.block([self._run.id], name, p) for p in partitions}
         finally:
-            shutil.rmtree(store.root / self._run.id / name, ignore_errors=True)
-            store.forget(self._run.id)
+            store.discard(self._run.id, name)
         missing = [p for p, block in found.items() if block is None or block.stub]
         if missing:
             raise IncompleteLineageError(

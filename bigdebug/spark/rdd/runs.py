@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.guards.diagnose import Diagnosed
 from bigdebug.agents.stage import ADDING, Report, ReportList
+from bigdebug.errors import StoreError
 from bigdebug.graph import Operator, OperatorGraph
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.interruption import handled
@@ -50,6 +51,8 @@ class Action:
     recipes: dict[str, Recipe] = field(default_factory=dict)
     runs: set[str] = field(default_factory=set)
     trouble: list[str] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
+    """Why its lineage is not what it might be; and what else the run has to tell, of lineage that is whole."""
     uncompiled: set[Captured] = field(default_factory=set)
     jrdds: list[Any] = field(default_factory=list)
     """What its jobs ran, in the JVM."""
@@ -136,12 +139,12 @@ class Runs:
             self._crashes.pop(run.id, None)
             self._watched.pop(run.id, None)
             needed = {known for kept in self._kept.values() for known in (kept.run.id, *kept.run.earlier)}
-            for gone in self._stored - needed:
-                self._store.remove(gone)
-            self._stored &= needed
             # What its tasks gave, shuffled or cached, is read again: then a new run asks what they had read.
             read = {task.run for known in self._tasks.values() for task in known.values()}
             self._sources = {known: sources for known, sources in self._sources.items() if known in self._kept or known in read}
+            for gone in self._stored - needed:  # what could not be removed is tried again when the next run is forgotten
+                self._store.remove(gone)
+                self._stored.discard(gone)
 
     def reports_of(self, run: str) -> list[Report]:
         """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""
@@ -150,7 +153,7 @@ class Runs:
             mine = [r for r in reports if r.run == run]
             reports[:] = [r for r in reports if r.run != run]
         self._store.count(run, [(r.stage, r.partition, r.attempt) for r in mine if r.error is None])
-        mine = [self._keep(report) for report in mine]
+        mine = list(self._written(mine))
         latest: dict[tuple[str, int], Report] = {}
         for report in mine:
             known = latest.get((report.stage, report.partition))
@@ -158,15 +161,21 @@ class Runs:
                 latest[report.stage, report.partition] = report
         return list(latest.values())
 
-    def _keep(self, report: Report) -> Report:
-        """Write the block of a task that could not do so into the store; its report, or one that says why there is none."""
-        if not report.block:
-            return report
+    def _written(self, reports: Iterable[Report]) -> Iterator[Report]:
+        """Write the blocks of tasks that could not do so into the store; their reports, or such that say why there are none."""
+        error: str | None = None
+        for report in reports:
+            if report.block and error is None:  # of a store that is gone nobody waits twice
+                error = self._unkept(report.run, report.stage, report.partition, report.attempt, report.block)
+            yield replace(report, block=b"", error=error) if report.block else report
+
+    def _unkept(self, *block: Any) -> str | None:
+        """Write a block into the store; why that could not be done."""
         try:
-            self._store.keep(report.run, report.stage, report.partition, report.attempt, report.block)
-        except OSError as problem:
-            return replace(report, block=b"", error=f"{type(problem).__name__}: {problem}")
-        return replace(report, block=b"")
+            self._store.keep(*block)
+        except StoreError as problem:
+            return f"{type(problem).__name__}: {problem}"
+        return None
 
     def hear(self, run: Run) -> None:
         """Take what tasks of ``run`` have reported since it was made: stages that a question needed and that had not run."""
@@ -181,12 +190,9 @@ class Runs:
         """Have the blocks of partitions count that were looked at under guard; why some are not there."""
         trouble = []
         for each in seen:
-            why = each.unwritten
+            why: str | None = each.unwritten
             if each.block:
-                try:
-                    self._store.keep(run.id, stage, each.partition, each.attempt, each.block)
-                except OSError as problem:
-                    why = f"{type(problem).__name__}: {problem}"
+                why = self._unkept(run.id, stage, each.partition, each.attempt, each.block)
             if why:
                 trouble.append(f"Where the culprits of partition {each.partition} came from cannot be told, for its lineage could not be written: {why}")
         self._store.count(run.id, [(stage, each.partition, each.attempt) for each in seen if each.total])
@@ -239,7 +245,7 @@ class Runs:
         return Run(
             id=action.run, name=action.capture.name or action.name, action=action.name, status=status,
             subject=subject, graph=graph, statistics=summary(graph, subject, reports),
-            incomplete=tuple(trouble), store=self._store,
+            incomplete=(*trouble, *sorted(action.notes)), store=self._store,
             earlier=tuple(run for run in reversed(self._kept) if run in earlier), sources=self._settled(graph, action),
             computed={stage: {p: task.digest for p, task in known.items()} for stage, known in tasks.items()},
             began=action.began / 1e9,

@@ -1,0 +1,43 @@
+"""Named: what a user says where a store is to be: a directory of this machine, or a URI with the options of its filesystem."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from bigdebug.store.filesystems import Address
+
+_REMEDY = "name a directory that you may write, or a URI as s3://bucket/path, or leave it out for a temporary directory"
+
+
+def named(store: Any, options: Any = None) -> Path | Address | None:
+    """Where a store is to be; None for a temporary one. Raises TypeError or ValueError for what names no place, without what may be secret in it."""
+    if not isinstance(store, str | os.PathLike | None):
+        raise TypeError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
+    if not isinstance(options, Mapping | None) or not all(isinstance(name, str) for name in options or ()):
+        raise TypeError(f"store_options are a dictionary of what the filesystem of the store takes, by name, not a {type(options).__name__}")
+    if store is None or not re.match(r"[A-Za-z][\w+.-]*:/", os.fspath(store)):
+        if options:
+            raise ValueError("store_options are those of a store that a URI names, as s3://bucket/path")
+        if store is not None and (not os.fspath(store) or "\0" in os.fspath(store)):
+            raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
+        return None if store is None else Path(store)
+    uri = os.fspath(store)
+    if uri.lower().startswith("file:"):
+        return _file(uri, options)
+    try:
+        return Address(uri, dict(options or {}))
+    except ValueError as problem:
+        raise ValueError(f"the store of bigdebug.attach is a directory of this machine or a URI, and this is neither: {problem}") from None
+
+
+def _file(uri: str, options: Mapping[str, Any] | None) -> Path:
+    parts = urlsplit(uri)
+    if options or parts.netloc not in ("", "localhost") or parts.query or parts.fragment or not parts.path.strip("/") or "\0" in uri:
+        raise ValueError("a file URI names a directory of this machine, and takes no options: file:///data/lineage")
+    return Path(url2pathname(parts.path))
