@@ -73,7 +73,7 @@ def read_request(data: Any) -> Request:
     """The request that a message is. Raises MessageError for what is none, or of another version."""
     check_version(data)
     number, name, content = data.get("id"), data.get("request"), data.get("content")
-    if type(number) is not int or not isinstance(name, str) or not isinstance(content, dict):
+    if not is_count(number) or not isinstance(name, str) or not isinstance(content, dict):
         raise MessageError("This message is no request: it needs id, request and content", value=data, remedy="Reload the page.")
     return Request(number, name, content)
 
@@ -102,7 +102,7 @@ def refused(data: Any, why: BigdebugError) -> dict[str, Any]:
     """The answer to a message that cannot be answered, whatever it was. Its form is the same in every version."""
     number = data.get("id") if isinstance(data, dict) else None
     content = {"what": text(f"{plain(why.what)}{'' if why.value is None else f' (got {shown(why.value)})'}."), "remedy": text(why.remedy)}
-    return {"version": VERSION, "id": number if type(number) is int else None, "answer": "refused", "content": content}
+    return {"version": VERSION, "id": number if is_count(number) else None, "answer": "refused", "content": content}
 
 
 # ---- contents ----------------------------------------------------------------------------------------------------

@@ -114,9 +114,10 @@ class Panel:
             self._asking.append(opened)
         opened.on_msg(lambda asked: opened.send(self._answers.answer(asked["content"]["data"])))
 
-    def _keep(self, opened: Any, data: dict[str, Any]) -> None:
+    def _keep(self, opened: Any, data: Any) -> None:
+        panel = data.get("panel") if isinstance(data, dict) else None
         with self._alone:
-            self._ends[opened] = str(data.get("panel", opened.comm_id))
+            self._ends[opened] = panel if isinstance(panel, str) else opened.comm_id
         opened.on_close(lambda _: self._closed(opened))
 
     def _closed(self, closed: Any) -> None:
