@@ -96,6 +96,28 @@ class Spans:
         return {"by": "spans", "offsets": self.offsets.dump(home, "offsets")}
 
 
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Output n was made of the input ``left[n] - 1``, one of the ``first`` that came first, and of ``first + right[n] - 1``; of none where that is 0. Back takes time by the answer,
+    ahead a pass over the columns.
+    """
+
+    left: Column
+    right: Column
+    first: int
+
+    def backward(self, outputs: Positions) -> Positions:
+        left, right = self.left.take(outputs), self.right.take(outputs)
+        return distinct(np.concatenate((left[left > 0] - 1, right[right > 0] + (self.first - 1))))
+
+    def forward(self, inputs: Positions) -> Positions:
+        split = int(np.searchsorted(inputs, self.first))
+        return distinct(np.concatenate((self.left.holding(inputs[:split] + 1), self.right.holding(inputs[split:] - (self.first - 1)))))
+
+    def dump(self, home: Path) -> dict[str, Any]:
+        return {"by": "pairs", "left": self.left.dump(home, "left"), "right": self.right.dump(home, "right"), "first": self.first}
+
+
 @dataclass(frozen=True)
 class Unknown:
     """What was made of what is not known; ``why`` is a sentence. It raises IncompleteLineageError, whatever is asked."""
@@ -134,6 +156,8 @@ def load(data: Mapping[str, Any], find: Callable[[str], Path], inputs: int, outp
         return Groups(Column.load(data["of_inputs"], find, inputs), Column.load(data["of_outputs"], find, outputs))
     if data["by"] == "spans":
         return Spans(Column.load(data["offsets"], find, inputs + 1))
+    if data["by"] == "pairs":
+        return _pairs(data, find, inputs, outputs)
     if data["by"] == "nothing":
         return Unknown(str(data["why"]))
     if data["by"] != "intervals":
@@ -143,6 +167,13 @@ def load(data: Mapping[str, Any], find: Callable[[str], Path], inputs: int, outp
     )
     if not len(made.outputs) == len(made.starts) == len(made.stops):
         raise ValueError("intervals of outputs that are not there")
+    return made
+
+
+def _pairs(data: Mapping[str, Any], find: Callable[[str], Path], inputs: int, outputs: int) -> Pairs:
+    made = Pairs(Column.load(data["left"], find, outputs), Column.load(data["right"], find, outputs), int(data["first"]))
+    if not len(made.left) == len(made.right) == outputs or not 0 <= made.first <= inputs:
+        raise ValueError("pairs of inputs that are not there")
     return made
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bigdebug.actors.actor import Home
-from bigdebug.actors.associations import Associations, Groups, Intervals, Unknown, all_of_all, made_of
+from bigdebug.actors.associations import Associations, Groups, Pairs, Unknown, all_of_all, made_of
 from bigdebug.actors.columns import Column
 from bigdebug.actors.flows import gives_path
 from bigdebug.actors.frames import FRAMES, all_inputs
@@ -68,9 +68,9 @@ def merge(left: pd.DataFrame, right: pd.DataFrame, *, name: str = "merge", home:
     with steady(name, PANDAS, home) as actor:
         marked = [_marked(frame, mark) for frame, mark in zip(frames, _MARKS)]
         joined = marked[0].merge(marked[1], **options)
-        places = [joined.pop(mark).to_numpy() for mark in _MARKS]
+        of_left, of_right = (_numbers(joined.pop(mark).to_numpy()) for mark in _MARKS)
         joined.columns = _columns(left, right, options)
-        _given(actor, joined, inputs, _joining(places, len(left)), why)
+        _given(actor, joined, inputs, Pairs(of_left, of_right, len(left)), why)
     return joined
 
 
@@ -163,16 +163,9 @@ def _given(actor: Steady, result: Any, inputs: Items, associations: Associations
         FRAMES.tell(result, [Extent(gives_path(actor.id), Unit.ROW, "item")], [count])
 
 
-def _joining(places: list[Any], first: int) -> Intervals:
-    """Each row is made of a left row, a right row, or both: the numbers of a missing one are null."""
-    if all(each.dtype.kind == "i" for each in places):
-        members = np.stack([places[0], places[1].astype(np.int64) + first], axis=1).ravel()
-        count = len(places[0])
-        return Intervals(Column.steps(count), Column.steps(count, 0, 2), Column.steps(count, 2, 2), Column.of(members))
-    has = np.stack([~np.isnan(each) for each in places], axis=1)
-    numbers = np.stack([np.nan_to_num(places[0]), np.nan_to_num(places[1]) + first], axis=1).astype(np.int64)
-    ends = np.cumsum(has.sum(axis=1)).astype(np.int64)
-    return Intervals(Column.steps(len(ends)), Column.of(ends - has.sum(axis=1)), Column.of(ends), Column.of(numbers[has]))
+def _numbers(places: Any) -> Column:
+    """For each row the number of the one that it was made of, from 1: 0 where pandas has none, which is a null."""
+    return Column.of(places + 1 if places.dtype.kind == "i" else np.nan_to_num(places + 1).astype(np.int64))
 
 
 def _size(result: Any) -> int:

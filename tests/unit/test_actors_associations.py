@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bigdebug.actors.associations import Groups, Intervals, Spans, all_of_all, load, made_of, one_to_one, union
+from bigdebug.actors.associations import Groups, Intervals, Pairs, Spans, all_of_all, load, made_of, one_to_one, union
 from bigdebug.actors.columns import Column
 from bigdebug.actors.kinds import RECORD
 from bigdebug.actors.log import ANY, Log
@@ -144,6 +144,23 @@ def test_groups_are_made_of_their_inputs(of_inputs, of_outputs, steps):
         assert found.backward(numbers(output)).tolist() == [i for i, each in enumerate(of_inputs) if each == group]
     for taken, group in enumerate(of_inputs):
         assert found.forward(numbers(taken)).tolist() == [o for o, each in enumerate(of_outputs) if each == group]
+
+
+@given(st.integers(0, 5), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=12))
+def test_pairs_are_made_of_a_left_and_a_right_input_or_of_one(tmp_path_factory, left, rows):
+    rows = [(min(one, left), other) for one, other in rows]
+    home = tmp_path_factory.mktemp("pairs")
+    made = Pairs(*(Column.of(np.array([row[side] for row in rows], np.int64)) for side in (0, 1)), left)
+    wanted = [{*([one - 1] if one else []), *([left + other - 1] if other else [])} for one, other in rows]
+    for found in (made, load(made.dump(home), home.__truediv__, left + 4, len(rows))):
+        assert pairs(found, len(rows)) == wanted
+        assert found.backward(np.arange(len(rows))).tolist() == sorted(set().union(*wanted))
+        for number in range(left + 4):
+            assert found.forward(numbers(number)).tolist() == [row for row, each in enumerate(wanted) if number in each]
+        assert found.forward(np.arange(left + 4)).tolist() == [row for row, each in enumerate(wanted) if each]
+    for inputs, outputs in ((left - 1, len(rows)), (left + 4, len(rows) + 1)):
+        with pytest.raises(ValueError, match="not there"):
+            load(made.dump(home), home.__truediv__, inputs, outputs)
 
 
 @given(st.lists(st.integers(0, 1 << 40), max_size=30) | st.tuples(st.integers(0, 9), st.integers(0, 5), st.integers(0, 9)), st.lists(st.integers(0, 60)))
