@@ -22,7 +22,7 @@ _LATER = 3.0
 _SOON = 1.0
 """Seconds that the interruption waits until none runs any more."""
 
-_EVERY = 0.1
+_EVERY, _TRIES = 0.1, 10
 
 
 def handled() -> BaseException | None:
@@ -61,6 +61,17 @@ def cancel(sc: SparkContext, tag: str) -> None:
     quiet = threading.Event()
     threading.Thread(target=_cancel, args=(sc, tag, quiet), name="bigdebug cancelling", daemon=True).start()
     quiet.wait(_SOON)
+    _reconnect(sc)
+
+
+def _reconnect(sc: SparkContext) -> None:
+    """Let this thread have a connection again: py4j closes those of all threads, and one that it makes meanwhile may be closed at once."""
+    for _ in range(_TRIES):
+        try:
+            sc.getLocalProperty("spark.job.description")
+            return
+        except Py4JError:  # noqa: PERF203 (it is what is waited for)
+            time.sleep(_EVERY)
 
 
 def _cancel(sc: SparkContext, tag: str, quiet: threading.Event) -> None:

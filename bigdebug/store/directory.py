@@ -79,8 +79,8 @@ class LineageStore:
                 if key in self._cache:
                     self._cache.move_to_end(key)
                     return self._cache[key]
-                if attempts := self._listing(run, stage).get(partition):
-                    return self._remember(key, self._agreed(run, stage, partition, attempts))
+                if (read := self._agreed(run, stage, partition)) is not None:
+                    return self._remember(key, read)
             return None
 
     def keep(self, run: str, stage: str, partition: int, attempt: int, block: bytes) -> None:
@@ -146,12 +146,19 @@ class LineageStore:
             self._listings[run, stage] = found
         return self._listings[run, stage]
 
-    def _agreed(self, run: str, stage: str, partition: int, attempts: Iterable[int]) -> Block:
+    def _agreed(self, run: str, stage: str, partition: int) -> Block | None:
+        """What the attempts at a partition wrote; None where nothing is there, also if it was lost since it was listed."""
         blocks = []
-        for attempt in sorted(attempts):
+        for attempt in sorted(self._listing(run, stage).get(partition, ())):
             name = f"{run}/{stage}/{block_name(partition, attempt)}"
             where = self.place.where(name)
-            block = decode(self.place.read(name), where)
+            try:
+                block = decode(self.place.read(name), where)
+            except StoreError as problem:
+                if not isinstance(problem.__cause__, FileNotFoundError):
+                    raise
+                self._listings.pop((run, stage), None)
+                continue
             if (block.stage, block.partition) != (stage, partition):
                 raise CorruptBlockError(
                     f"The lineage block {where} says it is of stage {block.stage}, partition {block.partition}",
@@ -164,7 +171,7 @@ class LineageStore:
                 remedy="A function of this stage depends on something else than its input (time, random numbers, a "
                 "global); its lineage cannot be trusted.",
             )
-        return next((block for block in blocks if not block.stub), blocks[-1])
+        return next((block for block in blocks if not block.stub), blocks[-1] if blocks else None)
 
     def _remember(self, key: tuple[str, str, int], block: Block) -> Block:
         self._cache[key] = block

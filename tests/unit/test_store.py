@@ -175,3 +175,13 @@ def test_a_block_larger_than_allowed_is_read_all_the_same(tmp_path: Path, monkey
     found = [store.block(["r1"], "s0", p) for p in (0, 1, 0)]
     assert [block.digest for block in found if block] == [1, 7, 1]
     assert store.block(["r1"], "s0", 0) is found[2]  # and kept until the next one
+
+
+def test_a_block_that_is_lost_after_it_was_listed_is_not_there(tmp_path: Path) -> None:
+    """So it is derived again; the others are still found."""
+    store = stored(tmp_path, attempt(0), attempt(3), Block("s0", 1, 0, (1,), 0, {}), Block("s0", 2, 0, (1,), 0, {}))
+    assert store.partitions(["r1"], "s0") == [0, 1, 2]
+    for partition, number in ((0, 0), (1, 0)):
+        (tmp_path / "r1" / "s0" / block_name(partition, number)).unlink()
+    assert [None if block is None else block.attempt for block in (store.block(["r1"], "s0", p) for p in range(3))] == [3, None, 0]
+    assert store.partitions(["r1"], "s0") == [0, 2]

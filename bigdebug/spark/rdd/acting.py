@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JNetworkError
 
 from bigdebug.graph import Form
 from bigdebug.spark.captures import Captures, OpenCapture
@@ -210,8 +212,9 @@ class Acting:
     def leave(self, action: Action) -> None:
         """This thread's jobs are nobody's again; those of ``action`` may still be running."""
         self._state.action = None
-        for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY, WATCH_PROPERTY):
-            self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
+        with suppress(Py4JNetworkError):  # after an interruption: the thread of Spark's that had them is gone
+            for name in (RUN_PROPERTY, STRATEGY_PROPERTY, POLICY_PROPERTY, WATCH_PROPERTY):
+                self.sc.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def finish(self, action: Action, status: str) -> None:
         """Make a run of an action whose jobs have ended. Whatever goes wrong here, the user's result comes first."""

@@ -91,6 +91,10 @@ class Diagnosis:
             return []
         if seen is None:
             return self._early or []
+        with waiting():
+            found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
+            found = not_told(found, self._early or [])
+        # From here on nothing takes long: who is interrupted before it asks anew.
         del partitions[: self._at_once]
         self._at_once *= 4
         self._found = self._found or any(each.total for each in seen)
@@ -108,9 +112,7 @@ class Diagnosis:
             f"Partition {each.partition} gave other records when it was run again, so that on which of them its Python worker ended cannot be told."
             for each in seen if each.changed
         ]
-        with waiting():
-            found = [culprit for each in seen for culprit in self._blamed.culprits(stage, each.partition, each.crashes)]
-            return not_told(found, self._early or [])
+        return found
 
     def _others(self, stage: Stage) -> list[tuple[Stage, list[int]]]:
         """What is left to do without what reads of a stage that has culprits: it has not run, or not on all."""
