@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bigdebug.actors.cells import Cells
+from bigdebug.actors.cells import Cells, UnseenError
 from bigdebug.actors.files import runs_of
 from bigdebug.actors.items import Items
 from bigdebug.actors.places import NOWHERE, Places
@@ -49,10 +49,9 @@ class Frames:
         known = self._known.get(id(frame))
         if known is None or id(known.frame()) != id(frame):
             return Items(len(frame)), (FOREIGN,)
-        if known.cells is None:
-            return Items(len(frame)), (UNSEEN,)
-        if frame.index is not known.index or not _same(known.cells, frame):
-            return Items(len(frame)), (CHANGED,)
+        why = _why_not(known, frame)
+        if why:
+            return Items(len(frame)), (why,)
         return Items(len(frame), known.places), ()
 
 
@@ -83,9 +82,13 @@ def _seen(frame: Any) -> Cells | None:
         return None
 
 
-def _same(cells: Cells, frame: Any) -> bool:
-    """Whether a frame holds the same still. Where that cannot be looked at any more, something was changed."""
+def _why_not(known: _Known, frame: Any) -> str:
+    """Why a frame is not followed to where it came from; empty if it holds the same still."""
+    if known.cells is None:
+        return UNSEEN
     try:
-        return cells.same(frame)
+        return "" if frame.index is known.index and known.cells.same(frame) else CHANGED
+    except UnseenError:
+        return UNSEEN
     except Exception:  # of what the cells are now
-        return False
+        return CHANGED

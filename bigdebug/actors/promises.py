@@ -197,10 +197,10 @@ def _same_others(one: Any, other: Any) -> bool:
 
 
 def _own(rows: Any) -> Any:
-    """The rows, and in them objects, that nobody else holds."""
+    """Rows that were taken out of a frame, and in them objects that nobody else holds."""
     if rows.ndim == 1:
         return _own(rows.to_frame()).iloc[:, 0].rename(rows.name)
-    mine = rows.copy()
+    mine = rows.copy(deep=False)  # they are no part of another frame to pandas then
     for i, kind in enumerate(mine.dtypes):
         if kind == np.dtype(object) and not fixed(rows.iloc[:, i].to_numpy()):
             cells = copy.deepcopy(rows.iloc[:, i].tolist())

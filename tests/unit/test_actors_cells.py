@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from bigdebug.actors.cells import Cells, fixed
+from bigdebug.actors.cells import Cells, UnseenError, fixed
 
 OTHER_NAN = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
 
@@ -233,6 +233,29 @@ def test_objects_that_nobody_can_change():
         values = np.empty(len(bad), object)
         values[:] = bad
         assert not fixed(values)
+
+
+@pytest.mark.parametrize("every", [2, 16, 17, 1_000])
+def test_lists_among_many_texts_are_looked_into(every):
+    values = np.array([f"{n}" for n in range(70_000)], object)
+    for place in range(0, 70_000, every):
+        values[place] = [place]
+    frame = pd.DataFrame({"a": values})
+    cells = Cells.of(frame)
+    assert cells.same(frame)
+    frame.a[every].append(0)
+    assert not cells.same(frame)
+
+
+def test_a_list_that_nobody_looked_into_is_no_unchanged_one():
+    values = np.array([f"{n}" for n in range(70_000)], object)
+    values[1] = []
+    frame = pd.DataFrame({"a": values})
+    cells = Cells.of(frame)
+    with pytest.raises(UnseenError):
+        cells.same(frame)
+    frame.iat[5, 0] = "x"
+    assert not cells.same(frame)
 
 
 def test_what_nobody_can_look_into_is_said():

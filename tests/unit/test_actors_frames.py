@@ -491,6 +491,10 @@ def test_cells_of_which_nobody_tells_what_they_hold_are_not_followed(home):
     frame = pd.DataFrame({"f": [lambda: 1]})
     FRAMES.tell(frame, [Extent("f", Unit.ROW)], [1])
     assert ["cannot be looked at" in why for why in FRAMES.inputs(frame)[1]] == [True]
+    many = pd.DataFrame({"t": [f"{n}" for n in range(70_000)]})
+    many.at[1, "t"] = ["a list, which is not found among so many texts"]
+    FRAMES.tell(many, [Extent("f", Unit.ROW)], [70_000])
+    assert ["cannot be looked at" in why for why in FRAMES.inputs(many)[1]] == [True]
 
 
 @pytest.mark.parametrize(
