@@ -56,6 +56,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    families: dict[str, int] = {}
+    for item in items:
+        if item.get_closest_marker("many"):
+            family = item.nodeid.partition("[")[0]
+            families[family] = families.get(family, 0) + 1
+            if families[family] % 3 != 1:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -20,12 +20,14 @@ def spread(case: Case, partitions: int) -> list[Placement]:
     return every[PARTITIONS.index(partitions) * step // len(PARTITIONS):: step][: OUTPUTS // len(case.culprits)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("partitions", PARTITIONS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_corrupt_lines_of_a_program_are_found_wherever_they_are(dbg: Any, case: Case, partitions: int) -> None:
     assert everywhere.copies_in_rdd(dbg, spread(case, partitions)) == []
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("known", QUERIES, ids=lambda known: known.case.name)
 def test_the_corrupt_rows_of_a_query_are_found_wherever_they_are(dbg: Any, spark: Any, known: InSql) -> None:
     partitions = PARTITIONS[QUERIES.index(known) % len(PARTITIONS)]

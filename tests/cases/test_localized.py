@@ -84,6 +84,7 @@ def see(case: Case, found: Faults, named: dict[Any, list[set[str]]]) -> None:
             assert named[key] == [set(culprits)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_corrupt_lines_are_the_cause_wherever_they_stand(case: Case) -> None:
     """Each of them at every place, in 1, 4 and 7 partitions; those of the drift trap in turn, for they are searched below in one partition."""

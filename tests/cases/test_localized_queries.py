@@ -51,6 +51,7 @@ def written(folder: Path, case: Case) -> list[tuple[tuple[str, ...], ...]]:
     return every
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("known", QUERIES, ids=lambda known: known.case.name)
 def test_wrong_rows_are_made_of_their_lines_wherever_the_corrupt_ones_stand(dbg: Any, spark: Any, tmp_path: Path, known: InSql) -> None:
     case, every = known.case, written(tmp_path, known.case)
@@ -120,6 +121,7 @@ def placed_as(case: Case, where: str) -> list[str]:
 PLACES = ("first", "last", "together", "drawn")
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("partitions", PARTITIONS)
 @pytest.mark.parametrize("known", QUERIES, ids=lambda known: known.case.name)
 def test_the_corrupt_rows_are_found_and_no_others(dbg: Any, spark: Any, known: InSql, partitions: int) -> None:

@@ -128,6 +128,7 @@ def brushed(spark: Any, dbg: Any, tables: list[int]) -> tuple[Marks, ...]:
     return found
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", QUERIES)
 def test_a_brushed_result_is_what_its_query_gives_on_the_brushed_rows(sql: str, spark: Any, brushed: tuple[Marks, ...]) -> None:
     ids, *results = brushed
@@ -156,6 +157,7 @@ LIT = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", LIT)
 def test_marks_that_do_not_follow_are_lit_by_their_lineage(sql: str, spark: Any, dbg: Any, tables: list[int]) -> None:
     frame = spark.sql(sql)
@@ -401,6 +403,7 @@ def programs(lines: Any, other: Any) -> dict[str, Any]:
 NAMES = [*programs(*[type("", (), {"__getattr__": lambda self, name: lambda *given: self})()] * 2)]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", NAMES)
 def test_links_of_records_are_their_lineage(name: str, dbg: Any) -> None:
     lines = dbg.context.parallelize(["a b a", "c", "", "b", "d e f", "a a", "f"] * 2, 3)

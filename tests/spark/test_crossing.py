@@ -178,6 +178,7 @@ ABOVE = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("captured", [False, True])
 @pytest.mark.parametrize("above", ABOVE)
 @pytest.mark.parametrize("below", BELOW)

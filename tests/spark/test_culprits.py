@@ -210,6 +210,7 @@ UNCAPTURED = [
 """Every action, and operators with and without a shuffle: all that differs without capture is which RDD is found to have failed."""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_culprit_of(name: str, dbg: Any) -> None:
     job, expected = PROGRAMS[name]

@@ -247,6 +247,7 @@ def user_lines(trace: str) -> list[str]:
     return [line.strip() for line in trace.splitlines() if Path(__file__).name in line]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("leak", [
     lambda rdd: rdd.map(lambda n: next(iter(()))), lambda rdd: rdd.filter(lambda n: next(iter(()))),
     lambda rdd: rdd.flatMap(lambda n: next(iter(()))), lambda rdd: rdd.keyBy(lambda n: n).reduceByKey(lambda a, b: next(iter(())), 2),
@@ -401,6 +402,7 @@ def worker_memory(records: Any) -> Any:
     return [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("wide", [
     lambda r: r.partitionBy(2), lambda r: r.groupByKey(2), lambda r: r.reduceByKey(lambda a, b: b, 2),
 ], ids=["partitionBy", "groupByKey", "reduceByKey"])

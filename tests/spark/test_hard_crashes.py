@@ -61,6 +61,7 @@ def test_the_line_that_segfaults(dbg: Any) -> None:
     assert Path(culprit.user_line.file).name == Path(__file__).name
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("define", "records"), [
     (lambda sc: sc.parallelize(range(10), 2).flatMap(lambda x: (y for y in [x, deadly(x)])), [7]),
     (lambda sc: sc.parallelize(range(14), 2).mapPartitions(lambda part: (deadly(x) for x in part)), [7, 12]),
@@ -178,6 +179,7 @@ def unless_seven(one: int, other: int) -> int:
     return one + ends_on_seven(other)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(("define", "records"), [
     (lambda rdd: rdd.map(ends_on_seven), range(20)),
     (lambda rdd: rdd.filter(lambda n: ends_on_seven(n) < 100), range(20)),
@@ -295,6 +297,7 @@ ENDING: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", ENDING)
 def test_every_row_that_a_worker_ends_on(way: str, dbg: Any, spark: Any) -> None:
     rows = spark.createDataFrame([(str(n),) for n in range(8)], "s string")

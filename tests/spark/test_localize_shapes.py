@@ -78,6 +78,7 @@ def value(output: Any) -> float:
     return float(output[1])
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_corrupt_record_is_found_whatever_it_passes(dbg: Any, shape: str) -> None:
     report = captured(dbg, SHAPES[shape](numbers(dbg)))

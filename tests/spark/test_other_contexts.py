@@ -139,6 +139,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return told_by(programs, tmp_path_factory.mktemp("contexts"))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("arguments", CONTEXTS)
 def test_serializers_and_batches_of_the_user_change_nothing(arguments: str, told: Told) -> None:
     said, raised = told["other"]

@@ -25,6 +25,7 @@ def views(spark: Any) -> Iterator[dict[str, Any]]:
         spark.catalog.dropTempView(name)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", QUERIES)
 def test_a_row_comes_out_of_its_lineage(sql: str, dbg: Any, views: dict[str, Any]) -> None:
     frame = dbg.spark.sql(sql)
@@ -213,6 +214,7 @@ def test_rows_of_one_record_are_told_apart(sql: str, dbg: Any, spark: Any) -> No
     assert rows[0].id in {r.id for r in again.goBackAll()["three"].collect()}
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", [
     "select id, explode(array(1, 2)) x from three order by id, x limit 3 offset 1",
     "select explode(array(1, 1)) x from three order by x limit 3",

@@ -23,6 +23,7 @@ def views(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
         spark.catalog.dropTempView(name)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("number", QUERIES)
 def test_a_row_comes_out_of_its_lineage(number: int, dbg: Any, views: dict[str, Any]) -> None:
     plain = dbg.spark.sql(QUERIES[number]).collect()
