@@ -16,8 +16,8 @@ from pyspark.accumulators import _accumulatorRegistry
 PATIENCE = 20.0
 """Seconds that what ends in the background has for it."""
 
-_THREADS = re.compile(r"bigdebug_\d+")
-"""Those that wait for the next action: at most four for a session."""
+_POOLED = re.compile(r"bigdebug( frames)?_\d+")
+"""Threads that wait for the next action, each with a connection to Spark: at most four for each of the two kinds of actions."""
 
 
 class Held(NamedTuple):
@@ -26,6 +26,7 @@ class Held(NamedTuple):
     files: frozenset[str]
     """Below its store."""
     threads: int
+    pooled: int
     sockets: int
     cached: frozenset[int]
     listeners: int
@@ -36,7 +37,7 @@ class Held(NamedTuple):
 
     def no_more_than(self, before: Held) -> bool:
         same = (self.tags, self.properties, self.python) == (before.tags, before.properties, before.python)
-        fewer = self.threads <= before.threads and self.sockets <= before.sockets and self.listeners <= before.listeners
+        fewer = self.threads <= before.threads and self.sockets <= before.sockets + self.pooled and self.listeners <= before.listeners
         return same and fewer and self.accumulators <= before.accumulators and self.files <= before.files and self.cached <= before.cached
 
 
@@ -49,7 +50,8 @@ def held(dbg: Any) -> Held:
     java = sc._jsc.sc()
     return Held(
         files=frozenset(map(str, dbg.store.rglob("*"))),
-        threads=sum(not _THREADS.fullmatch(thread.name) for thread in threading.enumerate()),
+        threads=sum(not _POOLED.fullmatch(thread.name) for thread in threading.enumerate()),
+        pooled=sum(bool(_POOLED.fullmatch(thread.name)) for thread in threading.enumerate()),
         sockets=_sockets(),
         cached=frozenset(sc._jsc.getPersistentRDDs().keySet()),
         listeners=java.listenerBus().listeners().size(),
