@@ -142,7 +142,11 @@ def _plain(array: Any) -> npt.NDArray[Any] | None:
     """The memory of an array of pandas', as an array of numpy; None if it is of a kind that lies in memory otherwise."""
     import pandas as pd
 
-    if isinstance(array, (np.ndarray, pd.arrays.NumpyExtensionArray)):
+    if isinstance(array, np.ndarray):
+        return array
+    if not type(array).__module__.startswith("pandas."):  # somebody else's may have more than that
+        return None
+    if isinstance(array, pd.arrays.NumpyExtensionArray):
         return np.asarray(array)
     if isinstance(array, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
         return np.asarray(array.view("i8"))
