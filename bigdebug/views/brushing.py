@@ -18,7 +18,7 @@ from bigdebug.shown import shown
 from bigdebug.trace.crossfilter.selection import Selection
 from bigdebug.views.brushed import Brushed
 from bigdebug.views.channels import bits, unpacked
-from bigdebug.views.fields import COLUMNS
+from bigdebug.views.fields import COLUMNS, cells
 from bigdebug.views.fields import names as labels
 from bigdebug.views.payload import Request, text
 from bigdebug.views.tracing import ROWS
@@ -87,6 +87,15 @@ def page(number: int, chart: Brushed, request: Request, recomputed: bool) -> dic
     return {
         "view": number, "start": start, "numbers": numbers.tolist(), "total": len(chart.marks), "lit": [lit is None or bool(lit[each]) for each in numbers.tolist()],
         "rows": [[_cell(column[at]) for column in taken] for at in range(len(numbers))],
+    }
+
+
+def rows(trace: Any, start: int) -> dict[str, Any]:
+    """Some of the records of a trace that stands at an input, with where each came from if that is known. A job."""
+    found, names = trace.page(start, ROWS), trace.run.input_names()
+    return {
+        "input": text(names.get(trace.operators[0], "")), "start": start, "columns": labels(found.columns), "left": max(0, len(found.columns) - COLUMNS),
+        "names": None if found.names is None else [text(name) for name in found.names], "rows": [cells(row) for row in found.rows], "more": found.more, "beyond": found.beyond,
     }
 
 

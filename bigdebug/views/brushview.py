@@ -38,7 +38,7 @@ class BrushView(View):
     rows with them (highlight). Marks of one view are brushed together by OR, views by AND, and no view filters itself.
 
     ``view.brush("by carrier", marks)`` and ``view.clear()`` do what the mouse does; ``view.selection`` is what is brushed, ``view.frame("by carrier")``
-    what is shown. Thread-safe.
+    what is shown, ``view.trace()`` the records behind the brush. Thread-safe.
     """
 
     kind = "brush"
@@ -112,6 +112,16 @@ class BrushView(View):
             lit = chart.lit
             return np.ones(len(chart.marks), dtype=bool) if lit is None else lit
 
+    def trace(self, view: str | None = None) -> Any:
+        """The records of the input that are behind what is brushed, as a trace over the run of a view, the first if None: ``toDF()`` has the rows of a DataFrame,
+        an RDD's is an RDD of the records, and ``goNextAll()`` leads to what they are in.
+
+        Costs no job; its questions may. Raises ViewError if nothing is brushed.
+        """
+        with self._alone:
+            chart = self._charts[0] if view is None else self._chart(view)
+            return chart.marks.trace(self._views.rows(self._selection))
+
     def table(self) -> Table:
         with self._alone:
             rows = [[each.name, str(each.chart.kind), _axes(each.chart), str(len(each.marks)), self._count(each.name)] for each in self._charts]
@@ -125,11 +135,12 @@ class BrushView(View):
 
     @property
     def requests(self) -> Known:
-        return {"open": self._open, "brush": self._brush, "mode": self._set_mode, "mark": self._mark, "page": self._page}
+        alone = {"open": self._open, "brush": self._brush, "mode": self._set_mode, "mark": self._mark, "page": self._page}
+        return {**{name: partial(self._answered, each) for name, each in alone.items()}, "rows": self._rows}
 
-    def answer(self, data: Any, buffers: Sequence[Any] = ()) -> dict[str, Any]:
+    def _answered(self, answer: Callable[[Request], dict[str, Any]], request: Request) -> dict[str, Any]:
         with self._alone:
-            return super().answer(data, buffers)
+            return answer(request)
 
     def _open(self, request: Request) -> dict[str, Any]:
         if not self._looked_at:
@@ -159,6 +170,12 @@ class BrushView(View):
     def _page(self, request: Request) -> dict[str, Any]:
         number, chart = brushing.chart_in(request, self._charts)
         return brushing.page(number, chart, request, self._recomputed)
+
+    def _rows(self, request: Request) -> dict[str, Any]:
+        """A page of the records behind what is brushed. A job: nobody who brushes waits for it."""
+        with self._alone:
+            change, found = self._change, self._views.rows(self._selection)
+        return {"change": change, "total": len(found), **brushing.rows(self._charts[0].marks.trace(found), request.number("start"))}
 
     # ---- the selection -----------------------------------------------------------------------------------------------
 

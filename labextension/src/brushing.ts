@@ -88,8 +88,24 @@ const Page = v.object({
   rows: v.array(v.array(v.string()))
 });
 
+const Rows = v.object({
+  /** The change of the view behind which these records are. */
+  change: whole,
+  total: whole,
+  input: v.string(),
+  start: whole,
+  columns: v.array(v.string()),
+  left: whole,
+  /** Where each came from; null where that is not known. */
+  names: v.nullable(v.array(v.string())),
+  rows: v.array(v.array(v.string())),
+  more: v.boolean(),
+  /** Whether others follow that no page has. */
+  beyond: v.boolean()
+});
+
 /** The shapes of answers, by the name of the request. */
-export const ANSWERS = { open: Opened, brush: Done, mode: Done, mark: Fields, page: Page } as const;
+export const ANSWERS = { open: Opened, brush: Done, mode: Done, mark: Fields, page: Page, rows: Rows } as const;
 
 export type Channel = v.InferOutput<typeof Channel>;
 export type Channels = v.InferOutput<typeof Channels>;
@@ -107,6 +123,7 @@ export interface Requests {
   mode: { mode: Mode };
   mark: { view: number; mark: number };
   page: { view: number; start: number; sort?: number; descending?: boolean };
+  rows: { start: number };
 }
 
 export type Ask = AskOf<Requests, typeof ANSWERS>;

@@ -24,9 +24,10 @@ test('the widget writes the requests that the kernel reads', () => {
   expect(sent(4, 'mark', { view: 0, mark: 1 })).toEqual(held('request-mark'));
   expect(sent(5, 'page', { view: 3, start: 0, sort: 1, descending: true })).toEqual(held('request-page'));
   expect(sent(6, 'mark', { view: 0, mark: 5 })).toEqual(held('request-gone'));
+  expect(sent(7, 'rows', { start: 0 })).toEqual(held('request-rows'));
 });
 
-const READ: (keyof Requests)[] = ['open', 'brush', 'mode', 'mark', 'page'];
+const READ: (keyof Requests)[] = ['open', 'brush', 'mode', 'mark', 'page', 'rows'];
 
 it.each(READ)('the widget reads all of the answer to %s, and loses nothing of it', name => {
   expect(readAs(name, ANSWERS[name], message(`answer-${name}`))).toEqual(message(`answer-${name}`).content);
@@ -37,7 +38,7 @@ test('it hears of changes, whoever made them, and says why it was refused', () =
   expect(changed(message('event-mode'))?.mode).toBe('highlight');
   expect(changed(message('answer-open'))).toBeNull();
   expect(() => readAs('mark', ANSWERS.mark, message('answer-refused'))).toThrow(Refused);
-  const written = ['open', 'brush', 'mode', 'mark', 'page', 'gone'].map(name => `request-${name}`);
+  const written = ['open', 'brush', 'mode', 'mark', 'page', 'rows', 'gone'].map(name => `request-${name}`);
   const read = [...READ.map(name => `answer-${name}`), 'answer-refused', 'event-brushed', 'event-mode'];
   expect(new Set(names('brush'))).toEqual(new Set([...written, ...read]));
 });

@@ -161,3 +161,40 @@ test('fields stand where there is room', () => {
   expect(beside(at(380, 280), 400, 300)).toMatchObject({ right: '23px', bottom: '28px' });
   expect(beside({ left: 10, right: 30, top: 40, bottom: 290 }, 400, 300)).toMatchObject({ left: '28px', top: '40px' });
 });
+
+test('the rows behind a brush are read when somebody asks, and belong to that brush', async () => {
+  await show();
+  expect(host.querySelector('.bd-behind')).toBeNull();
+  await then(() => {
+    linked.hear(changed(message('event-brushed'))!);
+  });
+  expect(asked.some(([name]) => name === 'rows')).toBe(false);
+  await then(() => {
+    button('Show the rows behind the brush').click();
+  });
+  const behind = host.querySelector('.bd-behind')!;
+  expect(behind.textContent).toContain('3 rows of log.txt are behind the brush.');
+  expect([...behind.querySelectorAll('.bd-origin')].map(each => each.textContent)).toEqual([
+    'flights.csv:1',
+    'flights.csv:4',
+    'flights.csv:7'
+  ]);
+  expect(behind.textContent).toContain('<script>alert(1)</script>');
+  expect(host.querySelector('script, img')).toBeNull();
+  await then(() => {
+    linked.hear(changed(message('event-mode'))!);
+  });
+  expect(host.querySelector('.bd-behind table')).toBeNull();
+});
+
+test('why the rows behind a brush cannot be read is told', async () => {
+  await show();
+  await then(() => {
+    linked.hear(changed(message('event-brushed'))!);
+  });
+  problem = new Refused('Spark is gone.', 'Start it anew.');
+  await then(() => {
+    button('Show the rows behind the brush').click();
+  });
+  expect(host.querySelector('.bd-behind [role=alert]')!.textContent).toContain('Spark is gone.');
+});

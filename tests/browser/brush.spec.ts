@@ -212,7 +212,14 @@ test('DataFrames of a notebook are brushed, and show what their queries give on 
   await expect(card(view, 'by carrier')).toContainText('1 of 4 brushed');
   await expect.poll(() => drawn(view, 'by day')).not.toBe(before);
   await desk.picture('brush-spark');
+  await view.getByRole('button', { name: 'Show the rows behind the brush' }).click();
+  const behind = view.locator('.bd-behind');
+  await expect(behind).toContainText('are behind the brush');
+  await expect(behind.locator('tbody tr')).toHaveCount(50);
+  await behind.scrollIntoViewIfNeeded();
+  await desk.picture('brush-rows');
   await desk.run(3);
+  await expect(behind.locator('tbody tr')).toHaveCount(0); // they belong to the brush before
   await expect(desk.output(3)).toContainText(/agrees: True [1-9]\d*/);
   await expect(desk.output(3)).toContainText('percents agree: True 4');
   await desk.openPanel();

@@ -45,6 +45,10 @@ test('culprits are looked at, repaired and skipped, and the run is resumed while
   await expect(view.locator('.bd-sources')).toContainText('flights.csv:21');
   await desk.picture('culprits');
   await picture('culprits-view');
+  await view.getByRole('button', { name: 'What do they have in common?' }).click();
+  await expect(view.locator('.bd-common')).toContainText(
+    'No record of the input is known to be behind several of them.'
+  );
 
   await desk.start(6);
   await view.locator('.bd-culprits button').nth(1).click();
@@ -56,6 +60,12 @@ test('culprits are looked at, repaired and skipped, and the run is resumed while
   await expect(view.locator('.bd-fields ins')).toContainText("'eight'");
   await view.locator('.bd-resume').getByRole('button', { name: 'Skip all others' }).click();
   await expect(view).toContainText('1 repaired · 3 skipped · 0 open');
+  const forecast = view.locator('.bd-forecast');
+  await expect(forecast).toContainText(/Resuming computes \d partitions in 2 stages/);
+  await expect(forecast).toContainText('The repaired record reaches at most 1 output.');
+  await forecast.getByText('The 2 stages').click();
+  await expect(forecast.getByRole('table', { name: 'Stages' }).locator('tbody tr')).toHaveCount(2);
+  await picture('culprits-forecast');
   await view.getByRole('button', { name: 'Resume', exact: true }).click();
   await expect(view.getByRole('alert')).toContainText('crashed again');
   await picture('culprits-again');
@@ -68,6 +78,7 @@ test('culprits are looked at, repaired and skipped, and the run is resumed while
   await view.getByRole('button', { name: 'Resume', exact: true }).click();
   await expect(view.getByRole('alert')).toHaveCount(0);
   await expect(view.locator('.bd-outcome')).toContainText('4 records crashed as before');
+  await expect(view.locator('.bd-outcome')).toContainText('1 output is made of what the repaired ones came from');
   const result = view.getByRole('table', { name: 'Result' });
   await expect(result.locator('tbody tr')).toHaveCount(3);
   await expect(result.locator('tbody tr', { hasText: "'DL'" })).toContainText('15');

@@ -89,3 +89,45 @@ def test_what_has_no_input_in_common_is_refused(spark: Any, dbg: Any, table: Non
         bigdebug.brush(7)
     with pytest.raises(ViewError, match="Linked views of nothing"):
         bigdebug.brush()
+
+
+def test_a_brush_becomes_a_trace_over_the_rows_behind_it(spark: Any, dbg: Any, table: None) -> None:
+    by_key, by_group = spark.sql("select k, count(*) n from t group by k"), spark.sql("select g, sum(x) total from t group by g")
+    view = bigdebug.brush(by_key, by_group)
+    view.brush("k", lambda frame: frame.k == "a")
+    view.brush("g", lambda frame: frame.g.isin([1, 2]))
+    trace = view.trace()
+    where = "k = 'a' and g in (1, 2)"
+    assert sorted(row.id for row in trace.toDF().collect()) == sorted(row.id for row in spark.sql(f"select id from t where {where}").collect())
+    assert trace.count() == spark.sql(f"select * from t where {where}").count()
+    assert [row.k for row in trace.goNextAll().toDF().collect()] == ["a"]
+    assert sorted(row.g for row in view.trace("g").goNextAll().toDF().collect()) == [1, 2]
+    page = view.answer({"version": VERSION, "id": 1, "request": "rows", "content": {"start": 0}})["content"]
+    assert (page["total"], len(page["rows"]), page["columns"][0]) == (trace.count(), trace.count(), "id")
+    view.brush("g", [])
+    assert view.trace().toDF().count() == 0
+
+
+def test_rows_that_a_query_reads_twice_are_there_once(spark: Any, dbg: Any, table: None) -> None:
+    pairs = spark.sql("select a.k, count(*) n from t a join t b on a.g = b.g and a.id < b.id where a.id < 9 and b.id < 9 group by a.k")
+    view = bigdebug.brush(pairs)
+    view.brush("k", lambda frame: frame.k == "b")
+    expected = spark.sql("select distinct explode(array(a.id, b.id)) id from t a join t b on a.g = b.g and a.id < b.id where a.id < 9 and b.id < 9 and a.k = 'b'")
+    assert sorted({row.id for row in view.trace().toDF().collect()}) == sorted(row.id for row in expected.collect())
+
+
+def test_a_brush_of_rdds_becomes_an_rdd_of_the_records_behind_it(dbg: Any) -> None:
+    lines = dbg.context.parallelize(["a b", "b c", "c", "<b>"], 2)
+    words = lines.flatMap(str.split).map(lambda word: (word, 1)).reduceByKey(add)
+    lengths = lines.map(len).map(lambda length: (length, 1)).reduceByKey(add)
+    with dbg.capture("words"):
+        words.collect()
+        lengths.collect()
+    view = bigdebug.brush(bigdebug.chart(words, name="words"), bigdebug.chart(lengths, name="lengths"))
+    view.brush("words", lambda frame: frame["_1"] == "c")
+    assert sorted(view.trace().collect()) == ["b c", "c"]
+    view.brush("lengths", lambda frame: frame["_1"] == 1)
+    assert view.trace().map(str.upper).collect() == ["C"]
+    assert view.trace("lengths").goNextAll().collect() == [(1, 1)]
+    page = view.answer({"version": VERSION, "id": 1, "request": "rows", "content": {"start": 0}})["content"]
+    assert (page["total"], page["rows"]) == (1, [["'c'"]])

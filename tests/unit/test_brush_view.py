@@ -31,6 +31,7 @@ from bigdebug.trace.crossfilter.marks import Marks
 from bigdebug.trace.crossfilter.selection import Selection
 from bigdebug.trace.crossfilter.values import Values
 from bigdebug.trace.crossfilter.views import View
+from bigdebug.trace.page import Page
 from bigdebug.views.brushview import BrushView
 from bigdebug.views.buffers import taken_out
 from bigdebug.views.channels import LABEL, bits, channel, label, unpacked
@@ -38,7 +39,7 @@ from bigdebug.views.charting import KINDS, Chart, chart, chosen
 from bigdebug.views.linking import called
 from bigdebug.views.payload import VERSION
 from tests.cases.flights import COUNT, each_row, flights, grouped, mean_delay, views_of_flights
-from tests.unit.test_payload import HOSTILE
+from tests.unit.test_payload import HOSTILE, run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "brush"
 
@@ -52,6 +53,21 @@ ROWS = pd.DataFrame({
 })
 
 
+class Records:
+    """The trace over some of the rows, by their numbers."""
+
+    operators = (1,)
+    run = run("r1")
+
+    def __init__(self, rids: Any) -> None:
+        self.rids = rids
+
+    def page(self, start: int, num: int) -> Page:
+        numbers = range(start, min(start + num, len(self.rids)))
+        found = ROWS.iloc[self.rids[start: start + num]]
+        return Page(tuple(ROWS.columns), tuple(numbers), tuple(f"flights.csv:{rid}" for rid in self.rids[start: start + num]), tuple(found.itertuples(index=False, name=None)), False, True)
+
+
 def strange() -> BrushView:
     """Four views of rows that have whatever rows can have."""
     prices = {"sum": lambda rows: Sum(Values.of(pa.array(rows["price"], pa.decimal128(10, 2))))}
@@ -61,6 +77,7 @@ def strange() -> BrushView:
         grouped("by day", ROWS, ["day"], prices),
         each_row("rows", ROWS, ["word", "size", "day", "price"]),
     ]
+    marks[0] = replace(marks[0], rids=lambda rows: rows.astype(np.int64), behind=Records)
     charts = [chart(marks[0], "bar", y="flights"), chart(marks[1], "line"), chart(marks[2]), chart(marks[3], "table")]
     return BrushView(marks, charts)
 
@@ -82,7 +99,7 @@ def written() -> dict[str, Any]:
     """What the kernel says, by the name of the golden file: answers to the requests of other golden files, in their order, and what all hear of a brush."""
     view, heard = strange(), []
     view.hear(heard.append)
-    said = {f"answer-{name}": plain(view.answer(*golden(f"request-{name}"))) for name in ("open", "brush", "mark", "page", "mode")}
+    said = {f"answer-{name}": plain(view.answer(*golden(f"request-{name}"))) for name in ("open", "brush", "mark", "page", "rows", "mode")}
     return said | {"answer-refused": plain(view.answer(*golden("request-gone"))), "event-brushed": plain(heard[0]), "event-mode": plain(heard[1])}
 
 
@@ -93,7 +110,7 @@ def asked(shown: BrushView, request: str, buffers: Sequence[bytes] = (), **conte
 def test_the_kernel_writes_the_golden_files() -> None:
     said = written()
     assert said == {name: json.loads((GOLDEN / f"{name}.json").read_text()) for name in said}
-    assert {path.stem for path in GOLDEN.glob("*.json")} == {*said, *(f"request-{name}" for name in ("open", "brush", "mode", "mark", "page", "gone"))}
+    assert {path.stem for path in GOLDEN.glob("*.json")} == {*said, *(f"request-{name}" for name in ("open", "brush", "mode", "mark", "page", "rows", "gone"))}
 
 
 def test_a_label_is_no_longer_than_is_shown_and_nothing_of_a_value_is_obeyed() -> None:
@@ -108,7 +125,7 @@ def anything() -> st.SearchStrategy[Any]:
     clause = st.dictionaries(st.sampled_from(["view", "marks"]), leaves)
     keys = st.sampled_from(["view", "mark", "mode", "start", "sort", "descending", "clauses"])
     content = st.dictionaries(keys, leaves | st.lists(clause | leaves, max_size=2))
-    return st.tuples(st.sampled_from(["open", "brush", "mode", "mark", "page", "eval"]), content, st.binary(max_size=2))
+    return st.tuples(st.sampled_from(["open", "brush", "mode", "mark", "page", "rows", "eval"]), content, st.binary(max_size=2))
 
 
 @settings(max_examples=40, deadline=None)
@@ -126,6 +143,25 @@ def test_whatever_is_asked_has_an_answer_that_is_json(messages: list[Any]) -> No
 @given(st.lists(st.booleans()))
 def test_bits_are_flags(flags: list[bool]) -> None:
     assert unpacked(bits(np.array(flags, dtype=bool)), len(flags)).tolist() == flags
+
+
+def test_the_rows_behind_a_brush_are_those_that_all_clauses_let_through() -> None:
+    view = strange()
+    with pytest.raises(ViewError, match="Nothing is brushed"):
+        view.trace()
+    assert "Nothing is brushed" in asked(view, "rows", start=0)["what"]
+    view.brush("by word", lambda frame: frame.word == "a")
+    assert view.trace().rids.tolist() == [0, 5, 6]
+    view.brush("by day", [2])
+    assert view.trace("by word").rids.tolist() == [5, 6]
+    assert (found := asked(view, "rows", start=0))["names"] == ["flights.csv:5", "flights.csv:6"]
+    assert (found["total"], found["change"], found["input"]) == (2, 2, "log.txt")
+    view.brush("by day", [])
+    assert asked(view, "rows", start=0)["rows"] == []
+    with pytest.raises(ViewError, match="made of no run"):
+        view.trace("by day")
+    with pytest.raises(ViewError, match="not linked"):
+        view.trace("other")
 
 
 # ---- what is shown -------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ def test_each_record_has_one_row_and_rows_are_in_the_order_of_records(takes: lis
     assert [rows[rid] for rid in sorted(rows)] == sorted(set(rows.values()))
     assert all(0 <= row < numbers.count for row in rows.values())
     assert numbers.count <= 4 * sum(map(len, takes)) + 1024
+    assert numbers.rids(np.array([*rows.values()], dtype=np.uint32)).tolist() == [*rows]
 
 
 def test_too_many_rows_are_refused() -> None:

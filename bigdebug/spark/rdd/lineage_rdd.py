@@ -11,7 +11,7 @@ from pyspark import RDD
 from pyspark.sql import DataFrame
 
 from bigdebug.errors import NotCapturedError
-from bigdebug.model import SourceRecord, pack
+from bigdebug.model import Rids, SourceRecord, pack
 from bigdebug.shown import counted, shown
 from bigdebug.spark.jobs import own_python
 from bigdebug.spark.predicate import PREDICATE
@@ -53,6 +53,10 @@ class LineageRDD(Trace, RDD[Any]):
 
     def _to(self, operators: Iterable[int], find: Callable[[], Standing]) -> LineageRDD:
         return LineageRDD(self.run, operators, find, self._recorder)
+
+    def standing_at(self, operator: int, rids: Rids) -> LineageRDD:
+        """A trace over the same run that stands at these records of an operator."""
+        return self._to([operator], lambda: {operator: places_of(rids)})
 
     # ---- steps ------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
+from bigdebug.errors import ViewError
+from bigdebug.model import Rids
+from bigdebug.trace.crossfilter.associations import Rows
 from bigdebug.trace.crossfilter.views import View
 
 
@@ -26,6 +30,10 @@ class Marks:
     notes: tuple[str, ...] = ()
     kept: frozenset[str] = frozenset()
     """The names of columns that are made of several rows, and keep their values under a brush all the same."""
+    rids: Callable[[Rows], Rids] | None = field(default=None, repr=False, compare=False)
+    """Gives the rids of rows of the input, in their order."""
+    behind: Callable[[Rids], Any] | None = field(default=None, repr=False, compare=False)
+    """Gives the trace over records of the input, by their rids."""
 
     @property
     def recomputed(self) -> frozenset[str]:
@@ -36,6 +44,12 @@ class Marks:
     def measured(self) -> frozenset[str]:
         """The names of the columns that say something of the rows behind a mark; the others say which mark it is."""
         return self.recomputed | self.kept
+
+    def trace(self, rows: Rows) -> Any:
+        """The trace over rows of the input in the run that made these marks. Raises ViewError for marks that were made of no run."""
+        if self.rids is None or self.behind is None:
+            raise ViewError(f"The marks of '{self.name}' were made of no run, so no trace leads on from them", remedy="Brush captured DataFrames or RDDs: bigdebug.brush(df, ...).")
+        return self.behind(self.rids(rows))
 
     def __len__(self) -> int:
         return self.view.association.marks

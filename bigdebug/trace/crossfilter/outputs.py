@@ -82,7 +82,7 @@ def _marks(outputs: Outputs, name: str, takes: Sequence[npt.NDArray[np.int64]], 
     else:
         association = Coded(outputs.codes if isinstance(links, slice) else _by_row(outputs.codes, links), outputs.marks)
     aggregates = {column: _aggregate(each, links) for column, each in outputs.followed.items()}
-    return Marks(name, outputs.columns, View(name, association, aggregates), outputs.notes, outputs.kept)
+    return Marks(name, outputs.columns, View(name, association, aggregates), outputs.notes, outputs.kept, numbers.rids)
 
 
 def _aggregate(each: Followed | Together | Aggregate, links: npt.NDArray[np.int64] | slice | None) -> Aggregate:
@@ -154,3 +154,12 @@ class Numbers:
             found = (rids & POSITION_MASK) + bases[rids >> POSITION_BITS]
         missing = rids < 0
         return np.where(missing, -1, found) if missing.any() else found
+
+    def rids(self, rows: npt.NDArray[Any]) -> Rids:
+        """The records with these numbers, some of which maybe none took: the inverse of ``rows``."""
+        if self._known is not None:
+            return np.asarray(self._known[rows])
+        assert self._bases is not None
+        # Of partitions without rows, the last one with the same base is one that has some.
+        partitions = np.searchsorted(self._bases, rows, "right").astype(np.int64) - 1
+        return (partitions << POSITION_BITS) | (rows - self._bases[partitions])

@@ -12,7 +12,7 @@ from pyroaring import AbstractBitMap, BitMap
 
 from bigdebug.errors import ViewError
 from bigdebug.trace.crossfilter.aggregates import Aggregate, Shown
-from bigdebug.trace.crossfilter.associations import Association, Rows, Some, chunks, pieces
+from bigdebug.trace.crossfilter.associations import NO_MARKS, Association, Rows, Some, chunks, pieces
 from bigdebug.trace.crossfilter.backward import Backward
 from bigdebug.trace.crossfilter.columns import Column, Reduction
 from bigdebug.trace.crossfilter.cubes import Cubes, Totals, cells
@@ -85,6 +85,15 @@ class Views:
             clauses = selection.of_others(view)
             found[view] = self._shown[view].answer(clauses, self._totals(view, clauses, backward))
         return found
+
+    def rows(self, selection: Selection) -> Rows:
+        """The rows behind what is brushed: those that all clauses let through, ascending. Raises ViewError if nothing is brushed, and for a view, or a mark, that is not there."""
+        for name, marks in selection.clauses.items():
+            self._check(name, marks)
+        if not selection.clauses:
+            raise ViewError("Nothing is brushed, so no rows are behind it", remedy='Brush some marks: view.brush("by carrier", [0, 2]).')
+        [(view, marks), *rest] = selection.clauses.items()
+        return Backward(self._associations).rows(view, marks, NO_MARKS, dict(rest))
 
     def prepare(self) -> None:
         """Make the indexes of all views and the totals of their large marks, in think time, so that every later answer is fast.

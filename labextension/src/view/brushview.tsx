@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Ask, Mode } from '../brushing';
 import type { Linked, Standing } from '../linked';
+import { BrushedRows } from './brushedrows';
 import { ChartCard } from './chartcard';
 import { Frame, Wrong, WrongView } from './frame';
 import { useTheme } from './usetheme';
@@ -95,6 +96,7 @@ export function BrushView({ ask, linked, standing }: BrushViewProps) {
           />
         ))}
       </div>
+      {brushed > 0 && <BrushedRows ask={ask} change={standing.change} />}
       <p class="bd-keys">
         Click a mark or drag over several; with <kbd>Shift</kbd> more are added. By the keyboard: arrows go from mark to
         mark, <kbd>Space</kbd> brushes one, <kbd>Esc</kbd> clears.
