@@ -57,6 +57,7 @@ def origins(trace: Any) -> list[str]:
     return sorted(map(str, trace.origins()))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in QUERIES])
 def test_a_saved_query_answers_as_the_live_one_does(dbg: Any, tables: Any, tmp_path: Path, name: str) -> None:
     frame = QUERIES[name](tables)

@@ -31,6 +31,7 @@ def rows_of(trace: Any, name: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in trace[name].collect()]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("how", ["inner", "left"])
 @pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
 def test_a_row_is_made_of_two(how: str, direction: str, dbg: Any, spark: Any, views: dict[str, Any]) -> None:
@@ -65,6 +66,7 @@ SQL = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", SQL)
 def test_in_sql(sql: str, dbg: Any, spark: Any, views: dict[str, Any]) -> None:
     name = "spark.sql.join.asofJoin.enabled"

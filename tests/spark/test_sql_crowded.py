@@ -54,6 +54,7 @@ OF_NO_RECORD = [
 ]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", OF_NO_RECORD)
 def test_rows_that_only_subqueries_made(sql: str, dbg: DebugSession, views: dict[str, Any]) -> None:
     check(dbg, sql, views, dbg.spark.sql(sql).collect())

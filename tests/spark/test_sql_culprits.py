@@ -65,6 +65,7 @@ QUERIES: dict[str, list[tuple[str, str, list[int]]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", QUERIES)
 def test_every_culprit_of(sql: str, dbg: Any, spark: Any, flights: Any) -> None:
     assert told(culprits_of(dbg, spark.sql(sql))) == QUERIES[sql]
@@ -139,6 +140,7 @@ def test_a_query_that_spark_does_not_run_has_no_run(dbg: Any, spark: Any, flight
     assert dbg.runs == before
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", CRASHING)
 def test_every_culprit_of_python_code(way: str, dbg: Any, flights: Any) -> None:
     frame, expected = CRASHING[way]

@@ -91,6 +91,7 @@ QUERIES: dict[str, list[tuple[str, str, list[int]]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", QUERIES)
 def test_every_culprit_of(sql: str, dbg: Any, spark: Any) -> None:
     assert told(culprits_of(dbg, spark.sql(sql))) == QUERIES[sql]
@@ -113,6 +114,7 @@ def _numbered(kind: str) -> Callable[[Any], Any]:
     }[kind]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("kind", ["python", "arrow", "pandas", "spark"])
 @pytest.mark.parametrize("largest", [7, 2**31, BIG])
 def test_a_sum_over_numbers_that_are_made_below(dbg: Any, spark: Any, kind: str, largest: int) -> None:
@@ -228,6 +230,7 @@ def strictly(spark: Any, form: str, path: Path) -> Any:
     return spark.read.option("mode", "FAILFAST").option("header", "true").schema("id int, n int").format(form).load(str(path))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("form", ["csv", "json"])
 @pytest.mark.parametrize("asked", ["id", "id, n", "id, n where id > 2", "id where n is not null", "n"])
 def test_lines_that_a_strict_reader_does_not_take(form: str, asked: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
@@ -321,6 +324,7 @@ STRICT: dict[str, tuple[list[str], dict[str, str], str, str, list[int]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", STRICT)
 def test_strict_readers_of_all_kinds_go_on(case: str, dbg: Any, spark: Any, tmp_path: Path) -> None:
     """Where names of files are odd, in several files, with other queries of the same files above and beside."""
@@ -479,6 +483,7 @@ IN_BATCHES: dict[str, tuple[Callable[[Any], Any], list[tuple[str, str, list[int]
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("way", IN_BATCHES)
 def test_functions_of_groups_in_batches(way: str, dbg: Any, flights: Any) -> None:
     if not hasattr(PythonEvalType, way.split(maxsplit=1)[0]):

@@ -78,6 +78,7 @@ def test_which_of_equal_values_stands_for_them_is_nothing_to_decide_by(sql: str,
         dbg.lineage(spark.sql(sql)).goBackAll().count()
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("sql", [
     "select count(*) n from names group by s having s = 'ann' or s is null",
     "select n from (select max(s) m, count(*) n from names group by id % 2) where m >= 'b'",

@@ -143,6 +143,7 @@ COALESCED = {
 """How many of the partitions of a shuffle are read by a task of their own."""
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("read", COALESCED)
 @pytest.mark.parametrize("made", SHAPES, ids=lambda made: made.__name__)
 def test_what_stages_had_computed_is_not_computed_again(dbg: Any, spark: Any, shuffling: Any, made: Callable[[Below], Any], read: str) -> None:
@@ -204,6 +205,7 @@ def test_each_exception_has_the_plans_that_failed_with_it(dbg: Any, spark: Any, 
     assert heard.plans(problem(summed)) == []
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("made", [joined, summed, grouped_and_joined, self_joined, sorted_by], ids=lambda made: made.__name__)
 def test_culprits_have_their_sources_and_the_query_goes_on_without_them(dbg: Any, spark: Any, shuffling: Any, made: Callable[[Below], Any]) -> None:
     below = Below(spark)
@@ -257,6 +259,7 @@ ENDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("read", COALESCED)
 @pytest.mark.parametrize("above", ENDS)
 def test_what_throws_at_the_end_of_an_aggregate_is_found_beside_others(dbg: Any, spark: Any, shuffling: Any, above: str, read: str) -> None:
