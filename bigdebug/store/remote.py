@@ -27,8 +27,8 @@ PATIENCE = 10.0
 """Seconds that a call may take, besides what its bytes take."""
 SLOWEST = 1 << 20
 """Bytes in a second that are waited for."""
-AGAIN = 30.0
-"""Seconds for which a process whose task could not write does not try again."""
+AGAIN, SOON = 30.0, 1.0
+"""Seconds for which a process does not try again whose task could not write, and waited for more than so many seconds to see it."""
 
 _WHOLE = ("s3", "gcs", "abfs")
 """Filesystems of pyarrow's where a file is there when it is closed, and not before."""
@@ -50,8 +50,8 @@ class _Opened:
 
     fs: Any
     root: str
-    failed: float | None = None
-    """When a task could not write."""
+    failed: tuple[float, str] | None = None
+    """When a task waited in vain to write, and why."""
 
     def path(self, name: str) -> str:
         return f"{self.root}/{name}" if name else self.root
@@ -141,15 +141,16 @@ class Remote:
         self._asked("A lineage block cannot be written", name, lambda at: at.write(name, data), len(data))
 
     def commit(self, name: str, data: bytes) -> None:
-        """As ``write``, for tasks: one that comes soon after another that could not write does not wait for the same again."""
+        """As ``write``, for tasks: one that comes soon after another that waited in vain does not wait for the same again."""
         at = self._asked("The lineage store cannot be opened", "", lambda at: at)
-        if at.failed is not None and time.monotonic() < at.failed + AGAIN:
-            raise StoreError("The lineage store could not be written a moment ago", value=self.where(), remedy="See why other tasks could not.")
+        began = time.monotonic()
+        if at.failed is not None and began < at.failed[0] + AGAIN:
+            raise StoreError(f"Not tried, for {began - at.failed[0]:.0f} s before: {at.failed[1]}", value=self.where(name))
         try:
             self.write(name, data)
-            at.failed = None
-        except StoreError:
-            at.failed = time.monotonic()
+        except StoreError as problem:
+            ended = time.monotonic()
+            at.failed = (ended, problem.what) if ended > began + SOON else None
             raise
 
     def names(self, folder: str) -> list[str]:
