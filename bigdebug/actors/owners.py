@@ -24,6 +24,9 @@ _FEW = (16, 256, 4_096)
 _ALL, _ALONE = 24, 6
 """Each row is tried alone, of so few; else so many."""
 
+_MANY, _ALONE_OF_MANY = 100_000, 2
+"""Of so many rows, so many groups are tried alone: to group a few rows takes pandas as long as to group a hundred thousand."""
+
 
 class RowOwners:
     """Each row has the label of the one that it was made of: filters, explode, sort, new columns and merges by ``map`` keep it, and ``reset_index`` does not."""
@@ -102,7 +105,7 @@ class GroupOwners:
         smallest = self._smallest(max(_FEW[-1], len(self.codes) // 32))
         if len(smallest) < 2:  # one may be as it is among others by chance
             smallest = self._smallest(len(self.codes) // 8)[:2]
-        return smallest[_some(len(smallest))] if len(smallest) else smallest
+        return smallest[_some(len(smallest), _ALONE if len(self.codes) < _MANY else _ALONE_OF_MANY)] if len(smallest) else smallest
 
     def together(self) -> Iterator[Positions]:
         """The smallest groups, but not all, and no more rows than a few thousand."""
@@ -129,9 +132,9 @@ class GroupOwners:
         return np.flatnonzero(members(self.codes, owners, int(self.codes.max(initial=0)) + 1))
 
 
-def _some(count: int) -> Positions:
+def _some(count: int, few: int = _ALONE) -> Positions:
     """A few of so many, from the first to the last; all of few."""
-    return np.unique(np.linspace(0, count - 1, count if count <= _ALL else _ALONE).astype(np.int64))
+    return np.unique(np.linspace(0, count - 1, count if few == _ALONE and count <= _ALL else min(few, count)).astype(np.int64))
 
 
 def _index_of(result: Any) -> Any:

@@ -336,6 +336,24 @@ def test_large_groups_are_tried_if_they_are_a_small_part_and_believed_if_not(hom
     assert not any("believed" in each for each in last(home).incomplete)
 
 
+WRONG_OF_MANY = {
+    "rank": lambda t: t.rank(), "share": lambda t: t / t.sum(), "the most": lambda t: t == t.max(), "the least": lambda t: t == t.min(), "number": lambda t: t.reset_index(drop=True).index.to_series(index=t.index),
+    "above the least": lambda t: t - t.min(), "the most of all": lambda t: t * 0 + t.max(), "the least of all": lambda t: t * 0 + t.min(), "since the one before": lambda t: t.diff().fillna(t),
+    "number from the end": lambda t: pd.Series(range(len(t))[::-1], t.index), "so far": lambda t: t.cumsum(),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OF_MANY)
+@pytest.mark.parametrize("count", [40, 365, 30_000])
+def test_what_is_not_of_a_group_alone_is_seen_on_few_groups_of_many_rows(home, name, count):
+    large = pd.DataFrame({"k": np.random.default_rng(1).integers(0, count, 120_000), "v": np.random.default_rng(2).normal(0, 1, 120_000)})
+    for agg in ("sum", "max"):
+        actors.groups(lambda f, agg=agg: WRONG_OF_MANY[name](getattr(f.groupby("k").v, agg)()).rename("out").reset_index(), by="k", name="wrong")(large)
+        assert any("wrong has no lineage" in each for each in last(home).incomplete)
+        actors.groups(lambda f, agg=agg: getattr(f.groupby("k").v, agg)().rename("out").reset_index(), by="k", name="right")(large)
+        assert not any("no lineage" in each or "believed" in each for each in last(home).incomplete)
+
+
 def test_columns_that_are_not_there_are_named(home):
     actors.groups(lambda f: f, by="nothing")(ORDERS)
     assert any("no column 'nothing'" in each for each in last(home).incomplete)
