@@ -49,6 +49,14 @@ def steps(inputs: Inputs, scratch: Path) -> Iterator[tuple[str, float | None, St
     clean, sums = actors.rows(_clean, home=home), actors.groups(_sums, by="city", home=home)
     yield "pandas: filter and columns, in memory", MOST, lambda: _clean(frame), lambda: clean(frame)
     yield "pandas: group by, in memory", MOST, lambda: _sums(frame), lambda: sums(frame)
+    read = pd.read_csv(table)
+    yield "pandas: group by of what was read from a file", MOST, lambda: _sums(read), lambda: sums(read)
+    days = actors.groups(_days, by="day", home=home)
+    yield "pandas: group by integers, in memory", MOST, lambda: _days(frame), lambda: days(frame)
+    late = actors.rows(_late, home=home)
+    yield "pandas: two steps, one behind the other, in memory", MOST, lambda: _late(_clean(frame)), lambda: late(clean(frame))
+    texts, no_other = _texts(frame), actors.rows(_no_other, home=home)
+    yield "pandas: filter of four columns of texts, in memory", MOST, lambda: _no_other(texts), lambda: no_other(texts)
     cities = frame[["city"]].drop_duplicates().assign(code=range(50))
     yield "pandas: merge, in memory", MOST, lambda: frame.merge(cities, on="city"), lambda: actors.merge(frame, cities, on="city", home=home)
     out = scratch / "out.csv"
@@ -84,6 +92,23 @@ def _clean(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _sums(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.groupby("city", as_index=False).agg(total=("amount", "sum"), mean=("amount", "mean"), days=("day", "nunique"))
+
+
+def _days(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.groupby("day").agg(total=("amount", "sum"), most=("amount", "max"), cities=("city", "nunique"))
+
+
+def _late(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame.week > 26].assign(half=lambda kept: kept.taxed / 2)
+
+
+def _texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Four columns of texts, each an object of its own."""
+    return pd.DataFrame({"city": frame.city, "id": frame.id.astype(str), "day": "day " + frame.day.astype(str), "amount": frame.amount.astype(str)})
+
+
+def _no_other(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame.id.str.endswith("7") | (frame.city < "city 4")]
 
 
 def _words(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
