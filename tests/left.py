@@ -73,6 +73,7 @@ def _sockets() -> int:
 @contextmanager
 def nothing_left(dbg: Any) -> Iterator[None]:
     """Within, runs may be made: when they are forgotten, the session holds no more than before, and no job of ours runs."""
+    _warm(dbg)
     before = held(dbg)
     yield
     dbg.forget(dbg.runs)
@@ -82,6 +83,14 @@ def nothing_left(dbg: Any) -> Iterator[None]:
         time.sleep(0.1)
     assert active(dbg) == []
     assert now.no_more_than(before), f"{now}\ninstead of\n{before}"
+
+
+def _warm(dbg: Any) -> None:
+    """Have a session what it keeps from its first jobs on: connections, and who listens."""
+    with dbg.capture("warm"):
+        dbg.context.parallelize([1, 2], 2).map(str).groupBy(len).count()
+        dbg.spark.range(2).collect()
+    dbg.forget(dbg.runs)
 
 
 def active(dbg: Any) -> list[int]:

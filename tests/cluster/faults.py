@@ -18,7 +18,8 @@ class Fault:
     """``what`` befalls the first task in which a record with ``letters`` comes after it was armed.
 
     failed: the task raises, and Spark tries it again. killed: its executor dies, with what it kept for others. slow: it takes so long that
-    Spark gives it to another executor too, and kills it when that is done. exited: the Python worker ends without a word.
+    Spark gives it to another executor too, and kills it when that is done. exited: the Python worker ends without a word. unfetched: what its
+    executor has shuffled is gone, though that lives, and the task raises: Spark runs the stage before once more.
     """
 
     what: str
@@ -52,7 +53,10 @@ class Fault:
             self._armed.rename(self._came)  # one task wins
         except FileNotFoundError:
             return
-        if self.what == "failed":
+        if self.what == "unfetched":
+            for path in _shuffled():
+                path.unlink(missing_ok=True)
+        if self.what in ("failed", "unfetched"):
             raise RuntimeError("a fault of the network, say")
         if self.what == "killed":
             os.kill(_executor(), signal.SIGKILL)
@@ -72,6 +76,11 @@ def _executor() -> int:
             return at
         at = int(status["PPid"])
     raise AssertionError("no executor above this process")
+
+
+def _shuffled() -> list[Path]:
+    """The files that the executor of this task has shuffled."""
+    return [path for folder in os.environ["SPARK_EXECUTOR_DIRS"].split(os.pathsep) for path in Path(folder).rglob("shuffle_*")]
 
 
 def left_in(folder: Path) -> list[str]:

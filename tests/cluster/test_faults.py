@@ -6,7 +6,10 @@
 | Python worker exits | x | x | x | (a) | x | x | x |
 | executor killed | x | x | x | x | x | x | x |
 | executor killed, its shuffle files gone | x | x | x | x | x | x | x |
+| shuffle files gone, their executor lives | x | x | x | (a) | x | x | x |
 | slow task, speculative copy | x | x | x | x | x | x | x |
+
+Of DataFrames `test_faults_frames.py` has them. What can befall one machine is in tests/spark: damaged blocks, a full disk, an interruption.
 
 Each cell: the operation gives what it gives undisturbed, and nothing is left behind. (a): a function that fails on its own, now and then, is what a diagnosis is
 to find.
@@ -14,7 +17,6 @@ to find.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import add
@@ -23,13 +25,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests import left
 from tests.cluster.faults import Fault, left_in
 
 LINES = [f"{'bad' if n == 77 else n % 13} {n % 5}" for n in range(160)]
 """Line 77 is the one that a parser may not like."""
 
 AT = ("before the shuffle", "behind it")
-FAULTS = [(what, at) for what in ("failed", "exited", "killed", "slow") for at in AT]
+FAULTS = [*((what, at) for what in ("failed", "exited", "killed", "slow") for at in AT), ("unfetched", AT[1])]
 
 
 class Job(NamedTuple):
@@ -74,13 +77,11 @@ def behind(lines: list[str], word: str) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(dbg: Any) -> Iterator[None]:
-    """No thread, no half a file, and no lineage of runs that were let go of."""
-    before = threading.active_count()
-    yield
-    dbg.forget(dbg.runs)
-    assert left_in(dbg.store) == []
-    assert list(dbg.store.rglob("*.block")) == []
-    assert threading.active_count() <= before + 1  # one of PySpark's, that looks after jobs that were cancelled
+    """Nothing that a session holds, no half a file, and no lineage of runs that were let go of."""
+    with left.nothing_left(dbg):
+        yield
+        dbg.forget(dbg.runs)
+        assert left_in(dbg.store) == []
 
 
 @pytest.fixture(params=FAULTS, ids=" ".join)
@@ -136,6 +137,18 @@ def test_diagnosed(dbg: Any, tmp_path: Path, untold: None, what: str) -> None:
     run = crash(dbg, job)
     job.fault.arm()
     assert [(culprit.record, culprit.sources[0].origin.line) for culprit in run.culprits] == [(LINES[77], 78)]
+    assert job.fault.came
+
+
+@pytest.mark.parametrize("what", ["killed", "slow"])
+def test_diagnosed_behind_the_shuffle(dbg: Any, tmp_path: Path, untold: None, what: str) -> None:
+    """What the executor had shuffled is gone with it, so Spark runs the stage before once more, for a diagnosis."""
+    job = program(dbg, tmp_path, what, AT[1])
+    crashing = job.result.map(lambda line: int(line.split(":")[0]))
+    with dbg.capture("crashes") as runs, pytest.raises(Exception, match="invalid literal"):
+        crashing.collect()
+    job.fault.arm()
+    assert [([origin.origin.line for origin in culprit.sources], culprit.record) for culprit in runs.latest.culprits] == [([78], "bad: 1")]
     assert job.fault.came
 
 
