@@ -87,10 +87,10 @@ def nothing_left(dbg: Any) -> Iterator[None]:
 
 def _warm(dbg: Any) -> None:
     """Have a session what it keeps from its first jobs on: connections, and who listens."""
-    with dbg.capture("warm"):
+    with dbg.capture("warm") as capture:
         dbg.context.parallelize([1, 2], 2).map(str).groupBy(len).count()
         dbg.spark.range(2).collect()
-    dbg.forget(dbg.runs)
+    dbg.forget(capture.runs)
 
 
 def active(dbg: Any) -> list[int]:
