@@ -57,6 +57,11 @@ class Block:
         return self.columns[name]
 
     @property
+    def bytes(self) -> int:
+        """Bytes of memory that its tables take now, and what was made of them."""
+        return array_bytes((self.columns, self.made))
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """What two attempts at the same partition must agree on."""
         return self.levels, self.digest
@@ -131,6 +136,24 @@ def write_whole(folder: Path, name: str, data: bytes) -> None:
     except BaseException:
         Path(partial).unlink(missing_ok=True)
         raise
+
+
+def array_bytes(value: Any) -> int:
+    """Bytes of all arrays in a value, whatever holds them there; one that several hold counts once."""
+    found: dict[int, int] = {}
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, np.ndarray):
+            owner = each if each.base is None else each.base
+            found[id(owner)] = max(found.get(id(owner), 0), owner.nbytes if isinstance(owner, np.ndarray) else each.nbytes)
+        elif isinstance(each, Mapping):
+            todo += each.values()
+        elif isinstance(each, tuple | list):
+            todo += each
+        elif hasattr(each, "__dict__"):
+            todo += vars(each).values()
+    return sum(found.values())
 
 
 def block_name(partition: int, attempt: int) -> str:

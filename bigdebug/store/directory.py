@@ -10,34 +10,41 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
 from bigdebug.store.blocks import Block, block_name, decode
 from bigdebug.store.filesystems import Address
+from bigdebug.store.memory import most_bytes
 from bigdebug.store.place import Directory, Place
 from bigdebug.store.remote import Remote
 
+_Key = tuple[str, str, int]
 _NAME = re.compile(r"p(\d+)\.a(\d+)\.block")
 _Parent = str | os.PathLike[str] | Address | None
-CACHE_BYTES = 512 << 20
 
 
 class LineageStore:
     """The blocks at a place, which is ``root`` if nothing else is said: one folder for each run, in it one for each stage that the run computed.
 
-    Thread-safe. Reading keeps up to 512 MB of decoded blocks. Blocks of two attempts at one partition must agree. Of a run whose tasks
+    Thread-safe. Reading keeps blocks, with what is made of them, up to ``most`` bytes: as BIGDEBUG_MEMORY says, else 512 MB. One block more may be in use. Blocks of two attempts at one partition must agree. Of a run whose tasks
     are ``counted``, the attempts that Spark did not take count for nothing: a task that is killed sees the end of its input, and
     writes a block of what it had read.
     """
 
-    def __init__(self, root: str | os.PathLike[str], read: Callable[[Path], bytes] = Path.read_bytes) -> None:
-        """``read`` gives the bytes of a file below ``root``."""
+    def __init__(self, root: str | os.PathLike[str], read: Callable[[Path], bytes] = Path.read_bytes, most: int | None = None) -> None:
+        """``read`` gives the bytes of a file below ``root``. Raises StoreError if BIGDEBUG_MEMORY says no size."""
         # The process may change its directory, and workers have one of their own.
         self.root = Path(root).absolute()
         self.place: Place = Directory(self.root, read)
-        self._cache: OrderedDict[tuple[str, str, int], Block] = OrderedDict()
+        self._most = most_bytes() if most is None else most
+        self._cache: OrderedDict[_Key, Block] = OrderedDict()
+        self._sizes: dict[_Key, int] = {}
         self._cached_bytes = 0
+        self._facts: dict[_Key, Block] = {}
+        self._latest: _Key | None = None
+        """The block that was asked for last: what is made of it meanwhile is counted when another one is."""
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
         self._counted: dict[str, set[tuple[str, int, int]]] = {}
         self._alone = threading.RLock()
@@ -78,9 +85,22 @@ class LineageStore:
                 key = (run, stage, partition)
                 if key in self._cache:
                     self._cache.move_to_end(key)
-                    return self._cache[key]
-                if (read := self._agreed(run, stage, partition)) is not None:
-                    return self._remember(key, read)
+                    found = self._cache[key]
+                elif (read := self._agreed(run, stage, partition)) is not None:
+                    found = self._remember(key, read)
+                else:
+                    continue
+                self._ask(key)
+                return found
+            return None
+
+    def facts(self, runs: Sequence[str], stage: str, partition: int) -> Block | None:
+        """As ``block``, without its tables. Each block is read once for it, and a few hundred bytes are kept."""
+        with self._alone:
+            for run in runs:
+                key = (run, stage, partition)
+                if key in self._facts or self.block([run], stage, partition) is not None:
+                    return self._facts[key]
             return None
 
     def keep(self, run: str, stage: str, partition: int, attempt: int, block: bytes) -> None:
@@ -134,7 +154,9 @@ class LineageStore:
             for key in [k for k in self._listings if k[0] == run]:
                 del self._listings[key]
             for cached in [k for k in self._cache if k[0] == run]:
-                self._cached_bytes -= _size(self._cache.pop(cached))
+                self._drop(cached)
+            for known in [k for k in self._facts if k[0] == run]:
+                del self._facts[known]
 
     def _listing(self, run: str, stage: str) -> dict[int, list[int]]:
         if (run, stage) not in self._listings:
@@ -173,13 +195,26 @@ class LineageStore:
             )
         return next((block for block in blocks if not block.stub), blocks[-1] if blocks else None)
 
-    def _remember(self, key: tuple[str, str, int], block: Block) -> Block:
+    def _remember(self, key: _Key, block: Block) -> Block:
         self._cache[key] = block
-        self._cached_bytes += _size(block)
-        while self._cached_bytes > CACHE_BYTES and len(self._cache) > 1:
-            self._cached_bytes -= _size(self._cache.popitem(last=False)[1])
+        self._facts[key] = replace(block, columns={})
+        self._count(key)
         return block
 
+    def _ask(self, key: _Key) -> None:
+        """Make room for a block that is in use from here on."""
+        if key != self._latest:
+            if self._latest is not None and self._latest in self._cache:
+                self._count(self._latest)
+            self._latest = key
+        while self._cached_bytes > self._most and len(self._cache) > 1:
+            self._drop(next(iter(self._cache)))
 
-def _size(block: Block) -> int:
-    return sum(values.nbytes for values in block.columns.values())
+    def _count(self, key: _Key) -> None:
+        size = self._cache[key].bytes
+        self._cached_bytes += size - self._sizes.get(key, 0)
+        self._sizes[key] = size
+
+    def _drop(self, key: _Key) -> None:
+        del self._cache[key]
+        self._cached_bytes -= self._sizes.pop(key)

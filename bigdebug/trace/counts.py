@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.graph import Form, Operator, OperatorGraph, Stage
 from bigdebug.store.blocks import Block
@@ -37,7 +35,7 @@ def records(lineage: Lineage, operator: int) -> dict[int, int]:
     if subject.form.narrow and subject.form is not Form.SOURCE:
         stage, number = lineage.stages.ending_at(operator, {operator})
         partitions = lineage.readable(stage)
-        lineage.need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
+        lineage.need_partitions(stage, partitions, number)
         return {p: lineage.block(stage, p, tables=False).levels[number + 1] for p in partitions}
     raise IncompleteLineageError(f"Nothing was noted of {subject} in this run", remedy="Run an action on it under capture.")
 
@@ -98,7 +96,7 @@ def _counted(lineage: Lineage, stage: Stage) -> Iterator[tuple[int, Block]]:
     """The blocks of a stage that tell how many records there were; none of a stage that did not run."""
     for partition in lineage.readable(stage):
         adopted = stage.adopted
-        known = lineage.store.block(lineage.runs, stage.id, partition) if adopted else lineage.block(stage, partition, tables=False)
+        known = lineage.store.facts(lineage.runs, stage.id, partition) if adopted else lineage.block(stage, partition, tables=False)
         if known is not None:
             yield partition, known
 

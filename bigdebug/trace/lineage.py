@@ -7,7 +7,7 @@ after each operator (Titian 4.1, remark); whoever holds the running program supp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +19,9 @@ from bigdebug.graph import FINE, Form, OperatorGraph, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace import counts, structure
+from bigdebug.trace.held import held
 from bigdebug.trace.pairs import pairs_of
-from bigdebug.trace.places import Places
+from bigdebug.trace.places import Places, occupied
 from bigdebug.trace.positions import Positions, first
 from bigdebug.trace.shuffle import Arrivals, Departures
 from bigdebug.trace.stages import Stages
@@ -112,17 +113,17 @@ class Lineage:
 
     # ---- one hop ----------------------------------------------------------------------------------------------
 
-    def back(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+    def back(self, operator: int, hop: Hop, places: Places) -> Places:
         """From records of ``operator`` to those of ``hop.operator``."""
         subject = self.graph[operator]
         if subject.form.narrow:
             assert hop.stage is not None
             self.need(hop.stage, places, hop.segment)
-            return {p: self._table(hop.stage, hop.segment, p).back(at) for p, at in places.items() if len(at)}
+            stage, number = hop.stage, hop.segment
+            return held((p, self._table(stage, number, p).back(places[p])) for p in occupied(places))
         if subject.form.wide:
             assert hop.stage is not None
-            arrivals = self._arrivals(operator, hop.stage, places)
-            return self._departures(operator, hop.branch).back(arrivals)
+            return self._departures(operator, hop.branch).back(self._arrivals(operator, hop.stage, places))
         return structure.back(self, subject, hop, places)
 
     def pairs(self, operator: int, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
@@ -145,24 +146,25 @@ class Lineage:
                 sent, records = departures.pairs(sender, partition, numbers)
                 yield partition, sender, which[arrived[sent]], records
 
-    def ahead(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+    def ahead(self, operator: int, hop: Hop, places: Places) -> Places:
         """From records of ``operator`` to those of ``hop.operator``."""
         reached = self.graph[hop.operator]
         if reached.form.narrow:
             assert hop.stage is not None
-            seen = {p: places[p] for p in self.read(hop.stage, hop.segment) if p in places and len(places[p])}
-            self.need(hop.stage, seen, hop.segment)
-            return {p: self._table(hop.stage, hop.segment, p).ahead(self._entered(hop, p, at)) for p, at in seen.items()}
+            stage, number = hop.stage, hop.segment
+            seen = sorted({*self.read(stage, number)}.intersection(occupied(places)))
+            self.need_partitions(stage, seen, number)
+            return held((p, self._table(stage, number, p).ahead(self._entered(stage, number, p, places[p]))) for p in seen)
         if reached.form.wide:
             assert hop.stage is not None
             arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage)
             return self._merged(hop.operator, hop.stage, arrived)
         known = counts.records(self, hop.operator)
-        return {p: first(at, known.get(p, 0)) for p, at in structure.ahead(self, reached, hop, places).items()}
+        return held((p, first(at, known.get(p, 0))) for p, at in structure.ahead(self, reached, hop, places).items())
 
-    def sent(self, stage: Stage, partition: int, arrivals: Positions) -> dict[int, dict[int, Positions]]:
+    def sent(self, stage: Stage, partition: int, arrivals: Positions) -> dict[int, Places]:
         """The records, by operator, that some of what arrived in a partition of a stage was before its shuffle."""
-        here = {partition: (self._runs(stage, partition), arrivals)}
+        here = [(partition, self._runs(stage, partition), arrivals)]
         parents = enumerate(self.graph[stage.reads].parents)
         return {parent: self._departures(stage.reads, branch).back(here) for branch, parent in parents}
 
@@ -182,11 +184,12 @@ class Lineage:
         return block.levels[number], block.levels[number + 1]
 
     def block(self, stage: Stage, partition: int, tables: bool = True) -> Block:
-        """The block of a partition; without ``tables`` a stub will do, for its counts."""
-        found = self.store.block(self.runs, stage.id, partition)
+        """The block of a partition; without ``tables`` its facts alone, for which a stub will do."""
+        read = self.store.block if tables else self.store.facts
+        found = read(self.runs, stage.id, partition)
         if (found is None or (found.stub and tables)) and self._deriving is not None:
             self._deriving(stage, [partition])
-            found = self.store.block(self.runs, stage.id, partition)
+            found = read(self.runs, stage.id, partition)
         if found is None or (found.stub and tables):
             raise IncompleteLineageError(
                 f"There is no lineage of partition {partition} of stage {stage.id} ({self.graph[stage.ends]})",
@@ -217,29 +220,24 @@ class Lineage:
         found: Arrivals = block.made["arrivals"]
         return found
 
-    def _arrivals(self, operator: int, stage: Stage, places: Places) -> dict[int, tuple[Arrivals, Positions]]:
+    def _arrivals(self, operator: int, stage: Stage, places: Places) -> Iterator[tuple[int, Arrivals, Positions]]:
         """What arrived to become records of a wide operator, by reduce partition."""
         self.need(stage, places, 0)
         merges = self.graph[operator].form.merges
-        return {
-            p: (self._runs(stage, p), self._table(stage, 0, p).back(at) if merges else at)
-            for p, at in places.items() if len(at)
-        }
+        for p in occupied(places):
+            yield p, self._runs(stage, p), self._table(stage, 0, p).back(places[p]) if merges else places[p]
 
-    def _merged(self, operator: int, stage: Stage, arrived: Places) -> dict[int, Positions]:
+    def _merged(self, operator: int, stage: Stage, arrived: Places) -> Places:
         """The records of a wide operator that arrivals became."""
         self.need(stage, arrived, 0)
         merges = self.graph[operator].form.merges
-        seen = {p: at for p, at in arrived.items() if len(at)}
         if merges:
-            return {p: self._table(stage, 0, p).ahead(at) for p, at in seen.items()}
-        return {p: first(at, self.read_block(stage, p).levels[0]) for p, at in seen.items()}
+            return held((p, self._table(stage, 0, p).ahead(arrived[p])) for p in occupied(arrived))
+        return held((p, first(arrived[p], self.read_block(stage, p).levels[0])) for p in occupied(arrived))
 
-    def _entered(self, hop: Hop, partition: int, at: Positions) -> Positions:
-        """Those of the records before a hop that were read: take() stops early."""
-        assert hop.stage is not None
-        block = self.block(self._furthest(hop.stage, hop.segment, partition), partition, tables=False)
-        return first(at, block.levels[hop.segment])
+    def _entered(self, stage: Stage, number: int, partition: int, at: Positions) -> Positions:
+        """Those of the records before a segment that were read: take() stops early."""
+        return first(at, self.levels(stage, number, partition)[0])
 
     def _departures(self, operator: int, branch: int) -> Departures:
         for stage in self.graph.stages:
@@ -273,21 +271,24 @@ class Lineage:
         return rivals[0] if len(rivals) == 1 else max(rivals, key=lambda rival: self._progress(rival, partition))
 
     def _progress(self, stage: Stage, partition: int) -> tuple[int, ...]:
-        block = self.store.block(self.runs, stage.id.removesuffix(FINE), partition)
+        block = self.store.facts(self.runs, stage.id.removesuffix(FINE), partition)
         return () if block is None else block.levels[:2]
 
     def need(self, stage: Stage, places: Places, number: int) -> None:
         """See that there are blocks for the partitions of ``places``, deriving those that are missing."""
+        self.need_partitions(stage, occupied(places), number)
+
+    def need_partitions(self, stage: Stage, partitions: Iterable[int], number: int) -> None:
+        """See that there are blocks for these partitions."""
         missing: dict[str, tuple[Stage, list[int]]] = {}
-        for partition, at in places.items():
-            if len(at):
-                furthest = self._furthest(stage, number, partition)
-                if not self._has(furthest, partition):
-                    missing.setdefault(furthest.id, (furthest, []))[1].append(partition)
+        for partition in partitions:
+            furthest = self._furthest(stage, number, partition)
+            if not self._has(furthest, partition):
+                missing.setdefault(furthest.id, (furthest, []))[1].append(partition)
         if self._deriving is not None:
             for furthest, partitions in missing.values():
                 self._deriving(furthest, partitions)
 
     def _has(self, stage: Stage, partition: int) -> bool:
-        block = self.store.block(self.runs, stage.id, partition)
+        block = self.store.facts(self.runs, stage.id, partition)
         return block is not None and not block.stub

@@ -70,7 +70,7 @@ def crossings(lineage: Lineage, within: Collection[int]) -> Iterator[Crossing]:
             if not within_reach(segment.operators, within):
                 continue
             partitions = lineage.read(stage, number)
-            lineage.need(stage, dict.fromkeys(partitions, np.zeros(1, dtype=np.int64)), number)
+            lineage.need_partitions(stage, partitions, number)
             arriving = merging and not number
             reads = None if arriving else lineage.stages.level_below(stage, number)
             for partition in partitions:

@@ -6,17 +6,16 @@ from collections.abc import Collection
 
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.places import Places, union
-from bigdebug.trace.positions import Positions
 from bigdebug.trace.walk import walk
 
 
-def passed(lineage: Lineage, start: int, places: Places) -> dict[int, dict[int, Positions]]:
+def passed(lineage: Lineage, start: int, places: Places) -> dict[int, Places]:
     """The records that those at ``start`` were made of, themselves included, by operator, wherever the run's tables begin or end.
 
     Operators inside of a fused segment are passed unseen.
     """
-    waiting: dict[int, dict[int, Positions]] = {start: dict(places)}
-    found: dict[int, dict[int, Positions]] = {}
+    waiting: dict[int, Places] = {start: places}
+    found: dict[int, Places] = {}
     while waiting:
         operator = max(waiting)
         here = found[operator] = waiting.pop(operator)
@@ -25,8 +24,8 @@ def passed(lineage: Lineage, start: int, places: Places) -> dict[int, dict[int, 
     return found
 
 
-def arriving_at(lineage: Lineage, goal: int, operator: int, places: Places, within: Collection[int]) -> dict[int, Positions]:
+def arriving_at(lineage: Lineage, goal: int, operator: int, places: Places, within: Collection[int]) -> Places:
     """The records of ``goal`` that some of an operator had a part in."""
     if operator == goal:
-        return dict(places)
+        return places
     return walk(lineage, operator, places, {goal}, within, ahead=True).get(goal, {})

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from bigdebug.model import NO_RIDS, POSITION_BITS, POSITION_MASK, Rids, pack
+from bigdebug.trace.held import Held, held
 from bigdebug.trace.positions import Positions, distinct
 
 Places = Mapping[int, Positions]
@@ -26,15 +27,26 @@ def places_of(rids: Iterable[int] | Rids) -> dict[int, Positions]:
     return dict(zip(partitions[np.append(0, starts)].tolist(), np.split(positions, starts))) if len(packed) else {}
 
 
-def union(*sets: Places) -> dict[int, Positions]:
+def union(*sets: Places) -> Places:
     """Records in any of the sets."""
-    merged: dict[int, list[Positions]] = {}
+    merged: dict[int, list[Places]] = {}
     for places in sets:
-        for partition, positions in places.items():
-            if len(positions):
-                merged.setdefault(partition, []).append(positions)
-    return {p: distinct(np.concatenate(found)) if len(found) > 1 else found[0] for p, found in merged.items()}
+        for partition in occupied(places):
+            merged.setdefault(partition, []).append(places)
+    some = [places for places in sets if len(places)]
+    if len(some) == 1 and isinstance(some[0], Held) and len(merged) == len(some[0]):
+        return some[0]
+    return held((p, distinct(np.concatenate([each[p] for each in found])) if len(found) > 1 else found[0][p]) for p, found in merged.items())
+
+
+def occupied(places: Places) -> list[int]:
+    """The partitions that have any of the records."""
+    return [partition for partition in places if _size(places, partition)]
 
 
 def count(places: Places) -> int:
-    return sum(len(positions) for positions in places.values())
+    return sum(_size(places, partition) for partition in places)
+
+
+def _size(places: Places, partition: int) -> int:
+    return places.size(partition) if isinstance(places, Held) else len(places[partition])

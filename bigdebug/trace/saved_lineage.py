@@ -16,7 +16,7 @@ from bigdebug.trace.associated import Associated, Pairs, write
 from bigdebug.trace.lineage import Hop, Lineage
 from bigdebug.trace.numbering import Numbering
 from bigdebug.trace.places import Places
-from bigdebug.trace.positions import Positions, distinct
+from bigdebug.trace.positions import distinct
 from bigdebug.trace.run import Run
 from bigdebug.trace.walk import all_of
 from bigdebug.trace.ways import Way, ways_of
@@ -94,12 +94,12 @@ class SavedLineage(Lineage):
 
     associated: Associated | None = field(default=None)
 
-    def back(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+    def back(self, operator: int, hop: Hop, places: Places) -> Places:
         if self.associated is not None and self.associated.knows(operator, hop.operator, hop.branch):
             return self.associated.back(operator, hop.operator, hop.branch, places)
         return super().back(operator, hop, places)
 
-    def ahead(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+    def ahead(self, operator: int, hop: Hop, places: Places) -> Places:
         if self.associated is not None and self.associated.knows(hop.operator, operator, hop.branch):
             return self.associated.ahead(hop.operator, operator, hop.branch, places)
         return super().ahead(operator, hop, places)
@@ -120,10 +120,10 @@ class LevelLineage:
         """Where a forward trace goes next."""
         return (Hop(made, branch=branch) for made, of, branch in self.associated.ways if of == operator and made in within)
 
-    def back(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+    def back(self, operator: int, hop: Hop, places: Places) -> Places:
         """From records of ``operator`` to those of ``hop.operator``."""
         return self.associated.back(operator, hop.operator, hop.branch, places)
 
-    def ahead(self, operator: int, hop: Hop, places: Places) -> dict[int, Positions]:
+    def ahead(self, operator: int, hop: Hop, places: Places) -> Places:
         """From records of ``operator`` to those of ``hop.operator``."""
         return self.associated.ahead(hop.operator, operator, hop.branch, places)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bigdebug.graph import Emission, Stage
 from bigdebug.store.blocks import Block
 from bigdebug.store.ranges import spread
+from bigdebug.trace.held import Held, held
 from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions, distinct, grouped, members
 
@@ -115,22 +116,36 @@ class Departures:
     block: Callable[[int], Block]
     arrivals: Callable[[Stage, int], Arrivals]
 
-    def back(self, arrived: Mapping[int, tuple[Arrivals, Positions]]) -> dict[int, Positions]:
-        """Records at the last level of the map stage that came to be ``arrived``, by reduce partition."""
-        sent: dict[int, dict[int, Positions]] = {}
-        for target, (arrivals, positions) in arrived.items():
+    def back(self, arrived: Iterable[tuple[int, Arrivals, Positions]]) -> Places:
+        """Records at the last level of the map stage that came to be ``arrived``: by reduce partition, what arrived there and which of it."""
+        sent: Held[tuple[int, int]] = Held()
+        targets: dict[int, list[int]] = {}
+        for target, arrivals, positions in arrived:
             for partition, numbers in arrivals.senders(positions, self.stage.branch):
-                sent.setdefault(partition, {})[target] = numbers
-        return {partition: self._left(partition, by_target) for partition, by_target in sent.items()}
+                sent.put((partition, target), numbers)
+                targets.setdefault(partition, []).append(target)
+        return held((partition, self._left(partition, {target: sent[partition, target] for target in there})) for partition, there in targets.items())
 
-    def ahead(self, places: Places, targets: Collection[int], reading: Stage) -> dict[int, Positions]:
+    def ahead(self, places: Places, targets: Collection[int], reading: Stage) -> Places:
         """Arrivals, by reduce partition among ``targets``, of records at the last level of the map stage."""
-        found: dict[int, list[Positions]] = {}
+        if self.stage.emission is Emission.RECORDS:
+            # Spark moved whole frames: any partition may have received them.
+            return held((target, self._received(reading, target, places.items())) for target in targets)
+        sent: Held[tuple[int, int]] = Held()
+        senders: dict[int, list[int]] = {}
         for partition, positions in places.items():
             for target, numbers in self._sent(partition, positions, targets):
-                arrived = self.arrivals(reading, target).received(self.stage.branch, partition, numbers)
-                found.setdefault(target, []).append(arrived)
-        return {target: distinct(np.concatenate(parts)) for target, parts in found.items()}
+                sent.put((partition, target), numbers)
+                senders.setdefault(target, []).append(partition)
+        return held(
+            (target, self._received(reading, target, ((partition, sent[partition, target]) for partition in there))) for target, there in senders.items()
+        )
+
+    def _received(self, reading: Stage, target: int, sent: Iterable[tuple[int, Positions]]) -> Positions:
+        """What arrived in a reduce partition of numbers that map partitions sent there."""
+        arrivals = self.arrivals(reading, target)
+        parts = [arrivals.received(self.stage.branch, partition, numbers) for partition, numbers in sent]
+        return distinct(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
     def together(self, partition: int, target: int, numbers: Positions) -> Positions:
         """How many records are in each of what left a map partition for a target under these numbers: in combiners, several."""
@@ -189,11 +204,6 @@ class Departures:
         return found
 
     def _sent(self, partition: int, positions: Positions, targets: Collection[int]) -> Iterator[tuple[int, Positions]]:
-        if self.stage.emission is Emission.RECORDS:
-            # Spark moved whole frames: any partition may have received them.
-            for target in targets:
-                yield target, positions
-            return
         block, leaving = self.block(partition), self._leaving(partition)
         positions = np.setdiff1d(positions, _nowhere(block), assume_unique=True)
         if self.stage.emission is Emission.COMBINED:

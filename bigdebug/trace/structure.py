@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bigdebug.graph import Form, Operator
+from bigdebug.model import NO_RIDS
 from bigdebug.trace.counts import pieces, records
+from bigdebug.trace.held import gathered
 from bigdebug.trace.joins import Product
-from bigdebug.trace.places import Places, union
+from bigdebug.trace.places import Places
 from bigdebug.trace.positions import Positions
 
 if TYPE_CHECKING:
@@ -39,17 +41,18 @@ def _spans(lineage: Lineage, operator: Operator) -> Iterator[tuple[int, int, int
 
 def moved(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
     """(partition, the parent's, positions, positions there) of records that came from the parent on ``hop.branch``."""
+    latest, at = -1, NO_RIDS  # the pieces of a partition follow one another
     for partition, branch, part, first, size in _spans(lineage, operator):
         if branch == hop.branch and partition in places:
-            at = places[partition]
+            latest, at = partition, at if partition == latest else places[partition]
             inside = at[at >= first] if size is None else at[(at >= first) & (at < first + size)]
             yield partition, part, inside, inside - first
 
 
-def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+def back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Places:
     if operator.form is Form.CARTESIAN:
-        return _product_back(lineage, operator, hop, places)
-    return union(*({part: there} for _, part, _, there in moved(lineage, operator, hop, places)))
+        return gathered(_product_back(lineage, operator, hop, places))
+    return gathered((part, there) for _, part, _, there in moved(lineage, operator, hop, places))
 
 
 def pairs(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, int, Positions, Positions]]:
@@ -64,14 +67,13 @@ def pairs(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Ite
         yield partition, part, np.arange(len(at), dtype=np.int64), _product(lineage, hop, partition).sides(at)[hop.branch]
 
 
-def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+def ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Places:
     if operator.form is Form.CARTESIAN:
-        return _product_ahead(lineage, operator, hop, places)
-    found = []
-    for partition, branch, part, first, _ in _spans(lineage, operator):
-        if branch == hop.branch and part in places:
-            found.append({partition: places[part] + first})
-    return union(*found)
+        return gathered(_product_ahead(lineage, operator, hop, places))
+    return gathered(
+        (partition, places[part] + first) for partition, branch, part, first, _ in _spans(lineage, operator)
+        if branch == hop.branch and part in places
+    )
 
 
 def _widths(lineage: Lineage, operator: Operator) -> int:
@@ -86,21 +88,17 @@ def _product(lineage: Lineage, hop: Hop, partition: int) -> Product:
     return Product(block.levels[0], *starts_and_counts)
 
 
-def _product_back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+def _product_back(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, Positions]]:
     width = _widths(lineage, operator)
-    found = []
     for partition, at in places.items():
         part = partition % width if hop.branch else partition // width
-        found.append({part: _product(lineage, hop, partition).back(at, bool(hop.branch))})
-    return union(*found)
+        yield part, _product(lineage, hop, partition).back(at, bool(hop.branch))
 
 
-def _product_ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> dict[int, Positions]:
+def _product_ahead(lineage: Lineage, operator: Operator, hop: Hop, places: Places) -> Iterator[tuple[int, Positions]]:
     assert hop.stage is not None
     width = _widths(lineage, operator)
-    found = []
     for partition in lineage.read(hop.stage):
         part = partition % width if hop.branch else partition // width
         if part in places:
-            found.append({partition: _product(lineage, hop, partition).ahead(places[part], bool(hop.branch))})
-    return union(*found)
+            yield partition, _product(lineage, hop, partition).ahead(places[part], bool(hop.branch))

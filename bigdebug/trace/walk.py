@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
 from bigdebug.trace.counts import records
+from bigdebug.trace.held import Held
 from bigdebug.trace.lineage import Lineage
 from bigdebug.trace.places import Places, union
-from bigdebug.trace.positions import Positions
 
 
-def all_of(lineage: Lineage, operator: int) -> dict[int, Positions]:
+def all_of(lineage: Lineage, operator: int) -> Places:
     """Every record of ``operator`` that the run saw."""
-    return {p: np.arange(n, dtype=np.int64) for p, n in records(lineage, operator).items()}
+    found: Held[int] = Held()
+    for partition, count in records(lineage, operator).items():
+        found.put_first(partition, count)
+    return found
 
 
 def walk(
     lineage: Lineage, start: int, places: Places, stops: Collection[int], within: Collection[int], ahead: bool
-) -> dict[int, dict[int, Positions]]:
+) -> dict[int, Places]:
     """Follow all paths from ``start`` through ``within`` and give what is reached at ``stops``.
 
     A path ends at the first of ``stops`` it meets. Each operator is visited once, with the union of what reaches
     it: ids grow along the program, so the order of ids is an order of the graph.
     """
-    waiting: dict[int, dict[int, Positions]] = {start: dict(places)}
-    reached: dict[int, dict[int, Positions]] = {}
+    waiting: dict[int, Places] = {start: places}
+    reached: dict[int, Places] = {}
     while waiting:
         operator = min(waiting) if ahead else max(waiting)
         here = waiting.pop(operator)

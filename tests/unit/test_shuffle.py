@@ -119,7 +119,7 @@ class Answers:
 
     def back(self, target: int, output: int) -> set[tuple[int, int, int]]:
         arrivals = self.merges[target].back(np.array([output]))
-        arrived = {target: (self._arrivals(self.reading, target), arrivals)}
+        arrived = [(target, self._arrivals(self.reading, target), arrivals)]
         return {
             (branch, int(p), int(i)) for branch, departures in enumerate(self.departures)
             for p, at in departures.back(arrived).items() for i in at
@@ -242,7 +242,7 @@ def test_frames_that_are_moved_whole_keep_the_names_of_their_records(
     back: set[tuple[Any, ...]] = set()
     for target, records in arrived.items():
         for number, record in enumerate(records):
-            ((partition, at),) = departures.back({target: (Arrivals.of(blocks[target]), np.array([number]))}).items()
+            ((partition, at),) = departures.back([(target, Arrivals.of(blocks[target]), np.array([number]))]).items()
             assert [splits[partition][i] for i in at] == [record]
             back.add((partition, *at.tolist(), target, number))
     ahead = set()

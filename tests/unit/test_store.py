@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
-from bigdebug.store import directory
 from bigdebug.store.blocks import Block, block_name, encode, write_block
 from bigdebug.store.directory import LineageStore
 
@@ -154,10 +153,10 @@ def test_what_was_read_is_kept_until_it_is_to_be_forgotten(tmp_path: Path) -> No
     assert found.digest == 2
 
 
-def test_no_more_is_kept_in_memory_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_kept_in_memory_than_allowed(tmp_path: Path) -> None:
     size = 1000
     store = stored(tmp_path, *[Block("s0", p, 0, (1,), p, {"out.codes": np.zeros(size, np.uint8)}) for p in range(4)])
-    monkeypatch.setattr(directory, "CACHE_BYTES", 2 * size)
+    store = LineageStore(store.root, most=2 * size)
 
     def read(*partitions: int) -> list[Block | None]:
         return [store.block(["r1"], "s0", p) for p in partitions]
@@ -169,9 +168,9 @@ def test_no_more_is_kept_in_memory_than_allowed(tmp_path: Path, monkeypatch: pyt
     assert all(a is b for a, b in zip(read(2, 3), read(2, 3)))
 
 
-def test_a_block_larger_than_allowed_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_larger_than_allowed_is_read_all_the_same(tmp_path: Path) -> None:
     store = stored(tmp_path, attempt(0), Block("s0", 1, 0, (1,), 7, {}))
-    monkeypatch.setattr(directory, "CACHE_BYTES", 0)
+    store = LineageStore(store.root, most=0)
     found = [store.block(["r1"], "s0", p) for p in (0, 1, 0)]
     assert [block.digest for block in found if block] == [1, 7, 1]
     assert store.block(["r1"], "s0", 0) is found[2]  # and kept until the next one

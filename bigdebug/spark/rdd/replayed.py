@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bigdebug.spark.asking import asking
 from bigdebug.spark.predicate import EDIT, told
 from bigdebug.spark.rdd.lineage_rdd import LineageRDD, trace_of
-from bigdebug.trace.places import union
-from bigdebug.trace.positions import Positions
+from bigdebug.trace.places import Places, union
 
 if TYPE_CHECKING:
     from bigdebug.spark.rdd.replay import Replay
@@ -26,7 +25,7 @@ class Replayed:
 
     def original(self, trace: LineageRDD) -> LineageRDD:
         """The records of the original run behind a trace of the replay, where the replay began: at sources, or at the operator where it was cut."""
-        found: dict[int, dict[int, Positions]] = {}
+        found: dict[int, Places] = {}
         for source, places in trace.goBackAll().standing.items():
             operator = self._stands_for[source]
             if operator != source:  # the records of a cut: those that it left, in their order

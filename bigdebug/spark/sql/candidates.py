@@ -20,10 +20,9 @@ from bigdebug.spark.sql.records import Found
 from bigdebug.spark.sql.subsets import PLACE
 from bigdebug.spark.sql.triable import untried
 from bigdebug.trace.names import Names
-from bigdebug.trace.places import places_of, rids_of, union
-from bigdebug.trace.positions import Positions
+from bigdebug.trace.places import Places, places_of, rids_of, union
 
-Standing = dict[int, dict[int, Positions]]
+Standing = dict[int, Places]
 """Records by source, each at the first place where the query reads it."""
 
 MOST = 20_000

@@ -52,7 +52,7 @@ class SavedStep:
 
     def backward(self, outputs: Sequence[Located]) -> Sequence[Located]:
         numbers = {extent.path: number + 1 for number, extent in enumerate(self.writes)}
-        found: dict[int, Positions] = {}
+        found: Places = {}
         for one in outputs:
             if one.path in numbers and len(one):
                 level, known = numbers[one.path], self._known
