@@ -25,7 +25,10 @@ _ALL, _ALONE = 24, 6
 """Each row is tried alone, of so few; else so many."""
 
 _MANY, _ALONE_OF_MANY = 100_000, 2
-"""Of so many rows, so many groups are tried alone: to group a few rows takes pandas as long as to group a hundred thousand."""
+"""Of so many rows, so many rows or groups are tried alone: a function of a few rows takes pandas as long as one of a hundred thousand."""
+
+_DENSE = 4
+"""Entries of a table of labels, for each label."""
 
 
 class RowOwners:
@@ -34,6 +37,7 @@ class RowOwners:
     def __init__(self, frame: pd.DataFrame | pd.Series) -> None:
         """Raises Broken where labels name several rows."""
         self._index = frame.index
+        _ = self._index.is_monotonic_increasing  # of one that is, pandas knows then whether it is unique, and makes no table of it
         if not self._index.is_unique:
             raise Broken("some of its rows have the same label in the index; reset_index before the step")
         self._counts_up = _counts_up(self._index)
@@ -46,11 +50,34 @@ class RowOwners:
             places = np.asarray(labels, dtype=np.int64)
             outside = bool(len(places)) and (int(places.min()) < 0 or int(places.max()) >= len(self._index))
         else:
-            places = np.asarray(self._index.get_indexer(labels), dtype=np.int64)
+            places = self._places(labels)
             outside = bool((places < 0).any())
         if outside:
             raise Broken("it gave rows with labels in the index that no input row has")
         return Column.of(places)
+
+    def _places(self, labels: Any) -> Positions:
+        """Which row has each label, -1: none has it."""
+        if self._table is None or not _whole(labels):
+            return np.asarray(self._index.get_indexer(labels), dtype=np.int64)
+        least, table = self._table
+        at = np.asarray(labels, dtype=np.int64) - least
+        outside = (at < 0) | (at >= len(table))
+        at[outside] = 0
+        return np.where(outside, -1, table[at])
+
+    @cached_property
+    def _table(self) -> tuple[int, Positions] | None:
+        """The least label, and for each integer from there on which row has it; None if labels are no integers, or few of many. pandas' own takes three times as long."""
+        if not _whole(self._index) or not len(self._index):
+            return None
+        labels = np.asarray(self._index, dtype=np.int64)
+        least, most = int(labels.min()), int(labels.max())
+        if most - least >= _DENSE * len(labels):
+            return None
+        table = np.full(most - least + 1, -1, np.int64)
+        table[labels - least] = np.arange(len(labels))
+        return least, table
 
     @property
     def one(self) -> bool:
@@ -58,7 +85,7 @@ class RowOwners:
 
     def alone(self) -> Positions:
         count = len(self._index)
-        return _some(count) if count > 1 else np.zeros(0, np.int64)
+        return _few_of(count, count) if count > 1 else np.zeros(0, np.int64)
 
     def together(self) -> Iterator[Positions]:
         """Rows at the end, of which a function that numbers its rows anew makes others; and some of all places."""
@@ -105,7 +132,7 @@ class GroupOwners:
         smallest = self._smallest(max(_FEW[-1], len(self.codes) // 32))
         if len(smallest) < 2:  # one may be as it is among others by chance
             smallest = self._smallest(len(self.codes) // 8)[:2]
-        return smallest[_some(len(smallest), _ALONE if len(self.codes) < _MANY else _ALONE_OF_MANY)] if len(smallest) else smallest
+        return smallest[_few_of(len(smallest), len(self.codes))] if len(smallest) else smallest
 
     def together(self) -> Iterator[Positions]:
         """The smallest groups, but not all, and no more rows than a few thousand."""
@@ -132,9 +159,15 @@ class GroupOwners:
         return np.flatnonzero(members(self.codes, owners, int(self.codes.max(initial=0)) + 1))
 
 
-def _some(count: int, few: int = _ALONE) -> Positions:
-    """A few of so many, from the first to the last; all of few."""
-    return np.unique(np.linspace(0, count - 1, count if few == _ALONE and count <= _ALL else min(few, count)).astype(np.int64))
+def _few_of(count: int, rows: int) -> Positions:
+    """A few of so many owners, from the first to the last; all of few."""
+    few = _ALONE_OF_MANY if rows >= _MANY else count if count <= _ALL else _ALONE
+    return np.unique(np.linspace(0, count - 1, min(few, count)).astype(np.int64))
+
+
+def _whole(index: Any) -> bool:
+    """Whether labels are integers."""
+    return index.nlevels == 1 and isinstance(index.dtype, np.dtype) and index.dtype.kind == "i"
 
 
 def _index_of(result: Any) -> Any:

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from bigdebug import actors
+from bigdebug.actors.owners import RowOwners
+from bigdebug.actors.promises import Broken
 from bigdebug.errors import IncompleteLineageError
 from bigdebug.trace.across.located import Located, Unit
 
@@ -102,3 +104,25 @@ def test_lineage_of_groups_makes_them_again_or_is_refused(tmp_path_factory, rows
     result = actors.groups(function, by="k", home=home)(frame)
     assert_frame_equal(result, expected)
     event(f"told: {check(actors.steps(home)[0], frame, function, result)}")
+
+
+LABELS = st.integers(-9, 9) | st.sampled_from([-(2**63), 2**63 - 1, 1_000])
+
+
+@given(st.lists(LABELS, unique=True, max_size=12), st.lists(LABELS, max_size=12), st.sampled_from(["int64", "int8", "uint64", "float64", "Int64", "object"]), st.booleans())
+@settings(max_examples=150)
+def test_a_row_is_found_by_its_label_as_pandas_finds_it(labels, wanted, kind, some):
+    if kind in ("int8", "uint64"):
+        labels, wanted = ([each for each in both if 0 <= each <= 9] for both in (labels, wanted))
+    if some:
+        wanted = [labels[each % len(labels)] for each in wanted] if labels else []
+    frame, result = pd.DataFrame(index=pd.Index(labels, dtype=kind)), pd.DataFrame(index=pd.Index(wanted, dtype=kind))
+    if not frame.index.is_unique:  # floats of which two are one
+        return
+    expected = frame.index.get_indexer(result.index)
+    try:
+        found = RowOwners(frame).of(result).array.tolist()
+    except Broken:
+        assert (expected < 0).any()
+    else:
+        assert found == expected.tolist()
