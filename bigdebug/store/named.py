@@ -21,7 +21,8 @@ def named(store: Any, options: Any = None) -> Path | Address | None:
         raise TypeError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
     if not isinstance(options, Mapping | None) or not all(isinstance(name, str) for name in options or ()):
         raise TypeError(f"store_options are a dictionary of what the filesystem of the store takes, by name, not a {type(options).__name__}")
-    if store is None or not re.match(r"[A-Za-z][\w+.-]*:/", os.fspath(store)):
+    drive = "*" if isinstance(store, str) else "+"  # which a path may begin with
+    if store is None or not re.match(rf"[A-Za-z][\w+.-]{drive}:/", os.fspath(store)):
         if options:
             raise ValueError("store_options are those of a store that a URI names, as s3://bucket/path")
         if store is not None and (not os.fspath(store) or "\0" in os.fspath(store)):
