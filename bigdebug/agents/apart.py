@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bigdebug.errors import StoreError
 from bigdebug.store.blocks import Block, block_name, encode, write_block
-from bigdebug.store.remote import Remote
+
+if TYPE_CHECKING:  # tasks that need it bring it
+    from bigdebug.store.remote import Remote
 
 MOST_POSTED = 1 << 16
 """Tables of a partition beyond so many bytes stay behind where they would go by the driver's memory: they are derived when a trace needs them."""
@@ -59,7 +61,7 @@ class Reaching:
     def __call__(self, records: Iterable[object]) -> Iterator[str]:
         time.sleep(SPREAD)
         try:
-            self.store.write(f"{Path(self.left).parent}/{uuid.uuid4().hex}", self.data)
+            self.store.write(f"{self.left}-{os.getpid()}-{time.time_ns()}", self.data)
             yield "" if self.store.read(self.left) == self.data else "they find something else there"
         except StoreError as problem:
             yield problem.what

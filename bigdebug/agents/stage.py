@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.apart import MOST_POSTED, kept, sees
 from bigdebug.agents.emit import Emission, Emitted
@@ -17,7 +17,9 @@ from bigdebug.agents.readers import Reader
 from bigdebug.agents.segments import Leaked
 from bigdebug.agents.watches.wanted import Link
 from bigdebug.store.blocks import Block
-from bigdebug.store.remote import Remote
+
+if TYPE_CHECKING:
+    from bigdebug.store.remote import Remote
 
 TOO_LARGE = 1 << 30
 """Tables of a partition beyond so many bytes are not written: deriving them on demand is cheaper than keeping them."""
