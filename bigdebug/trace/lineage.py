@@ -154,7 +154,7 @@ class Lineage:
             stage, number = hop.stage, hop.segment
             seen = sorted({*self.read(stage, number)}.intersection(occupied(places)))
             self.need_partitions(stage, seen, number)
-            return held((p, self._table(stage, number, p).ahead(self._entered(stage, number, p, places[p]))) for p in seen)
+            return held((p, self._through(stage, number, p, places[p])) for p in seen)
         if reached.form.wide:
             assert hop.stage is not None
             arrived = self._departures(hop.operator, hop.branch).ahead(places, self.read(hop.stage), hop.stage)
@@ -235,9 +235,10 @@ class Lineage:
             return held((p, self._table(stage, 0, p).ahead(arrived[p])) for p in occupied(arrived))
         return held((p, first(arrived[p], self.read_block(stage, p).levels[0])) for p in occupied(arrived))
 
-    def _entered(self, stage: Stage, number: int, partition: int, at: Positions) -> Positions:
-        """Those of the records before a segment that were read: take() stops early."""
-        return first(at, self.levels(stage, number, partition)[0])
+    def _through(self, stage: Stage, number: int, partition: int, at: Positions) -> Positions:
+        """The records behind a segment that some before it were made into, of those that were read and asked for: take() stops early."""
+        read, asked_for = self.levels(stage, number, partition)
+        return first(self._table(stage, number, partition).ahead(first(at, read)), asked_for)
 
     def _departures(self, operator: int, branch: int) -> Departures:
         for stage in self.graph.stages:

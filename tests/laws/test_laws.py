@@ -115,6 +115,7 @@ COALESCED = Program(((tuple(range(14)), 5),), (Node("map", (0,)), Node("union", 
 @example(ALIGNED, 9)
 @example(COALESCED, 1)
 @example(COALESCED, 6)
+@example(Program((((0, 0), 1),), (Node("partitionBy", (0,)), Node("map", (1,)))), 1)  # two records arrive, and one is taken
 def test_2_duality(dbg: Any, program: Program, take: int | None) -> None:
     """An output is ahead of a source record if and only if the source record is behind the output, also after take()."""
     records, result, sources, _ = captured(dbg, program, take)
