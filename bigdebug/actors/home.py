@@ -184,8 +184,8 @@ class ActorHome:
 
     def why_not(self, actor: str) -> tuple[str, dict[str, Any]]:
         """Why an actor has not committed, in words; and what it said of its failure."""
-        with suppress(OSError, ValueError):
-            told = json.loads((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8"))
+        with suppress(OSError, ValueError, RecursionError):  # what is no account of a failure says nothing
+            told = _failure(json.loads((self.root / f"{actor}{_FAILED}").read_text(encoding="utf-8")))
             return f"it failed: {told['error']}", told
         return "it has not committed yet" if self.captures(actor) else "it never committed, and its process let go of it", {}
 
@@ -281,3 +281,19 @@ def _held(path: Path) -> bool:
     except (OSError, ImportError):
         return True
     return False
+
+
+def _failure(told: Any) -> dict[str, Any]:
+    """What an actor said of its failure. Raises ValueError for what is no such thing."""
+    if not isinstance(told, dict) or not isinstance(told.get("error"), str) or not isinstance(told.get("ended", 0.0), int | float):
+        raise ValueError("this is no account of a failure")
+    culprits = told.get("culprits", [])
+    if not isinstance(culprits, list) or not all(map(_is_culprit, culprits)):
+        raise ValueError("these are no culprits")
+    return told
+
+
+def _is_culprit(told: Any) -> bool:
+    if not isinstance(told, dict) or told.keys() != {"number", "input", "output", "error"}:
+        return False
+    return isinstance(told["number"], int | None) and all(isinstance(told[each], str) for each in ("input", "output", "error"))

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import error as StructError  # noqa: N812 (as classes are)
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bigdebug.errors import CorruptBlockError
+from bigdebug.shown import shown
 from bigdebug.store.envelopes import check_claims, enveloped, payload_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ MOST_BYTES = 1 << 32
 """Bytes that the tables of a block have at most; of more than a gigabyte an agent leaves a stub."""
 
 Array = npt.NDArray[Any]
+Fact = TypeVar("Fact", str, int, bool)
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,19 @@ def decode(data: bytes, where: str = "a block") -> Block:
             values = _integers(_numpy(batch.column(i).values), facts["widths"][name])
             columns[name] = np.cumsum(values, dtype=np.int64) if name.endswith(_RISING) else values
         return Block(
-            stage=facts["stage"], partition=facts["partition"], attempt=facts["attempt"],
-            levels=tuple(facts["levels"]), digest=facts["digest"], columns=columns, stub=facts["stub"],
-            ended=facts["ended"], finished=facts["finished"],
+            stage=_known(facts["stage"], str), partition=_known(facts["partition"], int), attempt=_known(facts["attempt"], int),
+            levels=tuple(_known(count, int) for count in facts["levels"]), digest=_known(facts["digest"], int), columns=columns, stub=_known(facts["stub"], bool),
+            ended=_known(facts["ended"], bool), finished=_known(facts["finished"], bool),
         )
-    except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, StopIteration, RecursionError, StructError) as problem:
+    except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RecursionError, ArithmeticError, StructError) as problem:
         raise CorruptBlockError(f"The lineage block {where} holds something else: {problem}", remedy=mend) from problem
+
+
+def _known(fact: Any, kind: type[Fact]) -> Fact:
+    """A fact of its type, a count if it is a number. Raises ValueError."""
+    if type(fact) is not kind or (isinstance(fact, int) and not 0 <= fact < 1 << 63):
+        raise ValueError(f"{shown(fact)} is no {kind.__name__} of a block")
+    return fact
 
 
 def write_block(root: str, run: str, block: Block) -> int:

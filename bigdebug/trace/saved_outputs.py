@@ -82,7 +82,7 @@ class SavedOutputs:
         payload = payload_of(self._read(self._path), _MAGIC, _VERSION, "file of outputs", where, _MEND)
         try:
             return self._opened(payload)
-        except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError, RecursionError, ArithmeticError, struct.error) as problem:
+        except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError, RecursionError, ArithmeticError, struct.error) as problem:
             raise CorruptBlockError(f"The file of outputs {where} holds something else: {problem}", remedy=_MEND) from problem
 
     def _opened(self, payload: memoryview) -> pa.Table:

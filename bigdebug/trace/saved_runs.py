@@ -35,6 +35,8 @@ class SavedRun(Run):
     associated: Associated | None = field(default=None, repr=False, compare=False)
     outputs: SavedOutputs | None = field(default=None, repr=False, compare=False)
     unsaved: str = ""
+    damaged: bool = False
+    """Whether ``unsaved`` says how its lineage, which was saved, has been damaged since."""
     whole: Mapping[int, Mapping[int, int]] = field(default_factory=dict, repr=False, compare=False)
     """Records in those partitions of sources that were read to their end, where they were counted when the run was saved."""
     ended: float | None = field(default=None, compare=False)
@@ -49,6 +51,8 @@ class SavedRun(Run):
             return known
         if self.associated is not None:
             return LevelLineage(self.graph, self.associated)
+        if self.damaged:
+            raise IncompleteLineageError(f"The lineage of run {self.name!r} cannot be read: {self.unsaved}", remedy="Restore the file, or save the session again.")
         raise IncompleteLineageError(
             f"The lineage of run {self.name!r} was not saved: {self.unsaved or 'Spark derives it when it is asked'}",
             remedy="Save it with dbg.save(DIR, lineage=True), which takes about as long as the query; or ask dbg.index(df) before.",
@@ -72,7 +76,7 @@ class SavedRun(Run):
         told = super().summary()
         if not self.frame or self.associated is not None:
             return told
-        return f"{told}, whose lineage was not saved"
+        return f"{told}, whose lineage {'cannot be read' if self.damaged else 'was not saved'}"
 
     def _refuse(self, lineage: SavedLineage, stage: Stage, partitions: Any) -> None:
         """What a live session derives by running the program again, nobody derives here. A lost block is not named here."""
@@ -131,7 +135,7 @@ def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str],
         earlier=tuple(map(_name, data["earlier"])),
         computed={_name(stage): {_partition(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources=_sources(data["sources"], frame),
-        began=data.get("began"), ended=data.get("ended"), frame=frame, unsaved=damaged or str(data.get("unsaved", "")), associated=associated,
+        began=data.get("began"), ended=data.get("ended"), frame=frame, unsaved=damaged or str(data.get("unsaved", "")), damaged=bool(damaged), associated=associated,
         outputs=None if outputs is None else SavedOutputs(store.root.parent / outputs["file"], read, int(outputs["count"]), trusted),
         whole={int(o): {_partition(p): int(n) for p, n in known.items()} for o, known in data.get("whole", {}).items()},
     )

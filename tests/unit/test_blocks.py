@@ -210,7 +210,7 @@ def test_a_worker_that_writes_a_block_imports_no_pandas() -> None:
     written = (
         "import sys, numpy as np; from bigdebug.store.blocks import Block, decode, encode\n"
         "columns = {'segment0.offsets': np.arange(1000), 'out.codes': np.array([3, 1, 2] * 300)}\n"
-        "decode(encode(Block(0, 0, 0, (1000,), 0, columns)))\n"
+        "decode(encode(Block('s0', 0, 0, (1000,), 0, columns)))\n"
         "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", written], check=True)
