@@ -63,13 +63,14 @@ def _factorized(column: Any) -> tuple[Positions, Any]:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _narrowed(column.codes, column.categories.astype(object).to_numpy())
+        return _of_categories(column)
     values = column.to_numpy()
     if column.dtype == object and _shared(values):
         numbers, addresses = pd.factorize(np.frombuffer(values, np.intp))
         somewhere = np.zeros(len(addresses), np.int64)
         somewhere[numbers] = np.arange(len(values))
-        return _narrowed(numbers, values[somewhere])
+        codes, found = pd.factorize(values[somewhere])
+        return (np.asarray(codes, dtype=np.int64) + 1)[numbers], pd.Index(found, dtype=object)
     codes, found = pd.factorize(column)
     return np.asarray(codes, dtype=np.int64) + 1, pd.Index(found)
 
@@ -82,13 +83,13 @@ def _shared(values: npt.NDArray[Any]) -> bool:
     return len(np.unique(some)) < len(some) // 8
 
 
-def _narrowed(numbers: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Positions, Any]:
-    """``_factorized`` of rows that have the numbers of values (-1: of none), of which several may be equal, and some in no row."""
+def _of_categories(column: Any) -> tuple[Positions, Any]:
+    """``_factorized`` of categories: of those that are in some row."""
     import pandas as pd
 
-    places = np.asarray(numbers, dtype=np.int64) + 1
-    there = np.bincount(places, minlength=len(values) + 1)[1:] > 0
-    codes, found = pd.factorize(values[there])
-    table = np.zeros(len(values) + 1, np.int64)
-    table[1:][there] = np.asarray(codes, dtype=np.int64) + 1
-    return table[places], pd.Index(found, dtype=object)
+    places = np.asarray(column.codes, dtype=np.int64) + 1
+    categories = column.categories.astype(object)
+    there = np.bincount(places, minlength=len(categories) + 1)[1:] > 0
+    table = np.zeros(len(categories) + 1, np.int64)
+    table[1:][there] = np.arange(1, 1 + np.count_nonzero(there))
+    return table[places], pd.Index(categories[there], dtype=object)
