@@ -151,7 +151,7 @@ def open_index(path: str | os.PathLike[str]) -> tuple[Index, ImportReport]:
             _adjacency("forward", arrays), Workflow.of_data(told["workflow"]) if told["workflow"] else None, arrays.get("tables"), told["acyclic"],
         )
         return index, ImportReport.of_data(told["report"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError) as problem:
         raise StoreError(
             f"This is no index of a provenance graph, or it was altered: {type(problem).__name__}: {problem}", value=str(path),
             remedy="Give a directory that bigdebug.provenance(..., at=DIR) made.",
@@ -164,7 +164,7 @@ def verify(path: Path) -> None:
         for array in _arrays(path, _manifest(path)).values():
             for start in range(0, len(array), _PIECE):
                 array.part(start, min(start + _PIECE, len(array)))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError) as problem:
         raise StoreError(
             f"The index is not there any more, or it was altered: {type(problem).__name__}: {problem}", value=str(path), remedy=_AGAIN
         ) from problem

@@ -24,6 +24,8 @@ from bigdebug import actors
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import BigdebugError, StoreError
+from bigdebug.provgraph.opening import MANIFEST
+from bigdebug.provgraph.stored import sealed
 from bigdebug.store.blocks import MAGIC, VERSION, Block, decode, encode
 from bigdebug.store.directory import LineageStore
 from bigdebug.store.envelopes import SIZE, enveloped
@@ -33,6 +35,7 @@ from tests.unit.saved import rewritten, session
 from tests.unit.test_actors_capture import at, upper_lines
 from tests.unit.test_blocks import SAMPLE
 from tests.unit.test_datasets_questions import CLEAN, LOOK, PUBLISH, SUM
+from tests.unit.test_provgraph_graph import PERSONS, STEPS
 
 MANY = int(os.environ.get("LAW_EXAMPLES", "30")) * 8
 MOST = 400_000
@@ -388,6 +391,69 @@ def test_a_store_of_datasets_with_noise_in_it_is_read_or_refused_by_name(tmp_pat
             each.close()
 
     law()
+
+
+# ---- provenance graphs ------------------------------------------------------------------------------------------
+
+
+def of_graph(path: Path) -> Iterator[Callable[[], Any]]:
+    def asked(ask: Callable[[Any], Any]) -> Callable[[], Any]:
+        return lambda: ask(bigdebug.open(path))
+
+    yield asked(lambda graph: sorted(graph.ancestors(23)))
+    yield asked(lambda graph: sorted(graph.descendants(2)))
+    yield asked(lambda graph: graph.ancestors(23).triples.to_dict("list"))
+    yield asked(lambda graph: graph.first("AvgAge"))
+    yield asked(lambda graph: len(graph.components()))
+    yield asked(lambda graph: graph.statistics().to_dict("list"))
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    path = tmp_path / "persons"
+    bigdebug.provenance(PERSONS, STEPS, at=path)
+    return path
+
+
+def test_an_index_of_a_graph_with_noise_in_it_answers_as_before_or_not(graph: Path) -> None:
+    expected = [ask() for ask in of_graph(graph)]
+    files = sorted(path for path in graph.rglob("*") if path.is_file())
+    whole = {path: path.read_bytes() for path in files}
+
+    @examples(MANY // 4)
+    @given(st.sampled_from(files), noise())
+    def law(path: Path, change: Change) -> None:
+        path.write_bytes(change(whole[path]))
+        try:
+            for ask, known in zip(of_graph(graph), expected):
+                same_or_refused(ask, known)
+        finally:
+            path.write_bytes(whole[path])
+
+    law()
+
+
+def test_a_manifest_of_a_graph_that_lies_is_refused_by_name(graph: Path) -> None:
+    manifest = graph / MANIFEST
+    whole = json.loads(manifest.read_text())
+
+    @examples(MANY // 2)
+    @given(lies())
+    def law(change: Callable[[Any], None]) -> None:
+        told = {name: copy.deepcopy(value) for name, value in whole.items() if name != "checks"}
+        change(told)
+        manifest.write_text(sealed(told))
+        ask_all(of_graph(graph))
+
+    law()
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"format":' * 100_000, "9" * 10_000])
+def test_a_manifest_that_is_nested_or_long_is_refused(graph: Path, text: str) -> None:
+    (graph / MANIFEST).write_text(text)
+    for ask in of_graph(graph):
+        with pytest.raises(BigdebugError):
+            ask()
 
 
 def test_noise_is_noise() -> None:
