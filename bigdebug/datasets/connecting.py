@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bigdebug.datasets.everything import Remembering
 from bigdebug.datasets.home import REMEDY
 from bigdebug.datasets.migrations import migrate
 from bigdebug.errors import BigdebugError, CorruptStoreError, StoreError
@@ -50,7 +51,7 @@ def copied(path: Path) -> sqlite3.Connection:
         others = path.with_name(f"{path.name}-wal")
         untouched = not others.exists() or others.stat().st_size == 0
         before = _opened(path, "mode=ro&immutable=1" if untouched else "mode=ro")
-        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Remembering)
         try:
             before.backup(memory)
             migrate(memory, str(path))
@@ -65,7 +66,7 @@ def copied(path: Path) -> sqlite3.Connection:
 
 def in_memory() -> sqlite3.Connection:
     """An empty store that ends with the process."""
-    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Remembering)
     migrate(db, "memory")
     db.execute("PRAGMA foreign_keys = ON")
     return db
@@ -100,4 +101,4 @@ def _error(problem: sqlite3.Error, path: str) -> StoreError:
 
 def _opened(path: Path, options: str) -> sqlite3.Connection:
     # Transactions begin and end where the code says so; a lock of the store's keeps threads apart.
-    return sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False, factory=Remembering)

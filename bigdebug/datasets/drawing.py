@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import NamedTuple
 
-from bigdebug.datasets.graph import flows, links, reached
+from bigdebug.datasets.ends import RESULT
+from bigdebug.datasets.graph import flows, reach
 from bigdebug.datasets.layers import Place, layered
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.rows import datasets_of, moment
-from bigdebug.datasets.steps import RESULT
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,9 @@ def drawing(db: sqlite3.Connection, focus: int | None, limit: int) -> Drawing:
 
 def _around(db: sqlite3.Connection, focus: int) -> Iterable[int]:
     """The flows that lead to a dataset and from it, nearest first."""
-    near = [each for upstream in (True, False) for each in reached({focus: 0}, links(db, [focus], upstream))]
-    return dict.fromkeys(flow for each in sorted(near, key=lambda each: each.steps) for flow in each.flows)
+    sides = [reach(db, {focus: 0}, upstream) for upstream in (True, False)]
+    near = [(steps, side.flows[each]) for side in sides for each, steps in side.steps.items()]
+    return dict.fromkeys(flow for _, flows in sorted(near, key=itemgetter(0)) for flow in flows)
 
 
 def _laid_out(

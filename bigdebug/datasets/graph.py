@@ -9,39 +9,41 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
-from bigdebug.datasets.steps import ENDS, RESULT, UNKNOWN, Steps, ending
-from bigdebug.datasets.uses import DIRECT, IDENTITY
+from bigdebug.datasets.ends import ENDS, RESULT, ending
+from bigdebug.datasets.everything import Step, everything, is_held
+from bigdebug.datasets.steps import Steps
+from bigdebug.datasets.uses import DIRECT, IDENTITY, UNKNOWN
 
 _FROM = f"""
 FROM reached JOIN dataset here ON here.id = reached.id AND (here.id IN (SELECT value FROM json_each(:starts)) OR NOT {ENDS.format(of="here")})
 JOIN touch ON touch.dataset = reached.id
 """
 
-_UPSTREAM = f"""
-WITH RECURSIVE reached (id) AS (
-    SELECT value FROM json_each(:starts) UNION
-    SELECT far.dataset {_FROM}
-    JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
-)
-SELECT DISTINCT reached.id, near.flow, far.dataset {_FROM}
+_UPSTREAM = f"""{_FROM}
 JOIN passage near ON near.dataset = touch.other AND near.written = 1 JOIN passage far ON far.flow = near.flow AND far.written = 0
 """
 
-_DOWNSTREAM = f"""
-WITH RECURSIVE reached (id) AS (
-    SELECT value FROM json_each(:starts) UNION
-    SELECT far.dataset {_FROM}
-    JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
-    JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
-)
-SELECT DISTINCT reached.id, near.flow, far.dataset {_FROM}
+_DOWNSTREAM = f"""{_FROM}
 JOIN passage near ON near.dataset = touch.other AND near.written = 0 JOIN passage far ON far.flow = near.flow AND far.written = 1
 JOIN dataset ON dataset.id = far.dataset AND NOT ({RESULT})
 """
+
+_REACHED = """
+WITH RECURSIVE reached (id) AS (SELECT value FROM json_each(:starts) UNION SELECT far.dataset {way} LIMIT :most)
+"""
+
+_COUNT = f"{_REACHED} SELECT COUNT(*) FROM reached"
+
+_LINKS = f"{_REACHED} SELECT DISTINCT reached.id, near.flow, far.dataset {{way}}"
+
+_MANY = 1_000
+"""Datasets that are reached beyond which all steps are read at once."""
 
 _QUERIES = f"""
 SELECT COUNT(DISTINCT far.flow) FROM json_each(?) reached JOIN touch ON touch.dataset = reached.value
@@ -50,69 +52,79 @@ JOIN dataset ON dataset.id = far.dataset AND {RESULT}
 """
 
 
-class Link(NamedTuple):
-    """A step from a dataset to the next one, by a flow."""
-
-    near: int
-    flow: int
-    far: int
-
-
 class Reached(NamedTuple):
-    """A dataset that is reached: over how many steps at least, and by which flows the last of them goes."""
+    """Datasets that are reached, nearest first: over how many steps at least, and by which flows the last of them goes."""
 
-    id: int
-    steps: int
-    flows: tuple[int, ...]
+    steps: dict[int, int]
+    flows: dict[int, tuple[int, ...]]
 
 
-def links(db: sqlite3.Connection, starts: Iterable[int], upstream: bool) -> list[Link]:
-    """All steps between the datasets that are upstream, or downstream, of some."""
-    return [Link(*row) for row in db.execute(_UPSTREAM if upstream else _DOWNSTREAM, {"starts": json.dumps(list(starts))})]
+def reach(db: sqlite3.Connection, starts: Mapping[int, int], upstream: bool) -> Reached:
+    """The datasets upstream, or downstream, of some. ``starts`` say how far away each of them is; they are among those reached only if another leads there."""
+    way = _UPSTREAM if upstream else _DOWNSTREAM
+    given = {"starts": json.dumps(list(starts)), "most": len(starts) + _MANY}
+    if is_held(db) or db.execute(_COUNT.format(way=way), given).fetchone()[0] == given["most"]:
+        steps, flows = everything(db).reach(starts, upstream)
+    else:
+        steps, flows = _along(starts, db.execute(_LINKS.format(way=way), given))
+    return Reached({each: steps[each] for each in sorted(flows, key=steps.__getitem__)}, flows)
+
+
+def _along(starts: Mapping[int, int], links: Iterable[tuple[int, int, int]]) -> tuple[dict[int, int], dict[int, tuple[int, ...]]]:
+    """How far away is what links (a dataset, a flow, the next dataset) lead to, and by which flows."""
+    by_near: dict[int, list[tuple[int, int]]] = {}
+    for near, flow, there in links:
+        by_near.setdefault(near, []).append((flow, there))
+    steps = dict(sorted(starts.items(), key=itemgetter(1)))
+    last: dict[int, dict[int, None]] = {}
+    rest = deque(steps)
+    while rest:
+        here = rest.popleft()
+        further = steps[here] + 1
+        for flow, there in by_near.get(here, ()):
+            last.setdefault(there, {})[flow] = None
+            if steps.get(there, further + 1) > further:
+                steps[there] = further
+                rest.append(there)
+    return steps, {each: tuple(flows) for each, flows in last.items()}
 
 
 def queries_of(db: sqlite3.Connection, start: int, datasets: Iterable[int]) -> int:
     """How many queries used a dataset, or any of those downstream of it, and wrote nothing."""
     every = set(datasets)
+    if is_held(db):
+        return everything(db).queries([start, *every])
     return int(db.execute(_QUERIES, (json.dumps([start, *(every - ending(db, every))]),)).fetchone()[0])
 
 
-def reached(starts: Mapping[int, int], steps: Iterable[Link]) -> list[Reached]:
-    """The datasets that steps lead to, nearest first. ``starts`` say how far away each of them is; they are among those reached only if another leads there."""
-    by_near: dict[int, list[Link]] = defaultdict(list)
-    for link in steps:
-        by_near[link.near].append(link)
-    far = dict(sorted(starts.items(), key=lambda start: start[1]))
-    last: dict[int, dict[int, None]] = defaultdict(dict)
-    rest = deque(far)
-    while rest:
-        here = rest.popleft()
-        for link in by_near[here]:
-            last[link.far][link.flow] = None
-            if link.far not in far or far[link.far] > far[here] + 1:
-                far[link.far] = far[here] + 1
-                rest.append(link.far)
-    return sorted((Reached(each, far[each], tuple(flows)) for each, flows in last.items()), key=lambda found: found.steps)
+def _without_covered(steps: Sequence[Step], so_far: str) -> Sequence[Step]:
+    """Steps downstream but those to columns of datasets over all of whose columns is decided, these among them, where they are no more than decided over, too."""
+    covered = {far for far, other, _ in steps if not other}
+    if not covered or len(steps) == len(covered):
+        return steps
+    if so_far not in DIRECT:
+        return [step for step in steps if not step[1] or step[0] not in covered]
+    return [step for step in steps if not step[1] or step[0] not in covered or _over(so_far, step[2]) in DIRECT]
 
+
+_NOTHING: frozenset[str] = frozenset()
 
 # ---- columns ----------------------------------------------------------------------------------------------------
 
 
-class ReachedColumn(NamedTuple):
-    """A column that is reached (all of its dataset, if it has no name), over how many steps at least, and how it is used, over all of them."""
+class ColumnsReached(NamedTuple):
+    """Columns that are reached (all of a dataset, if it has no name), nearest first: over how many steps at least, and how each is used, over all of them."""
 
-    id: int
-    name: str
-    steps: int
-    how: frozenset[str]
+    steps: dict[tuple[int, str], int]
+    how: dict[tuple[int, str], frozenset[str]]
 
 
-def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: bool) -> list[ReachedColumn]:
-    """The columns that one is made of, or that are made of it, nearest first. Of steps whose columns are not known, all are UNKNOWN.
+def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: bool) -> ColumnsReached:
+    """The columns that one is made of, or that are made of it. Of steps whose columns are not known, all are UNKNOWN.
 
     How a column is used over several steps is what ``Use.then`` says: the most that is done to a value on the way, or how it first decides over others.
     """
-    found: dict[tuple[int, str], tuple[int, set[str]]] = {}
+    found = ColumnsReached({}, {})
     seen = {(start, column, IDENTITY)}
     standing = [(start, column, IDENTITY)]
     asking = Steps(db, upstream)
@@ -122,19 +134,21 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
         near = asking((here, name) for here, name, _ in standing)
         reached_now: list[tuple[int, str, str]] = []
         for here, name, so_far in standing:
-            covered = set() if upstream else {far for far, other, _ in near[here, name] if not other}
-            for far, other, how in near[here, name]:
+            for far, other, how in near((here, name)) if upstream else _without_covered(near((here, name)), so_far):
                 whole = _over(how, so_far) if upstream else _over(so_far, how)
-                if other and far in covered and whole not in DIRECT:
-                    continue  # it decides over all columns, this one among them
-                if (far, other) != (start, column):
-                    found.setdefault((far, other), (steps, set()))[1].add(whole)
-                if (far, other, whole) not in seen:
-                    seen.add((far, other, whole))
-                    reached_now.append((far, other, whole))
-        ends = asking.ends({here for here, _, _ in reached_now})
+                state = (far, other, whole)
+                if state in seen:
+                    continue
+                seen.add(state)
+                reached_now.append(state)
+                there_is = (far, other)
+                found.steps.setdefault(there_is, steps)
+                found.how[there_is] = _and(found.how.get(there_is, _NOTHING), whole)
+        ends = asking.ends(here for here, _, _ in reached_now)
         standing = [each for each in reached_now if each[0] not in ends]
-    return [ReachedColumn(each, name, steps, frozenset(how)) for (each, name), (steps, how) in found.items()]
+    found.steps.pop((start, column), None)
+    found.how.pop((start, column), None)
+    return found
 
 
 def is_direct(how: Iterable[str]) -> bool:
@@ -142,6 +156,13 @@ def is_direct(how: Iterable[str]) -> bool:
     return any(each in DIRECT for each in how)
 
 
+@cache
+def _and(how: frozenset[str], other: str) -> frozenset[str]:
+    """One set for each combination: there are few, and columns are many."""
+    return how | {other}
+
+
+@cache
 def _over(first: str, then: str) -> str:
     """How what is nearest the source is used, if something more is done with the result."""
     if UNKNOWN in (first, then):
@@ -161,6 +182,8 @@ JOIN dataset ON dataset.id = edge.output AND {RESULT}
 def queries_of_columns(db: sqlite3.Connection, start: tuple[int, str], columns: Iterable[tuple[int, str]]) -> int:
     """How many queries used a column, or any of those downstream of it, and wrote nothing."""
     every = set(columns)
+    if is_held(db):
+        return everything(db).queries_of_columns([start, *every])
     ends = ending(db, {here for here, _ in every})
     return int(db.execute(_COLUMN_QUERIES, (json.dumps([start, *(each for each in every if each[0] not in ends)]),)).fetchone()[0])
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from bigdebug.datasets.answers import Answer
-from bigdebug.datasets.graph import flows, links, reached
+from bigdebug.datasets.ends import RESULT, ending
+from bigdebug.datasets.everything import Everything, Use, everything, is_held
+from bigdebug.datasets.graph import flows, reach
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Dataset
 from bigdebug.datasets.rows import datasets_of, moment
-from bigdebug.datasets.steps import RESULT, UNKNOWN, ending
-from bigdebug.datasets.uses import IDENTITY
+from bigdebug.datasets.steps import FAR
+from bigdebug.datasets.uses import IDENTITY, UNKNOWN
 from bigdebug.datasets.words import hows, more
 
 FAILS, MAY_FAIL, LOSES, STALE = "fails", "may fail", "fails or loses it", "stale"
@@ -48,37 +52,74 @@ class Affected:
 def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
     """Who uses the column, also where it was only copied on the way, and which datasets are not written any more, or from such ones."""
     found = Affected()
+    asking = _Uses(db)
     rest = deque([(dataset, column, 0)])
     seen = {(dataset, column)}
     while rest:
         here, name, steps = rest.popleft()
-        uses: dict[int, list[tuple[int, str, str, int]]] = defaultdict(list)
-        for flow, *use in db.execute(_USED, (here, name)):
-            uses[flow].append((use[0], use[1], use[2], use[3]))
-        for flow, used in uses.items():
-            how = tuple(sorted({how for _, _, how, _ in used}))
+        for flow, used in _by_flow(asking(here, name)):
+            how = (used[0][3],) if len(used) == 1 else tuple(sorted({use[3] for use in used}))
             effect = LOSES if how == (IDENTITY,) else MAY_FAIL if how == (UNKNOWN,) else FAILS
-            if flow not in found.flows or (FAILS, MAY_FAIL, LOSES).index(effect) < (FAILS, MAY_FAIL, LOSES).index(found.flows[flow][0]):
+            before = found.flows.get(flow)
+            if before is None or _ORDER.index(effect) < _ORDER.index(before[0]):
                 found.flows[flow] = (effect, how, steps + 1)
-            lost = [(output, other) for output, other, _, is_result in used if not is_result] if effect == LOSES else []  # a result nobody uses
-            ends = ending(db, {output for output, _ in lost}) if lost else set()
-            for output, other in lost:
+            if effect != LOSES:
+                continue
+            for _, output, other, _, is_result in used:
+                if is_result:
+                    continue  # nobody uses it
                 found.lost[output].append(other)
-                if (output, other) not in seen and output not in ends:
+                if (output, other) not in seen and not asking.ends(output):
                     seen.add((output, other))
                     rest.append((output, other, steps + 1))
     _stale(db, found)
     return found
 
 
+def _by_flow(uses: Sequence[Use]) -> Iterable[tuple[int, Sequence[Use]]]:
+    if len(uses) == 1:  # mostly
+        return [(uses[0][0], uses)]
+    return [(flow, list(some)) for flow, some in groupby(uses, key=itemgetter(0))]
+
+
+class _Uses:
+    """Who uses a column, flow by flow: asked one by one, or all read at once for a column that is copied far."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._questions = 0
+        self._all: Everything | None = everything(db) if is_held(db) else None
+
+    def __call__(self, dataset: int, column: str) -> Sequence[Use]:
+        self._questions += 1
+        if self._all is None and self._questions > FAR:
+            self._all = everything(self._db)
+        if self._all is not None:
+            return self._all.uses(dataset, column)
+        return sorted(self._db.execute(_USED, (dataset, column)))
+
+    def ends(self, dataset: int) -> bool:
+        """Whether nothing is followed through a dataset."""
+        return dataset in (ending(self._db, [dataset]) if self._all is None else self._all.ends)
+
+
 def _stale(db: sqlite3.Connection, found: Affected) -> None:
     starts: dict[int, int] = {}
-    for flow, written in db.execute(_WRITTEN, (json.dumps(list(found.flows)),)):
+    for flow, written in _written(db, found.flows):
         _, _, steps = found.flows[flow]
         starts[written] = min(steps, starts.get(written, steps))
-    ends = ending(db, starts)
+    ends = everything(db).ends if is_held(db) else ending(db, starts)
     begun = {each: steps for each, steps in starts.items() if each not in ends}
-    found.stale = {**starts, **{each.id: each.steps for each in reached(begun, links(db, begun, upstream=False)) if each.id not in starts}}
+    further = reach(db, begun, upstream=False).steps
+    found.stale = starts | {each: steps for each, steps in further.items() if each not in starts}
+
+
+def _written(db: sqlite3.Connection, which: Iterable[int]) -> Iterable[tuple[int, int]]:
+    """Flows, and what each writes but for results of queries."""
+    if is_held(db):
+        written = everything(db).written
+        return ((flow, each) for flow in which for each in written(flow))
+    return db.execute(_WRITTEN, (json.dumps(list(which)),))
 
 
 def answer(db: sqlite3.Connection, of: Meant, column: str, limit: int) -> Answer:

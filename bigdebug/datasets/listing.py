@@ -7,10 +7,10 @@ from typing import Any
 
 from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.changes import schema_change
+from bigdebug.datasets.ends import RESULT
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Process
 from bigdebug.datasets.rows import datasets_of, moment, read, schema_of
-from bigdebug.datasets.steps import RESULT
 from bigdebug.datasets.words import cell, first_line, more, seconds
 from bigdebug.errors import UnknownDatasetError
 

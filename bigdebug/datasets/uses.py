@@ -13,6 +13,9 @@ IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATI
 JOIN, GROUP_BY, FILTER, SORT, WINDOW, CONDITIONAL = "JOIN", "GROUP_BY", "FILTER", "SORT", "WINDOW", "CONDITIONAL"
 """A value decides which others go in, or where."""
 
+UNKNOWN = "UNKNOWN"
+"""How a column is used by a step of which no columns are known."""
+
 DIRECT = (IDENTITY, TRANSFORMATION, AGGREGATION)
 """From the least to the most that is done to a value: of two steps the greater one is what is done."""
 

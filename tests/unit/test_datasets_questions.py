@@ -360,7 +360,7 @@ def test_steps_that_are_read_at_once_are_those_that_are_asked_one_by_one(tmp_pat
         columns = [(number, name) for (number,) in db.execute("SELECT id FROM dataset").fetchall() for name in ("a", "b", "c", "")]
         for upstream in (True, False):
             asked = {column: set(steps) for column, steps in steps_from(db, columns, upstream).items()}
-            patch.setattr("bigdebug.datasets.steps._FAR", 0)
+            patch.setattr("bigdebug.datasets.steps.FAR", 0)
             assert {column: set(steps) for column, steps in steps_from(db, columns, upstream).items()} == asked
             patch.undo()
     store.close()
