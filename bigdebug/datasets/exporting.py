@@ -55,7 +55,7 @@ class Exporting:
         else:
             lines = [line for process in processes for _, line in _teller(form, namespace)(process)]
             told = len(lines)
-        written = _write(Path(path), lines)
+        written = _write(path, lines)
         return Answer("Exported", ("file", "form", "processes", "events" if form == "openlineage" else "entities"), ((str(written), form, len(processes), told),))
 
     def prov(self, trace: Traced, path: str | os.PathLike[str] | None = None, *, most: int = 1_000, values: bool = True) -> ProvDocument:
@@ -67,7 +67,7 @@ class Exporting:
         told = document(trace, most=most, values=values)
         if path is not None:
             text = told.get_provn() if Path(path).suffix == ".provn" else told.serialize(format="json")
-            _write(Path(path), [str(text).encode("utf-8", "replace")])
+            _write(path, [str(text).encode("utf-8", "replace")])
         return told
 
     def send(self, url: str = "", form: str = "openlineage", *, authorization: str = "", namespace: str = "", past: bool = False) -> Sender:
@@ -171,15 +171,31 @@ def _spark_version() -> str:
         return ""
 
 
-def _write(path: Path, lines: Iterable[bytes]) -> Path:
-    """A file of lines that only its owner reads, in the place of what was there; what is there stays if that fails."""
-    beside = path.parent / f".{path.name}.{os.getpid()}"
+def _write(named: str | os.PathLike[str], lines: Iterable[bytes]) -> Path:
+    """A file of lines that only its owner reads, in the place of what was there, which stays if that fails; of a link where it leads to. Into what is
+    no file (a pipe, a device) they are written as they come.
+    """
+    if os.fspath(named) == "-":
+        raise DatasetsError("An export goes to a file", value="-", remedy="Name one; /dev/stdout is what the program writes to, and ./- a file of this name.")
+    path, beside = Path(named), None
     try:
+        if _is_no_file(path):
+            with open(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+                file.writelines(line + b"\n" for line in lines)
+            return path.absolute()
+        place = Path(os.path.realpath(path))
+        beside = place.parent / f".{place.name}.{os.getpid()}"
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.writelines(line + b"\n" for line in lines)
-        beside.replace(path)
+        beside.replace(place)
     except OSError as trouble:
-        with suppress(OSError):  # it may not be there
-            beside.unlink()
+        if beside is not None:
+            with suppress(OSError):  # it may not be there
+                beside.unlink()
         raise DatasetsError(f"The export cannot be written: {trouble.strerror or trouble}", value=str(path), remedy="Name a file in a folder that you may write.") from trouble
     return path.absolute()
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether something else is there; also an open file by its number, which only looks like one (``/dev/stdout``)."""
+    return path.absolute().is_relative_to("/dev") or (path.exists() and not path.is_file())

@@ -79,6 +79,38 @@ def test_a_file_that_cannot_be_written_is_named_and_leaves_nothing(datasets: Dat
     assert {path.name for path in tmp_path.iterdir()} <= {"taken", "home"}
 
 
+def test_a_link_leads_to_the_file_that_is_written(datasets: Datasets, tmp_path: Path) -> None:
+    datasets.record(SALE)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "events")
+    for _ in range(2):  # it leads nowhere first
+        datasets.export(tmp_path / "link")
+        assert (tmp_path / "link").is_symlink()
+        assert len((tmp_path / "there" / "events").read_bytes().splitlines()) == 2
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["events"]
+
+
+def test_a_pipe_is_written_into_and_stays_one(datasets: Datasets, tmp_path: Path) -> None:
+    datasets.record(SALE)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+            datasets.export(tmp_path / name)
+            assert len(reader.communicate(timeout=10)[0].splitlines()) == 2
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_dash_is_no_file(datasets: Datasets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for named in ("-", Path("-")):
+        with pytest.raises(DatasetsError, match="/dev/stdout"):
+            datasets.export(named)
+    assert not (tmp_path / "-").exists()
+    datasets.export("./-")
+    assert (tmp_path / "-").is_file()
+
+
 def test_a_form_that_is_not_there_is_named_with_those_that_are(datasets: Datasets, tmp_path: Path) -> None:
     for ask in (lambda: datasets.export(tmp_path / "x", "rdf"), lambda: datasets.send("http://host/", "rdf")):
         with pytest.raises(DatasetsError, match="openlineage, atlas"):
