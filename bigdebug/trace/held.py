@@ -17,7 +17,7 @@ import numpy as np
 from bigdebug.errors import StoreError
 from bigdebug.trace.positions import Positions, distinct
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 16 << 20
 """Bytes of positions that one mapping keeps in memory."""
 
 K = TypeVar("K", bound=Hashable)

@@ -6,8 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bigdebug.graph import Emission, Form, Kind, Operator, OperatorGraph, Segment, Stage
+from bigdebug.store.blocks import Block, write_block
+from bigdebug.store.directory import LineageStore
+from bigdebug.trace.held import MOST_BYTES
+from bigdebug.trace.run import Run
 from tests.conftest import ROOT
 
 BOUND = 32 << 20
@@ -17,38 +23,30 @@ ASKED = """
 import gc, sys, numpy as np
 from pathlib import Path
 from tests.unit.test_driver_memory import counted_by_key
-from bigdebug.store import directory
 from bigdebug.trace.trace import Trace, all_records
 
 def resident(name):
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status[name].split()[0]) * 1024
 
-def measured(run, *partitions):
+def measured(run, partitions):
     sources = Trace(run, [1], lambda: all_records(run, 1))
     outputs = Trace(run, [3], lambda: all_records(run, 3))
     some = outputs.at([7 | 3 << 40]).goBackAll()
-    odd = Trace(run, [3], lambda: {3: {p: np.arange(1, n, 2) for p, n in enumerate(partitions)}}).goBackAll()
+    odd = Trace(run, [3], lambda: {3: {p: outputs.places[p][1::2] for p in range(partitions)}}).goBackAll()
     return some.count(), outputs.goBackAll().count(), odd.count(), sources.goNextAll().count(), Trace(run, [1], lambda: odd.standing).goNextAll().count()
 
-run, sizes = counted_by_key(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+run = counted_by_key(Path(sys.argv[1]), int(sys.argv[2]))
 gc.collect()
 Path("/proc/self/clear_refs").write_text("5")
 before = resident("RssAnon")
-found = measured(run, *sizes)
+found = measured(run, int(sys.argv[2]))
 print(resident("VmHWM") - resident("RssFile") - before, *found)
 """
 
 
-def counted_by_key(root: Path, partitions: int, records: int):  # type: ignore[no-untyped-def]
-    """A run that adds so many records in each of so many partitions up by key, ten to a key anywhere, as its agents note it; and its outputs by partition."""
-    import numpy as np
-
-    from bigdebug.graph import Emission, Form, Kind, Operator, OperatorGraph, Segment, Stage
-    from bigdebug.store.blocks import Block, write_block
-    from bigdebug.store.directory import LineageStore
-    from bigdebug.trace.run import Run
-
+def counted_by_key(root: Path, partitions: int) -> Run:
+    """The run whose blocks ``write`` wrote."""
     graph = OperatorGraph(
         [
             Operator(1, "range", Kind.SOURCE, Form.SOURCE, (), partitions), Operator(2, "map", Kind.DISPATCHER, Form.ONE_TO_ONE, (1,), partitions),
@@ -60,32 +58,34 @@ def counted_by_key(root: Path, partitions: int, records: int):  # type: ignore[n
             Stage("s0", 3, (Segment((3,), Form.CODES),), Emission.RECORDS, fetches=True),
         ],
     )
+    computed = {stage: dict.fromkeys(range(partitions), 0) for stage in ("s0", "s1")}
+    return Run("r1", "sums", "count", "succeeded", 3, graph, store=LineageStore(root), computed=computed)
+
+
+def write(root: Path, partitions: int, records: int) -> None:
+    """Blocks of a run that adds so many records in each of so many partitions up by key, ten to a key anywhere, as agents note it."""
     drawn = np.random.default_rng(4)
     keys_of = drawn.permutation(np.repeat(np.arange(partitions * records // 10, dtype=np.int64), 10)).reshape(partitions, records)
-    arrived: list[list[tuple[int, object]]] = [[] for _ in range(partitions)]
+    arrived: list[list[np.ndarray]] = [[] for _ in range(partitions)]
     for partition, keys in enumerate(keys_of):
         known, codes = np.unique(keys, return_inverse=True)
         targets = known % partitions
         write_block(str(root), "r1", Block("s1", partition, 0, (records, records), 0, {"out.codes": codes.astype(np.uint32), "out.targets": targets.astype(np.uint32)}))
         for target in range(partitions):
-            arrived[target].append((partition, known[targets == target]))
-    sizes = []
+            arrived[target].append(known[targets == target])
     for target, runs in enumerate(arrived):
-        known, codes = np.unique(np.concatenate([keys for _, keys in runs]), return_inverse=True)  # type: ignore[misc]
-        counts = np.array([len(keys) for _, keys in runs])  # type: ignore[arg-type]
+        known, codes = np.unique(np.concatenate(runs), return_inverse=True)
+        counts = np.array([len(keys) for keys in runs])
         nothing = np.zeros(len(runs), np.uint8)
         columns = {"runs.branch": nothing, "runs.partition": np.arange(len(runs)), "runs.start": nothing, "runs.count": counts, "segment0.codes": codes.astype(np.uint32)}
         write_block(str(root), "r1", Block("s0", target, 0, (len(codes), len(known)), 0, columns))
-        sizes.append(len(known))
-    computed = {stage: dict.fromkeys(range(partitions), 0) for stage in ("s0", "s1")}
-    return Run("r1", "sums", "count", "succeeded", 3, graph, store=LineageStore(root), computed=computed), sizes
 
 
 def growth(folder: Path, partitions: int, records: int) -> tuple[int, list[int]]:
-    """Bytes that questions took, and what they found."""
-    (folder).mkdir(parents=True, exist_ok=True)
+    """Bytes that questions took in a process of its own, and what they found."""
+    write(folder / "store", partitions, records)
     environment = {"BIGDEBUG_MEMORY": str(BOUND), "PYTHONPATH": str(ROOT), "PATH": "", "TMPDIR": str(folder), "MALLOC_TRIM_THRESHOLD_": "65536", "MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, "-c", ASKED, str(folder / "store"), str(partitions), str(records)]
+    command = [sys.executable, "-c", ASKED, str(folder / "store"), str(partitions)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     taken, *found = map(int, done.stdout.split())
@@ -104,6 +104,6 @@ def test_what_questions_take_of_the_driver_does_not_grow_with_the_lineage(tmp_pa
         assert found[2] == pytest.approx(every / 2, rel=0.01)
         assert found[3] == every // 10
         assert found[4] == pytest.approx(every // 20, rel=0.01)
-    # Blocks, and twice the positions that one step of a trace keeps in memory, and what a partition takes meanwhile.
-    assert max(taken.values()) < BOUND + 2 * (64 << 20) + (64 << 20)
-    assert taken[128] < taken[32] + (64 << 20)
+    # Blocks, the positions of the few steps that a trace holds at once, and what a partition takes meanwhile.
+    assert max(taken.values()) < BOUND + 4 * MOST_BYTES + (64 << 20)
+    assert taken[128] < taken[32] + 4 * MOST_BYTES
