@@ -126,9 +126,9 @@ class Run:
 def runs_table(runs: Sequence[Run]) -> Table:
     """Runs, a line each; when they began is in the time of this machine's zone."""
     return Table(
-        ("run", "name", "action", "began", "status", "records in", "records out", "lineage", "task seconds"),
+        ("run", "name", "action", "status", "began", "records in", "records out", "lineage", "task seconds"),
         [
-            (r.id, r.name, r.action, _moment(r.began), r.status, _known(r.statistics.records_in), _known(r.statistics.records_out),
+            (r.id, r.name, r.action, r.status, _moment(r.began), _known(r.statistics.records_in), _known(r.statistics.records_out),
              _size(r.statistics.bytes), f"{r.statistics.seconds:.1f}")
             for r in runs
         ],

@@ -32,7 +32,7 @@ def test_a_run_knows_when_its_action_began(dbg: Any, spark: Any) -> None:
 def test_what_was_no_action_began_at_no_time_and_did_not_succeed(dbg: Any, spark: Any) -> None:
     run = dbg.lineage(spark.range(5).selectExpr("id + 1 AS next")).run
     assert run.began is None
-    assert runs_table([run]).rows[0][3] == ""
+    assert runs_table([run]).rows[0][4] == ""
     assert run.summary() == "next: asked about, of no captured action; lineage derived when asked"
 
 
@@ -49,4 +49,4 @@ def test_a_session_that_was_saved_before_this_was_known_says_so(dbg: Any, tmp_pa
     for nothing in (float("nan"), 1e300, "noon", [1]):
         catalog["runs"][0]["began"] = nothing
         (saved / "session.json").write_text(json.dumps(catalog))
-        assert bigdebug.open(saved).runs_table().rows[0][3] == ""
+        assert bigdebug.open(saved).runs_table().rows[0][4] == ""
