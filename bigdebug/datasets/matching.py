@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -14,19 +14,17 @@ from bigdebug.datasets.naming import last_part, of_path
 from bigdebug.datasets.secrets import without_secrets
 from bigdebug.errors import AmbiguousDatasetError, UnknownColumnError, UnknownDatasetError
 
-ENDING = frozenset({"view", "cache", "memory", "rdd"})
-"""Kinds that end with their session."""
-
 _SHOWN = 8
 """Candidates that an error names."""
 
 
 class Known(NamedTuple):
-    """A dataset of the store, and its number there."""
+    """A dataset of the store, its number there, and how well a name fits it: 0 best."""
 
     id: int
     dataset: Dataset
     place: str
+    fit: int
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,8 @@ class Meant:
 
 
 def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Meant:
-    """The dataset of a name, or of the store's own value of it. Of views and the like, which each session has its own of, that of ``session``, else of the session that had it last.
+    """The dataset of a name, or of the store's own value of it. What outlives its session comes before views, caches and the like, which end with theirs, and a
+    note says so where this session has one of that name. Of these, that of ``session``, else of the session that had it last.
 
     Raises UnknownDatasetError, which names datasets of similar names, or AmbiguousDatasetError, which names all that it may be.
     """
@@ -50,27 +49,41 @@ def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Mea
         return Meant(told[0], Dataset(*told[1:]))
     if not isinstance(name, str):
         raise TypeError(f"a dataset is named by text, \"orders\" or \"/data/orders\", not {name!r}")
-    found = _candidates(db, name)
-    lasting = [each for each in found if each.dataset.kind not in ENDING]
-    if lasting:
-        places = {each.place or str(each.dataset) for each in lasting}
-        if len(places) == 1:
-            best = next((each for each in lasting if each.dataset.kind == "table"), lasting[0])
-            return Meant(best.id, best.dataset)
-        raise _ambiguous(name, lasting)
-    if not found:
+    known = list(_called(db, name))
+    lasting = _best(each for each in known if not _ends_with_session(each.dataset))
+    passing = _best(each for each in known if _ends_with_session(each.dataset))
+    here = _best(each for each in known if each.dataset.namespace == f"spark:{session}" and each.dataset.kind != "cache")
+    if lasting and not (here and here[0].fit < _ENDING <= lasting[0].fit):
+        return _lasting(name, lasting, here)
+    if not passing:
         raise UnknownDatasetError("Nothing was recorded of such a dataset", value=without_secrets(name), remedy=_near(db, name))
-    here = [each for each in found if each.dataset.namespace == f"spark:{session}"]
-    if len({each.dataset.name for each in here or found}) > 1:
-        raise _ambiguous(name, here or found)
-    if here or len(found) == 1:
-        return Meant((here or found)[0].id, (here or found)[0].dataset)
-    latest = max(found, key=lambda each: each.id)
-    return Meant(latest.id, latest.dataset, f"{len(found):,} sessions had one of this name; this is that of {latest.dataset.namespace.removeprefix('spark:')}.")
+    beside = f"{lasting[0].dataset} is called so, too, but for its ending." if lasting else ""
+    here = here or [each for each in passing if each.dataset.namespace == f"spark:{session}"]
+    if len({each.dataset.name for each in here or passing}) > 1:
+        raise _ambiguous(name, here or passing)
+    if here or len(passing) == 1:
+        return Meant((here or passing)[0].id, (here or passing)[0].dataset, beside)
+    latest = max(passing, key=lambda each: each.id)
+    return Meant(latest.id, latest.dataset, f"{len(passing):,} sessions had one of this name; this is that of {latest.dataset.namespace.removeprefix('spark:')}.")
+
+
+def _lasting(name: str, found: Sequence[Known], here: Sequence[Known]) -> Meant:
+    """Of datasets that outlive their sessions the one that is meant: a table and its files are one."""
+    if len({each.place or str(each.dataset) for each in found}) > 1:
+        raise _ambiguous(name, [*found, *here])
+    best = next((each for each in found if each.dataset.kind == "table"), found[0])
+    note = f"This is {best.dataset}. {_and(here)} of this session {'is' if len(here) == 1 else 'are'} called so, too." if here else ""
+    return Meant(best.id, best.dataset, note)
+
+
+def _and(some: Sequence[Known]) -> str:
+    return " and ".join(f"{each.dataset.kind} {each.dataset}" for each in some[:_SHOWN])
 
 
 def column_meant(name: str, columns: Sequence[str], dataset: Dataset) -> str:
     """The column of a name, in whatever case, if it has no other that is called so. Raises UnknownColumnError, which names those that there are."""
+    if not isinstance(name, str):
+        raise TypeError(f"a column is named by text, \"amount\", not {name!r}")
     if name in columns:
         return name
     alike = [each for each in columns if each.lower() == name.lower()]
@@ -82,8 +95,20 @@ def column_meant(name: str, columns: Sequence[str], dataset: Dataset) -> str:
     )
 
 
-def _candidates(db: sqlite3.Connection, name: str) -> list[Known]:
-    """Those that fit best: by all of the name, else by its last parts, else by that without its ending; each in that case, else in any."""
+def _ends_with_session(dataset: Dataset) -> bool:
+    """Whether it is gone when its session is: a temporary view, a cache, what a program made."""
+    return dataset.namespace.startswith("spark:")
+
+
+def _best(known: Iterable[Known]) -> list[Known]:
+    """Those that fit best."""
+    every = list(known)
+    best = min((each.fit for each in every), default=0)
+    return [each for each in every if each.fit == best]
+
+
+def _called(db: sqlite3.Connection, name: str) -> Iterator[Known]:
+    """Those that a name may mean: by where they are, by its last parts, or by those without its ending; each in that case, else in any."""
     text = name.strip().strip("`")
     wanted = text.rstrip("/") or text
     labels = {last_part(wanted).lower(), wanted.rpartition("/")[2].lower(), re.split(r"[./]", wanted)[-1].lower()}
@@ -91,16 +116,23 @@ def _candidates(db: sqlite3.Connection, name: str) -> list[Known]:
     rows = db.execute(
         f"SELECT id, namespace, name, kind, format, location, place FROM dataset WHERE label IN ({marks}) OR stem IN ({marks})", (*labels, *labels),
     ).fetchall()
-    known = [Known(number, Dataset(*told), place) for number, *told, place in rows]
     path = str(of_path(wanted)) if wanted.startswith("/") or ":" in wanted else ""
-    ways: tuple[Callable[[Known], object], ...] = (
-        lambda each: wanted in (str(each.dataset), each.dataset.name) or (path and path in (str(each.dataset), each.place)),
-        lambda each: _ends(each.dataset.name, wanted),
-        lambda each: _ends(each.dataset.name.lower(), wanted.lower()),
-        lambda each: "/" in each.dataset.name and _ends(each.dataset.name.rpartition(".")[0], wanted),
-        lambda each: "/" in each.dataset.name and _ends(each.dataset.name.rpartition(".")[0].lower(), wanted.lower()),
+    ways: tuple[Callable[[Dataset, str], object], ...] = (
+        lambda each, place: wanted == str(each) or (path and path in (str(each), place)),
+        lambda each, place: _ends(each.name, wanted),
+        lambda each, place: _ends(each.name.lower(), wanted.lower()),
+        lambda each, place: "/" in each.name and _ends(each.name.rpartition(".")[0], wanted),
+        lambda each, place: "/" in each.name and _ends(each.name.rpartition(".")[0].lower(), wanted.lower()),
     )
-    return next((found for fits in ways if (found := [each for each in known if fits(each)])), [])
+    for number, *told, place in rows:
+        dataset = Dataset(*told)
+        fit = next((i for i, fits in enumerate(ways) if fits(dataset, place)), None)
+        if fit is not None:
+            yield Known(number, dataset, place, fit)
+
+
+_ENDING = 3
+"""From which fit on it is called so but for its ending."""
 
 
 def _ends(whole: str, part: str) -> bool:
