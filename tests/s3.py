@@ -37,7 +37,7 @@ class S3:
             free.bind(("127.0.0.1", 0))
             self.endpoint = f"127.0.0.1:{free.getsockname()[1]}"
         self._log = log
-        self._process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | None = None
 
     @property
     def options(self) -> dict[str, str]:
@@ -60,14 +60,14 @@ class S3:
     def start(self) -> None:
         host, port = self.endpoint.split(":")
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen([server(), "-H", host, "-p", port], stdout=log, stderr=log)
+            self.process = subprocess.Popen([server(), "-H", host, "-p", port], stdout=log, stderr=log)
         began = time.monotonic()
         while True:
             try:
                 with socket.create_connection((host, int(port)), 1):
                     break
             except OSError:
-                if time.monotonic() > began + PATIENCE or self._process.poll() is not None:
+                if time.monotonic() > began + PATIENCE or self.process.poll() is not None:
                     raise
                 time.sleep(0.05)
         self.make_bucket()
@@ -79,10 +79,10 @@ class S3:
         self.filesystem().delete_dir(BUCKET)
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait()
-            self._process = None
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait()
+            self.process = None
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
