@@ -126,7 +126,7 @@ class Kept:
         """What Python says of a catalog that nobody of ours wrote becomes an error of ours."""
         try:
             yield
-        except (ValueError, LookupError, TypeError, AttributeError) as problem:
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as problem:
             raise StoreError(
                 f"This is no committed actor, or it was altered: {type(problem).__name__}: {problem}", value=str(self._home), remedy=_REMEDY,
             ) from problem

@@ -245,7 +245,7 @@ class ActorHome:
     def _registered(self, path: Path) -> Facts:
         try:
             return Facts.load(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, LookupError, TypeError) as problem:
+        except (ValueError, LookupError, TypeError, ArithmeticError) as problem:
             raise StoreError(f"This is no registration of an actor: {problem}", value=str(path), remedy="Remove the file: no other actor needs it.") from problem
 
     def _check(self, actor: Any) -> None:

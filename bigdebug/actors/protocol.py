@@ -49,7 +49,7 @@ def _tried(actor: Actor, text: str, folder: str) -> str:
         return problem.what
     except RecursionError:
         return "it is nested too deeply"
-    except (ValueError, TypeError, LookupError, AttributeError) as problem:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as problem:
         return str(problem)
     return ""
 

@@ -195,6 +195,8 @@ def _arrow(values: Array) -> pa.Array:
 def _numpy(planes: pa.Array) -> Array:
     """The inverse of ``_arrow``; ``to_numpy`` would import pandas."""
     stored = planes.buffers()[1]
+    if len(planes) and (stored is None or stored.size < planes.offset + len(planes)):
+        raise ValueError("a column is longer than its buffer")
     return np.frombuffer(stored, np.uint8, len(planes), planes.offset) if len(planes) else np.empty(0, np.uint8)
 
 

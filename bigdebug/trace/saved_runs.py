@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from bigdebug.errors import CorruptBlockError, IncompleteLineageError
-from bigdebug.graph import FINE, OperatorGraph, Stage
+from bigdebug.graph import FINE, Operator, OperatorGraph, Stage
 from bigdebug.model import StageStatistics, Statistics
 from bigdebug.store.directory import LineageStore
 from bigdebug.trace.associated import Associated
@@ -156,11 +156,18 @@ def _associated(listed: Mapping[str, Any] | None, find: Callable[[str], Any]) ->
 def _graph(data: Mapping[str, Any]) -> OperatorGraph:
     graph = OperatorGraph.load(data)
     for operator in graph:
-        if not 0 <= operator.partitions <= _MOST_PARTITIONS or any(parent >= operator.id or parent not in graph for parent in operator.parents):
+        if not 0 <= operator.partitions <= _MOST_PARTITIONS or any(parent >= operator.id or parent not in graph for parent in operator.parents) or not _is_told(operator):
             raise ValueError(f"operator {operator.id} is not part of any program")
     for stage in graph.stages:
         _name(stage.id)
     return graph
+
+
+def _is_told(operator: Operator) -> bool:
+    """Whether what is shown of an operator is text, and its line a number."""
+    site, detail = operator.call_site, operator.detail
+    placed = site is None or (isinstance(site.file, str) and type(site.line) is int and isinstance(site.code, str))
+    return placed and type(operator.id) is int and isinstance(operator.name, str) and isinstance(operator.dataset, str | None) and isinstance(detail, dict)
 
 
 def _sources(data: Mapping[str, Any], frame: bool) -> dict[int, Any]:

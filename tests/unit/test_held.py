@@ -52,15 +52,15 @@ def test_sets_together_are_those_in_any(one: list[tuple[int, np.ndarray]], other
 def test_what_has_no_place_in_memory_takes_none() -> None:
     tracemalloc.start()
     try:
-        every = held((partition, np.arange(0, 4_000_000, 2)) for partition in range(20))  # 320 MB
-        whole = held((partition, np.arange(2_000_000)) for partition in range(20))
+        every = held((partition, np.arange(0, 400_000, 2)) for partition in range(200))  # 320 MB
+        whole = held((partition, np.arange(200_000)) for partition in range(200))
         kept, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert kept < module.MOST_BYTES + (1 << 20)
     assert most < 2 * module.MOST_BYTES
     assert count(every) == count(whole) == 40_000_000
-    assert every[19][-1] == 3_999_998
+    assert every[199][-1] == 399_998
 
 
 def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
