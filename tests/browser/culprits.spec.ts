@@ -100,4 +100,11 @@ test('culprits are looked at, repaired and skipped, and the run is resumed while
   await picture('culprits-dark');
   await rows.screenshot({ path: join(import.meta.dirname, 'pictures', 'culprits-rows-dark.png') });
   await desk.theme('JupyterLab Light'); // settings are the server's
+  await desk.page.keyboard.press('ControlOrMeta+KeyB'); // without the list of files
+  await desk.page.keyboard.press('ControlOrMeta+KeyJ'); // and without the panel
+  await desk.page.setViewportSize({ width: 700, height: 450 }); // 200 % of a window of 1400 by 900
+  await view.getByRole('button', { name: 'Take the repair back' }).click();
+  await view.locator('.bd-resume').scrollIntoViewIfNeeded();
+  await expect(view.locator('.bd-forecast')).toContainText('What is skipped is in no output.');
+  await desk.picture('culprits-zoom');
 });

@@ -34,7 +34,7 @@ export class Desk {
         void dialog.dismiss();
       }
     });
-    page.on('pageerror', error => this.errors.push(String(error)));
+    page.on('pageerror', error => this.errors.push(error.stack ?? String(error))); // it says whose code that was
     page.on('console', said => {
       if (said.type() === 'error' && said.location().url.includes('/extensions/bigdebug/')) {
         this.errors.push(said.text());

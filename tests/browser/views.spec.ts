@@ -86,8 +86,15 @@ test('a view whose run, kernel or bigdebug is gone says so, and what to do', asy
 
 test('a table stands where a view was, when its kernel is gone', async ({ desk, lab }) => {
   const shown = 'from tests.unit.test_trace_view import RECORDS, view_of\nview_of(RECORDS)';
-  await desk.open('fallback.ipynb', 'bigdebug', [shown]);
+  const wide = 'view_of([(*range(299), "<script>alert(1)</script>")] * 2)';
+  await desk.open('fallback.ipynb', 'bigdebug', [shown, wide]);
   await desk.begin();
+  await desk.run(1);
+  const columns = desk.cell(1).locator('.bd-view .bd-records thead th');
+  await expect(columns).toHaveCount(302); // 300 fields, the box and the id
+  await columns.last().scrollIntoViewIfNeeded();
+  await expect(desk.cell(1).locator('.bd-view tbody')).toContainText('<script>alert(1)</script>');
+  await desk.picture('views-wide');
   const cell = desk.cell(0);
   const table = cell.locator('.bd-fallback');
   await expect(cell.locator('.bd-view .bd-records tbody tr')).toHaveCount(4);
