@@ -106,6 +106,7 @@ def decode(data: bytes, where: str = "a block") -> Block:
         check_claims(payload, MOST_BYTES)
         with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
             batch = reader.read_next_batch()
+            batch.validate(full=True)  # Arrow takes a length that is less than nothing as it comes
             facts = json.loads(reader.schema.metadata[b"bigdebug"])
         columns = {}
         for i, name in enumerate(batch.schema.names):
