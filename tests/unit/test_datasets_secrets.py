@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
+from bigdebug.datasets.patterns import CALLED, TELLING, says_something
 from bigdebug.datasets.secrets import LONGEST, Secrets, options_without_secrets, secret_name, without_secrets
 from bigdebug.shown import MASKED
 
@@ -25,11 +26,17 @@ PLACES = (
     'sasl.jaas.config=org.apache.X required username="u" password="%s";', "PWD=%s", "Row(name='x', passwd='%s')", "DefaultEndpointsProtocol=https;AccountKey=%s;E=x",
     "insert into users (name, password) values ('bob', '%s')", "where password in ('x', '%s')", "where user_token <> '%s'", "where password not like '%s'",
     "select '%s' as db_password", "select '%s' `api_key` from t", "password is %s", "the password for bob: %s",
+    '"{\\"password\\":\\"%s\\",\\"a\\":1}"', "<password>%s</password>", "<ns:password type='x'><![CDATA[%s]]></ns:password>", "&lt;api_key&gt;%s&lt;/api_key&gt;",
+    "<name>fs.s3a.secret.key</name><value>%s</value>", '<add key="db.password" value="%s"/>', '{"name": "password", "value": "%s"}', "dbPass=%s", "userPass: %s",
+    "basicAuth=%s", "auth_header=%s", "creds=%s", "passcode=%s", "Invalid API key: %s", "Kennwort: %s", "set password for a = '%s'", "where lower(password) = '%s'",
+    "where '%s' = t.password", "select '%s' as `db password`", "lit('%s').alias('password')", "withColumn('password', lit('%s'))", "where token between 'a' and '%s'",
+    "case password when '%s' then 1 end", "curl -u bob:%s",
 )
 
 LOOKS = (
     "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "ghp_" + "a1B2" * 9, "dapi" + "0af3" * 8,
-    "xoxb-123456789012-abcdefABCDEF", "AIza" + "Sy-_x" * 7, "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
+    "xoxb-123456789012-abcdefABCDEF", "AIza" + "Sy-_x" * 7, "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "glpat-abcdefghij1234567890", "hf_abcdefghijklmnopqrstuvwxyz123456",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "npm_" + "a1B2" * 9, "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
 )
 
 secret = st.text(st.sampled_from("abcdefXYZ0123456789+/=_-.!$%^*~#?@:"), min_size=8, max_size=40).map(lambda s: f"Q7{s}9z")
@@ -39,7 +46,17 @@ HARMLESS = (
     "s3://bucket/key=1/part=2", "file:/data/tokens/passwords.csv", "default.orders", "[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found.",
     "select * from orders o join items i on o.key = i.key where compass = 'N'", "2026-11-27T01:02:03Z", "jdbc:postgresql://h:5432/db", "a@b.org",
     "FATAL: password authentication failed for user x", "a password is required", "insert into t (a, b) values ('x', 'y')", "select 'v' as author from t",
-    "where author in ('x', 'y')", "tokens are read",
+    "where author in ('x', 'y')", "tokens are read", "s3://bucket/group_key=12345678/primary_key=abcdefg1/key=x", "select key, code from t where key = 'abcdefgh1' and code = 'DE123456'",
+    "primary key: order_id12", "select password from users_2024_q1", "<user> <password> are wanted", "country_code=DE123456&key_column=order_id1", "compass=northwest1",
+    "the file 0123456789abcdef0123456789abcdef01234567", "tokenizer=BertTokenizer2", "password_reset_2024", "token_BucketCount2024",
+    "/Data/Sales2024/Region7/Part1/Orders/Final", "author: bob12345", "partition by (group_key)", "foreign key 'customer1234'", "a key column 'abc12345' of t",
+)
+
+SAID = (
+    ("token Zq7plant42x expired", "token *** expired"), ("db passwd Zq7plant42x */", "db passwd *** */"), ("Invalid token Zq7plant42x", "Invalid token ***"),
+    ("https://hooks.slack.com/services/T00/B00/Zq7plant42x", "https://hooks.slack.com/services/***"), ("http://h/x?api=1&code=Zq7plant42x", "http://h/x?api=1&code=***"),
+    ("/x?key=Zq7plant42x", "/x?key=***"), ("password%3DZq7plant42x%26ssl%3Dtrue", "password%3D***"), ("&quot;password&quot;: &quot;Zq7plant42x&quot;", "&quot;password&quot;: &quot;***&quot;"),
+    ("password_Zq157planT09x", "password_***"),
 )
 
 
@@ -56,9 +73,19 @@ def test_a_secret_is_taken_out_wherever_it_stands(value: str, place: str) -> Non
     assert without_secrets(cleaned) == cleaned
 
 
+@given(st.text() | st.from_regex(TELLING, fullmatch=True), st.sampled_from(["", "=x", " in ('a')", ": x1", " abcdefg1"]))
+def test_what_is_not_looked_at_has_nothing_to_be_found(name: str, rest: str) -> None:
+    assert says_something(name + rest) or CALLED.search(name + rest) is None
+
+
 @pytest.mark.parametrize("value", LOOKS)
 def test_what_looks_like_a_key_is_one(value: str) -> None:
     assert without_secrets(f"x {value} y") == f"x {MASKED} y"
+
+
+@pytest.mark.parametrize(("text", "cleaned"), SAID)
+def test_what_is_said_in_other_ways_is_taken_out(text: str, cleaned: str) -> None:
+    assert without_secrets(text) == without_secrets(cleaned) == cleaned
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -86,10 +113,11 @@ def test_a_secret_that_is_cut_in_two_is_not_shown() -> None:
 
 def test_options_are_secret_by_their_names() -> None:
     given = {"user": "bob", "password": "x", "url": "jdbc:pg://a:b@h/d", "fs.s3a.access.key": "k", "kafka.ssl.truststore.password": "t", "path": "/a"}
+    assert all(map(secret_name, ("dbPass", "userPass", "authHeader", "basic_auth", "sfPassword", "licenseKey", "SharedAccessSignature", "PGPASSWORD", "passcode")))
     assert options_without_secrets(given) == {
         "user": "bob", "password": MASKED, "url": f"jdbc:pg://{MASKED}@h/d", "fs.s3a.access.key": MASKED, "kafka.ssl.truststore.password": MASKED, "path": "/a",
     }
-    assert not any(map(secret_name, ("path", "key", "header", "author", "passengers", "numPartitions", "primary_key")))
+    assert not any(map(secret_name, ("path", "key", "header", "author", "passengers", "numPartitions", "primary_key", "group_key", "bypass", "code", "keyColumn", "tokenizer", "TOKENIZERS_PARALLELISM")))
 
 
 def process(**said: object) -> Process:
