@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bigdebug_kernel.commands.brushing import Brush
 from bigdebug_kernel.commands.capturing import Off, On, WatchLive
 from bigdebug_kernel.commands.command import Command
 from bigdebug_kernel.commands.datasets import Datasets
@@ -10,5 +11,5 @@ from bigdebug_kernel.commands.tracing import Compare, Replay, Trace
 
 COMMANDS: dict[str, Command] = {
     command.name: command
-    for command in (On(), Off(), Trace(), Culprits(), Localize(), Explain(), Mine(), Replay(), Compare(), Clean(), WatchLive(), Datasets())
+    for command in (On(), Off(), Trace(), Culprits(), Localize(), Explain(), Mine(), Replay(), Compare(), Clean(), Brush(), WatchLive(), Datasets())
 }
