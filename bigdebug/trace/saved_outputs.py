@@ -89,6 +89,7 @@ class SavedOutputs:
         check_claims(payload, 4 * MOST_BYTES)
         with pa.ipc.open_stream(pa.py_buffer(payload)) as stream:
             table = stream.read_all()
+        table.validate(full=True)
         facts = json.loads(table.schema.metadata[b"bigdebug"])
         wanted = ["value", "text", "pickle"] if facts["kind"] == _RECORDS else [f"c{i}" for i in range(len(facts["names"]))]
         if table.column_names != wanted or facts["count"] != self.count or (wanted and table.num_rows != self.count):

@@ -135,7 +135,7 @@ def load_run(data: Mapping[str, Any], store: LineageStore, find: Callable[[str],
         earlier=tuple(map(_name, data["earlier"])),
         computed={_name(stage): {_partition(p): digest for p, digest in known.items()} for stage, known in data["computed"].items()},
         sources=_sources(data["sources"], frame),
-        began=data.get("began"), ended=data.get("ended"), frame=frame, unsaved=damaged or str(data.get("unsaved", "")), damaged=bool(damaged), associated=associated,
+        began=_time(data.get("began")), ended=_time(data.get("ended")), frame=frame, unsaved=damaged or str(data.get("unsaved", "")), damaged=bool(damaged), associated=associated,
         outputs=None if outputs is None else SavedOutputs(store.root.parent / outputs["file"], read, int(outputs["count"]), trusted),
         whole={int(o): {_partition(p): int(n) for p, n in known.items()} for o, known in data.get("whole", {}).items()},
     )
@@ -175,8 +175,13 @@ def _sources(data: Mapping[str, Any], frame: bool) -> dict[int, Any]:
 
 
 def _statistics(data: Mapping[str, Any]) -> Statistics:
-    stages = tuple(StageStatistics(**{**s, "operators": tuple(s["operators"])}) for s in data["stages"])
-    return Statistics(**{**data, "stages": stages, "records": {int(operator): count for operator, count in data["records"].items()}})
+    stages = tuple(StageStatistics(str(s["stage"]), tuple(map(int, s["operators"])), int(s["bytes"]), float(s["seconds"])) for s in data["stages"])
+    records = {int(operator): int(count) for operator, count in data["records"].items()}
+    return Statistics(int(data["records_in"]), int(data["records_out"]), int(data["bytes"]), float(data["seconds"]), records, stages)
+
+
+def _time(given: Any) -> float | None:
+    return None if given is None else float(given)
 
 
 def _name(given: Any) -> str:
