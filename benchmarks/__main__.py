@@ -15,9 +15,10 @@ from benchmarks.brushing import time_to_linked
 from benchmarks.capture import cost_in_bytes, cost_in_time
 from benchmarks.crashes import time_to_culprits
 from benchmarks.datasets import question_times
-from benchmarks.growth import growth, picture, query_growth, query_picture
+from benchmarks.growth import fault_growth, fault_picture, growth, picture, query_growth, query_picture
 from benchmarks.inputs import Inputs
 from benchmarks.localizing import time_to_causes
+from benchmarks.memory import driver_memory
 from benchmarks.pairs import FEWEST
 from benchmarks.provgraphs import query_times
 from benchmarks.queries import capture_cost, first_trace, index_cost, recording_cost
@@ -56,6 +57,8 @@ MEASURES = {
     "P9": Measure(time_to_causes, "time of a localization / of the job in plain PySpark, 1 to 8 corrupt of 10^6 lines; tests of a search"),
     "P10": Measure(time_to_culprits, "time from a failure to all culprits / time of plain PySpark without bad records"),
     "P12": Measure(growth, "P1 (word count) and P3 at 1, 4 and 16 times the scale, which is 0.25 if not given", 0.25, picture),
+    "P12-FAULTS": Measure(fault_growth, "P10 and P9 with few bad records at 1, 4 and 16 times the scale, which is 0.0625 if not given", 0.0625, fault_picture),
+    "P12-MEMORY": Measure(driver_memory, "memory of the driver, asked about 10^8 associations of 10^7 outputs: how much more than before, by settings"),
     "A2": Measure(question_times, "time of questions about datasets over 10,000 recorded processes"),
     "N2": Measure(capture_costs, "time of steps that are not Spark's (pandas, generators, a program) with capture / without"),
     "T11": Measure(saved_times, "time to open a saved word count in a new process, and to trace one record of it back and ahead"),

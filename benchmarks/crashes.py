@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import add
@@ -113,13 +113,15 @@ BAD = (3, 2_000, 10_000)
 """The last is as many as are told of an operator of a DataFrame."""
 
 
-def time_to_culprits(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
+def time_to_culprits(
+    sides: Sides, inputs: Inputs, scratch: Path, repeats: int, programs: Sequence[Program] = PROGRAMS, numbers: Sequence[int] = BAD,
+) -> Iterator[Result]:
     """P10: all culprits of each program with few, many and very many bad records, and the first one."""
     if not isinstance(sides.second, Captured):
         return
     with sides.second.failing() as failing:
-        for program in PROGRAMS:
-            for bad in BAD:
+        for program in programs:
+            for bad in numbers:
                 yield from _measured(program, bad, sides, failing, inputs, scratch, repeats)
 
 

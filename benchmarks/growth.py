@@ -1,4 +1,4 @@
-"""P12: how capture and traces of the word count, and traces of queries, grow with the data."""
+"""P12: how capture and traces of the word count, traces of queries, diagnoses and localizations grow with the data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.capture import cost_in_time
+from benchmarks.crashes import BAD, PROGRAMS, time_to_culprits
 from benchmarks.inputs import Inputs
 from benchmarks.jobs import WORD_COUNT
+from benchmarks.localizing import SHAPES, measured
 from benchmarks.plot import Series, chart
 from benchmarks.queries import first_trace
 from benchmarks.results import Result
-from benchmarks.sides import Sides
+from benchmarks.sides import Captured, Sides
 from benchmarks.tracing import trace_times
 
 FACTORS = (1, 4, 16)
@@ -50,6 +52,20 @@ def query_growth(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> I
     yield from _exponents("P12-SQL", query_curves(seen), inputs.scale, "M lines")
 
 
+def fault_growth(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Iterator[Result]:
+    """P12: three culprits of P10 (a map, and a map before reduceByKey) and one corrupt record of P9 at 1, 4 and 16 times the scale of ``inputs``, and their exponents."""
+    if not isinstance(sides.second, Captured):
+        return
+    seen: list[Result] = []
+    for factor in FACTORS:
+        larger = Inputs(inputs.scale * factor, inputs.folder)
+        culprits = time_to_culprits(sides, larger, scratch, repeats, PROGRAMS[:2], BAD[:1])
+        for result in (*culprits, *(measured(shape, 1, sides, larger, scratch, repeats) for shape in SHAPES)):
+            seen.append(replace(result, measure="P12-FAULTS"))
+            yield seen[-1]
+    yield from _exponents("P12-FAULTS", fault_curves(seen), inputs.scale, "M lines")
+
+
 def _exponents(measure: str, found: list[Series], scale: float, unit: str) -> Iterator[Result]:
     for series in found:
         (small, before), *_, (large, after) = series.points
@@ -83,6 +99,25 @@ def query_curves(results: list[Result]) -> list[Series]:
             found.setdefault(name, []).append((lines, statistics.median(result.detail["first_seconds"])))
             found.setdefault(f"{name}, first trace", []).append((lines, statistics.median(result.detail["second_seconds"])))
     return [Series(name, tuple(points), name.split(",")[0]) for name, points in found.items() if len(points) > 1]
+
+
+def fault_curves(results: list[Result]) -> list[Series]:
+    """Seconds over millions of lines of P9, four of P10 for each of these: the job, its diagnosis, and its localization."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for result in results:
+        name = result.subject.split(" of ")[0].rsplit(",", 1)[0]
+        for kind, what in (("culprits_seconds", "all culprits"), ("localize_seconds", "localization")):
+            if kind in result.detail:
+                for seconds, side in ((result.detail["plain_seconds"], "plain PySpark"), (result.detail[kind], what)):
+                    found.setdefault(f"{name}, {side}", []).append((result.scale, statistics.median(seconds)))
+        if result.unit == "s":
+            found.setdefault(f"{name}, first culprit", []).append((result.scale, result.value))
+    return [Series(name, tuple(points), name.rsplit(",", 1)[0]) for name, points in found.items() if len(points) > 1]
+
+
+def fault_picture(results: list[Result]) -> str:
+    """The curves of P12-FAULTS as SVG."""
+    return chart("Diagnoses and localizations as the input grows", "scale (1: a million lines, or four)", "seconds", fault_curves(results))
 
 
 def query_picture(results: list[Result]) -> str:

@@ -66,15 +66,16 @@ def time_to_causes(sides: Sides, inputs: Inputs, scratch: Path, repeats: int) ->
     """P9: the time of a localization for each number of culprits, and the tests of a search and of delta debugging."""
     if not isinstance(sides.second, Captured):
         return
-    size = round(LINES * inputs.scale)
     for culprits in CULPRITS:
-        yield _tests(size, culprits, inputs)
+        yield _tests(round(LINES * inputs.scale), culprits, inputs)
     for shape in SHAPES:
         for culprits in CULPRITS:
-            yield _measured(shape, size, culprits, sides, inputs, scratch, repeats)
+            yield measured(shape, culprits, sides, inputs, scratch, repeats)
 
 
-def _measured(shape: Data, size: int, culprits: int, sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Result:
+def measured(shape: Data, culprits: int, sides: Sides, inputs: Inputs, scratch: Path, repeats: int) -> Result:
+    """The time of a localization / of the job in plain PySpark, and that what was found is what is corrupt."""
+    size = round(LINES * inputs.scale)
     path, corrupt = _lines(scratch, shape.keys, size, culprits)
     second, told = sides.second, list[Any]()
     assert isinstance(second, Captured)

@@ -74,11 +74,13 @@ class Captured:
         self.lineage_bytes = run.statistics.bytes
         return value
 
-    def following(self, source: Callable[[SparkContext], RDD[Any]], program: Callable[[RDD[Any]], RDD[Any]]) -> Following:
-        """Run ``program`` on ``source`` with ``collect`` and give what can be asked about it."""
+    def following(
+        self, source: Callable[[SparkContext], RDD[Any]], program: Callable[[RDD[Any]], RDD[Any]], action: Callable[[RDD[Any]], object] = RDD.collect,
+    ) -> Following:
+        """Run ``program`` on ``source`` with an action and give what can be asked about it."""
         first = source(self._dbg.context)
         last = program(first)
-        self.run(lambda sc: last.collect())
+        self.run(lambda sc: action(last))
         return Following(first, last)
 
     def saved(self, source: Callable[[SparkContext], RDD[Any]], program: Callable[[RDD[Any]], RDD[Any]], path: Path) -> tuple[float, float]:
@@ -211,6 +213,18 @@ class Following:
     def inputs(self) -> Any:
         """The rids of the source, an array."""
         return self._source.getLineage().rids()
+
+    def count_behind(self, rids: list[int] | None) -> int:
+        """How many records of the source some of the result were made of, all if None."""
+        trace = self._result.getLineage()
+        found: int = (trace if rids is None else trace.at(rids)).goBackAll().count()
+        return found
+
+    def count_ahead(self, rids: list[int] | None) -> int:
+        """How many records of the result some of the source, all if None, were made into."""
+        trace = self._source.getLineage()
+        found: int = (trace if rids is None else trace.at(rids)).goNextAll().count()
+        return found
 
     def backward(self, rid: int) -> Any:
         return self._result.getLineage().at([rid]).goBackAll().rids()
