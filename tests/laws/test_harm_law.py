@@ -14,7 +14,7 @@ from bigdebug.errors import BigdebugError
 from tests.laws.programs import OPS, POSITIONAL, Program, programs
 from tests.laws.test_laws import captured, lineage_of
 
-EXAMPLES = settings(max_examples=int(os.environ.get("LAW_EXAMPLES", "30")), deadline=None)
+EXAMPLES = settings(max_examples=max(3, int(os.environ.get("LAW_EXAMPLES", "30")) // 2), deadline=None)
 
 ASKED = 4
 """Records that are traced before and after."""

@@ -37,7 +37,7 @@ from tests.unit.test_blocks import SAMPLE
 from tests.unit.test_datasets_questions import CLEAN, LOOK, PUBLISH, SUM
 from tests.unit.test_provgraph_graph import PERSONS, STEPS
 
-MANY = int(os.environ.get("LAW_EXAMPLES", "30")) * 8
+MANY = int(os.environ.get("LAW_EXAMPLES", "30")) * 6
 MOST = 400_000
 """Kilobytes by which a test may grow the process."""
 
