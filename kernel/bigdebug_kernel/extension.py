@@ -115,6 +115,10 @@ class Extension:
         as_typed(sys._getframe(1).f_code.co_filename, line)
         self._cells.begin(*self._magics.cell_arguments(line))
 
+    def join(self) -> None:
+        """Attach to the Spark session that runs, and name what belongs to it, without waiting for the end of a cell."""
+        self._after_cell(None)
+
     def capture_all(self, on: bool) -> None:
         """Capture all cells that follow, also those of Spark sessions to come; or end that."""
         self._capture_all = on

@@ -54,7 +54,7 @@ def test_the_wheel_brings_the_schema_of_our_own_facet(wheel):
 
 def test_the_wheel_brings_the_kernel(wheel):
     spec = json.loads(read(wheel, ".data/data/share/jupyter/kernels/bigdebug/kernel.json"))
-    assert spec["argv"] == ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}", "--ext=bigdebug"]
+    assert spec["argv"] == ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}", "--ext=bigdebug_kernel.ready"]
     # As ipykernel's own: without these, front ends offer no debugger and no encrypted channels.
     assert spec["metadata"] == {"debugger": True, "supported_encryption": ["curve"]}
     assert spec["kernel_protocol_version"] == "5.5"
