@@ -19,6 +19,7 @@ from bigdebug.provgraph.index import Index
 from bigdebug.provgraph.paths import paths
 from bigdebug.provgraph.questions import ancestors, common, descendants, feeds
 from bigdebug.provgraph.workflow import Workflow
+from bigdebug.store.arrays import Held
 from tests.laws.graphs import graphs, lineage
 
 PAPER = [
@@ -137,7 +138,7 @@ def test_items_by_table():
     workflow = Workflow.of([("Person1", "Person2"), ("Person2", "AvgAge")])
     index = index_of(PAPER)
     places = [workflow.place(tables[item]) if item in tables else 0xFFFF for item in index.named(np.arange(index.items)).tolist()]
-    index = dataclasses.replace(index, workflow=workflow, tables=np.array(places, np.uint16))
+    index = dataclasses.replace(index, workflow=workflow, tables=Held(np.array(places, np.uint16)))
     answer = ancestors(index, [22, 25])
     assert answer.by_table().to_dict("list") == {"table": ["Person1", "Person2"], "items": [3, 3], "depth": [2, 1]}
     assert answer.toPandas()["table"].tolist() == ["Person2"] * 3 + ["Person1"] * 3
