@@ -27,7 +27,7 @@ from bigdebug.errors import SourceChangedError, TooLargeError, UnknownRecordErro
 from bigdebug.trace.across import opened, units
 from bigdebug.trace.across.cuts import cuts_of
 from bigdebug.trace.across.located import Extent, Located, Unit
-from bigdebug.trace.across.stamps import stamp_of, unchanged
+from bigdebug.trace.across.stamps import stamp_of
 from bigdebug.trace.across.units import Units, same_count
 
 RFC = (("multiLine", "true"), ("escape", '"'), ("header", "true"))
