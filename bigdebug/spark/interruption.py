@@ -11,10 +11,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
 
 _LATER = 3.0
 """Seconds within which a job begins that was asked for before: Spark plans a query first, and nothing tells that it does."""

@@ -43,7 +43,7 @@ function Content({ notebook, phase, again, ...more }: PanelViewProps) {
     return <Notice what="No notebook is open. Open one that uses PySpark: its runs are listed here." />;
   }
   if (phase === null) {
-    return <Notice what="This notebook has no kernel. Choose one, for example “Python 3 (bigdebug)”." />;
+    return <Notice what="This notebook has no kernel. Choose one, for example “Python (bigdebug)”." />;
   }
   switch (phase.is) {
     case 'asking':
@@ -58,7 +58,7 @@ function Content({ notebook, phase, again, ...more }: PanelViewProps) {
       return (
         <Notice what="bigdebug is not loaded in this kernel." wrong>
           <p>
-            Run <code>%load_ext bigdebug</code> in a cell, or choose the kernel “Python 3 (bigdebug)”. If that fails,
+            Run <code>%load_ext bigdebug</code> in a cell, or choose the kernel “Python (bigdebug)”. If that fails,
             bigdebug is not installed where the kernel runs.
           </p>
           <Again again={again} />
