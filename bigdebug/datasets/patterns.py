@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_WORDS = "auth(?:[_.-]?header)?|basic[_.-]?auth|http[_.-]?auth|authorization|sig|signature|sas|pass|pw|jwt|cookie|keytab|creds|hmac|otp|bearer"
+_WORDS = "auth(?:[_.-]?header)?|basic[_.-]?auth|http[_.-]?auth|authorization|(?:db|user|usr|admin|root|key|store|sftp|ftp|mail)[_.-]?pass|sig|signature|sas|pass|pw|jwt|cookie|keytab|creds|hmac|otp|bearer"
 
 _HUMPS = "Auth(?:Header)?|Authorization|Sig|Signature|Sas|Pass|Pw|Jwt|Cookie|Creds|Hmac|Otp"
 

@@ -7,7 +7,9 @@ found in one text of a process is taken out of its others as well, for messages 
 
 from __future__ import annotations
 
+import logging
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
@@ -76,6 +78,13 @@ class Secrets:
     def text(self, text: str) -> str:
         """A text without secrets."""
         return without_secrets(_replacing(self._known)(text))
+
+    def logged(self, record: logging.LogRecord) -> bool:
+        """A filter for a logger: what is logged is without secrets, with the traceback that comes with it."""
+        record.msg, record.args = self.text(record.getMessage()), ()
+        if record.exc_info:
+            record.exc_text, record.exc_info = self.text("".join(traceback.format_exception(*record.exc_info)).rstrip()), None
+        return True
 
     def cleaned(self, process: Process) -> Process:
         """The process without secrets, in whatever it says. Names of datasets stay the same from process to process, unless a secret is

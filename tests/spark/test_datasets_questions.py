@@ -79,7 +79,37 @@ def _plants(spark: Any, folder: Path) -> dict[str, Callable[[str], Any]]:
 
         spark.range(1).select(udf(log_in, "int")("id")).collect()
 
+    def raising(said: str) -> Callable[[Any], Any]:
+        def raises(_: Any) -> Any:
+            raise ValueError(said)
+
+        return raises
+
+    def failing_on_files(value: str) -> None:
+        from pyspark.sql.functions import udf
+
+        files = spark.read.option("dbPass", value).schema("a string").csv(f"{folder}/raw_orders")
+        files.select(udf(raising(f"no access with {value}"))("a")).collect()
+
+    def in_the_environment(value: str) -> None:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("DB_PASSWORD", value)
+            spark.sql(f"select raise_error('bad {value}')").collect()
+
+    def written_with(value: str) -> None:
+        spark.range(1).selectExpr(f"'{value}' x").write.option("encryptionPassphrase", value).csv(f"{folder}/with_option")
+
     return {
+        "an option of files": failing_on_files,
+        "an option of a write": written_with,
+        "an option of a table of files": lambda value: (
+            spark.sql(f"create table l2_props2 (a string) using csv options (userPass '{value}')"), told("select concat(a, '{}') from l2_props2")(value)),
+        "the environment": in_the_environment,
+        "an element": told("select raise_error('<password>{}</password>')"),
+        "prose": told("select raise_error('Invalid API key: {}')"),
+        "a block comment": told("select /* db passwd {} */ id from range(2)"),
+        "a message of an RDD": lambda value: spark.sparkContext.parallelize([1]).map(raising(f"access denied: password={value}")).saveAsTextFile(f"{folder}/rdd"),
+        "a message of a write": lambda value: spark.range(1).rdd.map(raising(f"denied: {value} as secret_key={value}")).toDF("a int").write.parquet(f"{folder}/rdd2"),
         "a setting": lambda value: (spark.conf.set("plant.token", value), told("select '{}' as plain")(value), spark.conf.unset("plant.token")),
         "SET": lambda value: (spark.sql(f"set plant.password={value}"), told("select '{}' as plain")(value), spark.conf.unset("plant.password")),
         "Hadoop": lambda value: (hadoop.set("plant.secret.key", value), told("select '{}' as plain")(value)),
@@ -104,7 +134,7 @@ def _plants(spark: Any, folder: Path) -> dict[str, Callable[[str], Any]]:
     }
 
 
-def test_of_secrets_that_are_planted_in_twenty_places_none_is_found_in_what_was_kept(
+def test_of_secrets_that_are_planted_in_thirty_places_none_is_found_in_what_was_kept(
     spark: Any, dbg: Any, shop: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "bigdebug")
@@ -114,12 +144,12 @@ def test_of_secrets_that_are_planted_in_twenty_places_none_is_found_in_what_was_
         planted[name] = f"Q7p{number:02}lant9zX{7919 * (number + 1):05}"[:16]
         with suppress(Exception):  # what is recorded of it is looked at
             plant(planted[name])
-    for table in ("l2_planted", "l2_props"):
+    for table in ("l2_planted", "l2_props", "l2_props2"):
         spark.sql(f"drop table if exists {table}")
     for form in ("openlineage", "atlas"):
         dbg.datasets.export(tmp_path / form, form)  # what was done is recorded by then
     spark.sparkContext._jsc.hadoopConfiguration().unset("plant.secret.key")
-    assert len(dbg.datasets.processes(limit=1_000_000)) >= before + 20
+    assert len(dbg.datasets.processes(limit=1_000_000)) >= before + 28
     kept = [path.read_bytes() for path in (*dbg.datasets.store.path.parent.iterdir(), *tmp_path.iterdir())] + [caplog.text.encode()]
     assert [name for name, value in planted.items() if any(value.encode() in each for each in kept)] == []
     assert len(kept) >= 4

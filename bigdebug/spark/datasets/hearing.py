@@ -18,7 +18,7 @@ from bigdebug.spark.gateway import classes, elements
 from bigdebug.spark.handles import Handles
 from bigdebug.spark.streams import Streams
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("bigdebug")
 
 _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
 _STREAM = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bigdebug.datasets.columns import columns_of
-from bigdebug.datasets.model import Access, ColumnEdge
+from bigdebug.datasets.model import Access, ColumnEdge, Field
 from bigdebug.datasets.plans import Tree, plan_of
 from bigdebug.datasets.uses import IDENTITY
 from bigdebug.errors import DatasetsError
@@ -24,7 +24,7 @@ from bigdebug.spark.datasets.names import is_given
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.gateway import items
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("bigdebug")
 
 _UNTOLD = (PySparkException, Py4JError, DatasetsError, LookupError, ValueError, AttributeError, TypeError)
 """What reading a plan of another version of Spark, or of somebody's extension of it, may end with."""
@@ -121,12 +121,25 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
         reads += accesses_of(relations, views, ())
         edges |= edges_of(output.dataset, names, shallow, views)
     reads += tuple(Access(model) for model in relations.seen.models(written))
+    if target is not None:
+        reads += tuple(Access(each) for each in target.reads)
+        edges |= {replace(edge, output=each) for each in target.besides for edge in edges}
     made, reads = _caches(relations, reads)
     schema = tuple(replace(field, name=called) for field, called in zip(fields, names))
+    if target is not None:
+        schema = _stored(target, schema)
     rows, size_written = (None, None) if target is None else written_by(query)
-    writes = (Access(output.dataset, output.mode, schema, rows, size_written), *made)
+    besides = [] if target is None else [Access(each, "defined", schema) for each in target.besides]
+    writes = (Access(output.dataset, output.mode, schema, rows, size_written), *besides, *made)
     spared = output.spares and not committed(query)
     return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode == "defined", spared)
+
+
+def _stored(target: Target, schema: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The schema of what a command wrote: as the catalog has it. In files every column may be null, whatever the query says of it."""
+    if target.schema:
+        return target.schema
+    return tuple(replace(field, nullable=True) for field in schema) if target.dataset.kind == "files" else schema
 
 
 def _several(relations: Relations, query: Any, plan: Any) -> Reading:

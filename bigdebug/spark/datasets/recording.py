@@ -218,4 +218,5 @@ class Recording:
         return Relations(session, self._sc, self._secrets.learn, self._seen, stream)
 
     def _tell(self, process: Process) -> None:
+        self._settings.learn_environment()
         self._record(self._secrets.cleaned(process))

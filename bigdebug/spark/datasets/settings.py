@@ -1,7 +1,9 @@
-"""Settings: what an application is told besides its queries, of which some values are secret: Spark's, each session's, and Hadoop's."""
+"""Settings: what an application is told besides its queries, of which some values are secret: Spark's, each session's, Hadoop's, and the environment's."""
 
 from __future__ import annotations
 
+import logging
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql.conf import RuntimeConfig
 
-from bigdebug.datasets.secrets import Secrets
+from bigdebug.datasets.secrets import Secrets, secret_name
 from bigdebug.spark.datasets.doing import wrapped
 from bigdebug.spark.gateway import classes
 
@@ -20,8 +22,12 @@ _EVERY = 30.0
 """Seconds after which Hadoop's are read again if there are as many as before: it does not say when one has changed, and to look takes it 5 ms."""
 
 
+_FOLDERS = ("PWD", "OLDPWD")
+"""Variables that are called like passwords."""
+
+
 class Settings:
-    """Lets ``secrets`` know what is secret in the settings of one application, as long as it runs."""
+    """Lets ``secrets`` know what is secret in the settings of one application, as long as it runs, and the log of bigdebug be without it."""
 
     def __init__(self, sc: SparkContext, secrets: Secrets) -> None:
         self._sc: Any = sc
@@ -31,10 +37,15 @@ class Settings:
         """The sessions whose settings were read; what is set later is told as it is."""
         self._undo: list[Callable[[], None]] = []
         self._count, self._read = -1, 0.0
+        self._environment: dict[str, str] = {}
 
     def open(self) -> None:
         """Those of the application, and what ``spark.conf.set`` sets from here on. Some ten calls of the JVM."""
         self._undo.append(wrapped(RuntimeConfig, "set", self._set))
+        log = logging.getLogger("bigdebug")
+        log.addFilter(self._secrets.logged)
+        self._undo.append(lambda: log.removeFilter(self._secrets.logged))
+        self.learn_environment()
         self._secrets.learn(dict(self._sc.getConf().getAll()))
         self._hadoop = self._sc._jsc.hadoopConfiguration()
         self._learn_hadoop()
@@ -52,6 +63,13 @@ class Settings:
             self._secrets.learn(self._pairs(jsession.sessionState().conf().settings()))
         if self._hadoop is not None and (int(self._hadoop.size()) != self._count or time.monotonic() - self._read > _EVERY):
             self._learn_hadoop()
+
+    def learn_environment(self) -> None:
+        """Variables that were set meanwhile. Takes some 20 µs where none was."""
+        if (now := dict(os.environ)) != self._environment:
+            self._environment = now
+            # A file of keys is no key: its path stands in many texts.
+            self._secrets.learn({name: said for name, said in now.items() if name not in _FOLDERS and not (secret_name(name) and os.path.exists(said))})
 
     def _set(self, method: Any, conf: Any, key: Any, value: Any) -> None:
         method(conf, key, value)
