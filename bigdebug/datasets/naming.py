@@ -28,6 +28,11 @@ _JDBC = {"postgresql": ("postgres", "5432"), "mysql": ("mysql", "3306"), "mariad
          "trino": ("trino", "8080"), "teradata": ("teradata", "1025"), "clickhouse": ("clickhouse", "8123")}
 """OpenLineage's name of a kind of database, and the port where its URLs name none."""
 
+_QUOTED = re.compile(r"""(?:(?:"[^"]+"|`[^`]+`|\[[^\]]+\]|[\w$]+)(?:\.|$))+""")
+"""A table's name in parts, as databases quote them."""
+
+_TABLE = re.compile(r"/[^/]*\.([\w$]+)$")
+
 _NAMED = ("table", "dbtable", "collection", "resource", "es.resource", "path", "topic", "subscribe", "host")
 """Options by which sources that are not known here say what they read."""
 
@@ -72,7 +77,7 @@ def of_kafka(servers: str, topic: str) -> Dataset:
 
 
 def of_jdbc(url: str, table: str) -> Dataset:
-    """A table of a database, or what a query in its place gives: that is named by its text."""
+    """A table of a database, quoted or not, or what a query in its place gives: that is named by its text."""
     sort, rest = _split(url.removeprefix("jdbc:"))
     known, port = _JDBC.get(sort, (sort, ""))
     if sort == "oracle":
@@ -80,7 +85,7 @@ def of_jdbc(url: str, table: str) -> Dataset:
     server, database = _server_and_database(rest)
     words = _words(rest)
     database = words.get("databasename") or words.get("database") or words.get("db") or database
-    name = ".".join(filter(None, (database, " ".join(table.split()))))
+    name = ".".join(filter(None, (database, _unquoted(" ".join(table.split())))))
     if not server:
         return Dataset(known, name, "jdbc", "jdbc")
     return Dataset(f"{known}://{server if ':' in server or not port else f'{server}:{port}'}", name, "jdbc", "jdbc")
@@ -100,8 +105,10 @@ def of_source(form: str, options: Mapping[str, str]) -> Dataset:
     return Dataset(form, named, "unknown", form)
 
 
-def last_part(name: str) -> str:
-    """As people call it: the last part of a path, of a table's name without its database."""
+def last_part(name: str, kind: str = "") -> str:
+    """As people call it: the last part of a path, of a table's name without its database, which for some is a path itself."""
+    if kind == "jdbc" and (table := _TABLE.search(name)):
+        return table[1]
     last = name.rstrip("/").rpartition("/")[2]
     return last if "/" in name else last.rpartition(".")[2] or last
 
@@ -129,6 +136,11 @@ def _server_and_database(rest: str) -> tuple[str, str]:
         return _server(server), service
     server, _, database = place[2:].partition("/")
     return _server(server.split(",")[0]), unquote(database)
+
+
+def _unquoted(table: str) -> str:
+    """A table's name without the quotes that change nothing in it; a query as it is."""
+    return re.sub(r'["`\[\]]', "", table) if _QUOTED.fullmatch(table) else table
 
 
 def _words(rest: str) -> dict[str, str]:

@@ -31,6 +31,9 @@ JDBC = {
     ("jdbc:oracle:thin:scott/tiger@//h:1521/svc", "s.t"): ("oracle://h:1521", "svc.s.t"),
     ("jdbc:sqlserver://h;databaseName=d;password=x", "dbo.t"): ("mssql://h:1433", "d.dbo.t"),
     ("jdbc:derby:memory:shop;create=true", "t"): ("derby", "memory:shop.t"),
+    ("jdbc:derby:/data/db;create=true", '"APP"."T1"'): ("derby", "/data/db.APP.T1"),
+    ("jdbc:mysql://h/shop", "`my``t`"): ("mysql://h:3306", "shop.`my``t`"),
+    ("jdbc:sqlserver://h;databaseName=d", "[dbo].[t]"): ("mssql://h:1433", "d.dbo.t"),
     ("jdbc:odd://h/d", "(select  1\n x) q"): ("odd://h", "d.(select 1 x) q"),
 }
 
@@ -74,3 +77,10 @@ def test_any_text_has_a_name(uri: str, table: str, servers: str) -> None:
 ])
 def test_people_call_it_by_its_last_part(name: str, last: str) -> None:
     assert naming.last_part(name) == last
+
+
+def test_people_call_a_table_by_its_name_also_where_its_database_is_a_file() -> None:
+    assert naming.last_part("/data/db.APP.T1", "jdbc") == "T1"
+    assert naming.last_part("/data/shop.db.orders", "jdbc") == "orders"
+    assert naming.last_part("/data/db.(select a from T) q", "jdbc") == naming.last_part("/data/db.(select a from T) q")
+    assert naming.last_part("shop.public.orders", "jdbc") == "orders"
