@@ -11,15 +11,23 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from operator import add
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
+from bigdebug.spark.interruption import interruption
 from tests.left import nothing_left
-from tests.operations import FRAMES, RDDS, Operation
+from tests.operations import FIRSTS, FRAMES, LINES, RDDS, Operation
 
 MOMENTS = 3
+SOONER = ("rdd traced back, derived", "frame diagnosed")
+CELLS = [
+    pytest.param(operation, id=f"{kind} {operation}", marks=() if f"{kind} {operation}" in SOONER else pytest.mark.slow)
+    for kind, operations in (("rdd", RDDS), ("frame", FRAMES)) for operation in operations
+]
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +45,7 @@ def interrupt(after: float) -> threading.Timer:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that PySpark was reading from
-@pytest.mark.parametrize("operation", [*RDDS, *FRAMES], ids=[*(f"rdd {o}" for o in RDDS), *(f"frame {o}" for o in FRAMES)])
+@pytest.mark.parametrize("operation", CELLS)
 def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operation) -> None:
     """Who asked gets the KeyboardInterrupt (of a localization what is known by then), and what was asked, when it is asked again; nothing runs on."""
     made = operation.prepare(dbg, tmp_path)
@@ -45,19 +53,60 @@ def test_interrupted(dbg: Any, tmp_path: Path, untold: None, operation: Operatio
     assert operation.act(made) == operation.expected
     lasts = time.monotonic() - began
     dice = random.Random(operation.name)
-    came = 0
+    del made
+    with nothing_left(dbg, kept=MOMENTS):
+        came = [in_the_middle(operation, dbg, tmp_path, lasts * (part + dice.random()) / MOMENTS) for part in range(MOMENTS)]
+    assert any(came)
+
+
+def in_the_middle(operation: Operation, dbg: Any, folder: Path, after: float) -> bool:
+    """Whether it was interrupted before it had ended. What is held here, Spark lets go of with it."""
+    made = operation.prepare(dbg, folder)
+    timer = interrupt(after)
+    came = True
+    try:
+        found = acted(operation, made)
+        timer.join()
+        time.sleep(0.01)
+    except KeyboardInterrupt:
+        pass
+    else:
+        assert found in (operation.expected, operation.interrupted)
+        came = found == operation.interrupted
+    assert operation.act(made) == operation.expected
+    return came
+
+
+def acted(operation: Operation, made: Any) -> Any:
+    """Of an action of the user's, PySpark raises what failed on its way out."""
+    try:
+        return operation.act(made)
+    except Py4JError as problem:
+        if operation.name != "captured" or interruption(problem, None) is None:
+            raise
+        raise KeyboardInterrupt from problem
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_captured_job_that_runs_on_may_be_called_again_at_once(dbg: Any, tmp_path: Path) -> None:
+    """PySpark lets it run on. What it computes, Spark takes for the next one as well: its lineage is whole."""
+
+    def slowly(line: str) -> str:
+        time.sleep(0.01)
+        return line
+
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{line}\n" for line in LINES))
+    counts = dbg.context.textFile(str(path), 4).map(slowly).map(lambda line: (line.split()[0], 1)).reduceByKey(add, 2)
     with nothing_left(dbg):
-        for part in range(MOMENTS):
-            made = operation.prepare(dbg, tmp_path)
-            timer = interrupt(lasts * (part + dice.random()) / MOMENTS)
-            try:
-                found = operation.act(made)
-                timer.join()
-                time.sleep(0.01)
-            except KeyboardInterrupt:
-                came += 1
-            else:
-                assert found in (operation.expected, operation.interrupted)
-                came += found == operation.interrupted
-            assert operation.act(made) == operation.expected
-    assert came
+        interrupt(0.5)
+        with dbg.capture("interrupted") as run, pytest.raises((KeyboardInterrupt, Py4JError)):
+            counts.collect()
+        assert run.status == "failed"
+        assert run.culprits.complete
+        with dbg.capture("again") as run:
+            assert dict(counts.collect()) == FIRSTS
+        assert run.incomplete == ()
+        assert sorted(origin.line for origin in counts.getLineage().where(lambda pair: pair[0] == "7").goBackAll().origins()) == [
+            number for number, line in enumerate(LINES, 1) if line.startswith("7 ")
+        ]

@@ -60,6 +60,10 @@ class Heard:
         with suppress(*_ENDED):
             if listener is not None:
                 self._catalyst.jsession.listenerManager().unregister(listener)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Hold no query any more: of ours that failed, or were cancelled, nobody asks."""
         with suppress(*_ENDED), self._alone:
             self._queue.clear()
             self._others.clear()

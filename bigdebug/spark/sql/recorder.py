@@ -254,6 +254,8 @@ class FrameRecorder:
     def forget(self, run: FrameRun) -> None:
         with self._alone:
             self.runs = tuple(other for other in self.runs if other is not run)
+            if not self.runs:
+                self.heard.let_go()
 
     def _add(self, run: FrameRun) -> None:
         with self._alone:
