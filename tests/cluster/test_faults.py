@@ -9,7 +9,7 @@
 | shuffle files gone, their executor lives | x | x | x | (a) | x | x | x |
 | slow task, speculative copy | x | x | x | x | x | x | x |
 
-Of DataFrames `test_faults_frames.py` has them. What can befall one machine is in tests/spark: damaged blocks, a full disk, an interruption.
+What can befall one machine is in tests/spark: damaged blocks, a full disk, an interruption.
 
 Each cell: the operation gives what it gives undisturbed, and nothing is left behind. (a): a function that fails on its own, now and then, is what a diagnosis is
 to find.

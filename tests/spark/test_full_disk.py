@@ -80,7 +80,7 @@ def leftovers(disk: Disk) -> list[Path]:
 
 
 @pytest.mark.parametrize("room", [0, 4096, 3 * 4096], ids=["none", "a block", "some blocks"])
-@pytest.mark.parametrize("strategy", ["inject", "lazy"])
+@pytest.mark.parametrize("strategy", ["inject", pytest.param("lazy", marks=pytest.mark.slow)])
 def test_captured(dbg: Any, disk: Disk, tmp_path: Path, room: int, strategy: str) -> None:
     """What could be written counts; the rest is derived as soon as there is room."""
     made = program(dbg, tmp_path)
@@ -142,6 +142,7 @@ def test_what_needs_no_room_is_exact(dbg: Any, disk: Disk, tmp_path: Path, name:
     assert leftovers(disk) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [FRAMES[1], FRAMES[3], FRAMES[4]], ids=str)
 def test_of_dataframes_nothing_needs_room(dbg: Any, disk: Disk, tmp_path: Path, untold: None, asked: Operation) -> None:
     disk.fill()
