@@ -8,6 +8,7 @@ from bigdebug.datasets.answers import Answer
 from bigdebug.datasets.matching import Meant
 from bigdebug.datasets.model import Field
 from bigdebug.datasets.rows import datasets_of, schema_of
+from bigdebug.datasets.spelling import merged
 from bigdebug.datasets.steps import steps_from
 from bigdebug.datasets.uses import DIRECT
 from bigdebug.datasets.words import hows
@@ -16,7 +17,8 @@ from bigdebug.datasets.words import hows
 def columns(db: sqlite3.Connection, of: Meant) -> Answer:
     """Its columns with their types, and which columns each was made of, by any of the jobs that wrote it."""
     names = names_of_columns(db, of.id)
-    types = {each.name: each for each in _schema(db, of.id)}
+    schema = _schema(db, of.id)
+    types = {each.name.lower(): each for each in schema} | {each.name: each for each in schema}
     made: dict[str, dict[tuple[int, str], set[str]]] = {}
     for (_, name), steps in steps_from(db, [(of.id, name) for name in names], upstream=True).items():
         for source, used, how in steps:
@@ -25,7 +27,7 @@ def columns(db: sqlite3.Connection, of: Meant) -> Answer:
     named = datasets_of(db, {source for uses in made.values() for source, _ in uses})
     rows = []
     for name in names:
-        known = types.get(name)
+        known = types.get(name) or types.get(name.lower())
         sources = tuple(f"{named[source]} {used or '(all columns)'} ({hows(how)})" for (source, used), how in made.get(name, {}).items())
         rows.append((name, "" if known is None else known.type, "" if known is None or known.nullable else "not null", sources))
     return Answer(f"Columns of {of.dataset}", ("column", "type", "", "made of"), tuple(rows)).noting(of.note)
@@ -37,7 +39,7 @@ def names_of_columns(db: sqlite3.Connection, dataset: int) -> list[str]:
         """SELECT edge."column" FROM touch JOIN edge ON edge.output = touch.other WHERE touch.dataset = ?1 AND edge."column" <> ''
         UNION SELECT edge.used FROM touch JOIN edge ON edge.input = touch.other WHERE touch.dataset = ?1 AND edge.used <> ''""", (dataset,),
     )
-    return list(dict.fromkeys([*(each.name for each in _schema(db, dataset)), *sorted(name for (name,) in used)]))
+    return merged((each.name for each in _schema(db, dataset)), (name for (name,) in used))
 
 
 def _schema(db: sqlite3.Connection, dataset: int) -> tuple[Field, ...]:

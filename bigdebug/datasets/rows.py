@@ -12,6 +12,7 @@ from typing import Any
 from bigdebug.datasets import owners
 from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset, Field, Process
 from bigdebug.datasets.naming import last_part
+from bigdebug.datasets.spelling import spelled
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -99,7 +100,7 @@ def moment(stored: int) -> datetime:
 def _flow(db: sqlite3.Connection, process: Process) -> int:
     sides = [(each, written) for written, side in enumerate((process.reads, process.writes)) for each in side]
     known = {each.dataset: _dataset(db, each.dataset) for each, _ in sides}
-    lineage, digest = _lineage(db, process.columns, known)
+    lineage, digest = _lineage(db, process, known)
     passages = [(known[each.dataset], written, each.mode) for each, written in sides]
     return _once(
         db, "flow", _digest([process.job, process.sort, digest, passages]), ("job", "sort", "lineage"), (process.job, process.sort, lineage),
@@ -114,7 +115,7 @@ def _dataset(db: sqlite3.Connection, dataset: Dataset) -> int:
     found = db.execute("SELECT id, kind, format, location FROM dataset WHERE namespace = ? AND name = ?", (namespace, name)).fetchone()
     place = location or (str(Dataset(namespace, name)) if kind == "files" else "")
     if found is None:
-        label = last_part(name).lower()
+        label = last_part(name, kind).lower()
         stem = label.partition(".")[0] or label
         identity = int(db.execute(
             "INSERT INTO dataset (namespace, name, kind, format, location, place, label, stem) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -143,14 +144,19 @@ def _touch(db: sqlite3.Connection, identity: int, place: str) -> None:
     db.executemany("INSERT OR IGNORE INTO touch (dataset, other) VALUES (?, ?)", [pair for other in others for pair in ((identity, other), (other, identity))])
 
 
-def _lineage(db: sqlite3.Connection, edges: Sequence[ColumnEdge], known: dict[Dataset, int]) -> tuple[int | None, str]:
+def _lineage(db: sqlite3.Connection, process: Process, known: dict[Dataset, int]) -> tuple[int | None, str]:
+    edges = process.columns
     if not edges:
         return None, ""
     for edge in edges:
         for dataset in (edge.output, edge.input):
             if dataset not in known:
                 known[dataset] = _dataset(db, dataset)
-    rows = [(known[edge.output], edge.column, known[edge.input], edge.used, edge.how, int(edge.masking)) for edge in edges]
+    names = spelled(db, edges, (*process.reads, *process.writes), known)
+    rows = [
+        (known[edge.output], names.get((edge.output, edge.column), edge.column), known[edge.input], names.get((edge.input, edge.used), edge.used), edge.how, int(edge.masking))
+        for edge in edges
+    ]
     digest = _digest(rows)
     return _once(db, "lineage", digest, (), (), lambda lineage: db.executemany(
         'INSERT INTO edge (lineage, number, output, "column", input, used, how, masking) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
