@@ -24,3 +24,13 @@ def brief(texts: Iterable[str]) -> dict[str, str]:
             return {text: text.removesuffix(place) + names[tuple(parts[place])] for text, place in places.items()}
         for whole in alike:
             called[whole] += 1
+
+
+def is_called(text: str, said: str) -> bool:
+    """Whether a dataset or a job may be called so in some table: what stands before its dataset, and the last parts of that."""
+    found = _PLACE.search(text)
+    if found is None:
+        return False
+    before, place = text[: found.start()], found[0].removeprefix("file:")
+    rest = said[len(before) :]
+    return said.startswith(before) and (place == rest or place.endswith(f"/{rest}"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Any
 
 from bigdebug.datasets.answers import Answer
+from bigdebug.datasets.brief import is_called
 from bigdebug.datasets.changes import schema_change
 from bigdebug.datasets.ends import RESULT
 from bigdebug.datasets.matching import Meant
@@ -29,8 +31,8 @@ ORDER BY p.started DESC, p.number DESC, a.number DESC LIMIT ?
 """
 
 _PROCESSES = """
-SELECT p.number, p.started, p.ended, p.notebook, p.count FROM process p JOIN flow f ON f.id = p.flow
-WHERE (?1 = '' OR instr(f.job, ?1)) AND (?2 = '' OR p.status = ?2) ORDER BY p.started DESC, p.number DESC LIMIT ?3
+SELECT p.number, p.started, p.ended, p.notebook, p.count FROM process p
+WHERE (?1 IS NULL OR p.flow IN (SELECT value FROM json_each(?1))) AND (?2 = '' OR p.status = ?2) ORDER BY p.started DESC, p.number DESC LIMIT ?3
 """
 
 
@@ -61,8 +63,9 @@ def history(db: sqlite3.Connection, of: Meant, limit: int) -> Answer:
 
 
 def processes(db: sqlite3.Connection, job: str, status: str, limit: int) -> Answer:
-    """What was done, by jobs with a text in their names, and with a status; by all, if these are empty."""
-    found = db.execute(_PROCESSES, (job, status, limit + 1)).fetchall()
+    """What was done, by jobs with a text in their names or called so in a table, and with a status; by all, if these are empty."""
+    flows = [flow for flow, name in db.execute("SELECT id, job FROM flow") if job in name or is_called(name, job)] if job else None
+    found = db.execute(_PROCESSES, (flows if flows is None else json.dumps(flows), status, limit + 1)).fetchall()
     rows: list[tuple[Any, ...]] = []
     for number, started, ended, notebook, execution in found[:limit]:
         told = read(db, number)
@@ -77,7 +80,8 @@ def processes(db: sqlite3.Connection, job: str, status: str, limit: int) -> Answ
 def last_runs(db: sqlite3.Connection, job: str) -> tuple[str, list[str]]:
     """The job that a text means, and the ids of its last two runs, latest first. Raises UnknownDatasetError if it means none, or several."""
     names = [name for (name,) in db.execute("SELECT DISTINCT job FROM flow WHERE job = ?1", (job,))]
-    names = names or [name for (name,) in db.execute("SELECT DISTINCT job FROM flow WHERE instr(lower(job), lower(?1)) ORDER BY job LIMIT 9", (job,))]
+    every = [] if names else [name for (name,) in db.execute("SELECT DISTINCT job FROM flow ORDER BY job")]
+    names = names or [name for name in every if is_called(name, job)] or [name for name in every if job.lower() in name.lower()]
     if not names:
         raise UnknownDatasetError("No such job was recorded", value=job, remedy="processes() lists what was done, with the names of jobs.")
     if len(names) > 1:
