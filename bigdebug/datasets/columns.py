@@ -205,9 +205,29 @@ def _window(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[in
 
 def _generate(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
     given = done_to(reading.used.every(tree.trees("generator"), known), TRANSFORMATION)
-    made = [Made(each.id or 0, each.fields["name"], given) for each in tree.trees("generatorOutput")]
-    rows = below[0].made([*below[0].columns, *made])
+    outputs = tree.trees("generatorOutput")
+    parts = [done_to(reading.used.every(each, known), TRANSFORMATION) for each in _generated(tree.trees("generator"), len(outputs))] or [given] * len(outputs)
+    rows = below[0].made([*below[0].columns, *(Made(each.id or 0, each.fields["name"], uses) for each, uses in zip(outputs, parts))])
     return rows if tree.fields.get("outer") else rows.decided(given, FILTER)
+
+
+def _generated(generators: Sequence[Tree], count: int) -> list[Sequence[Tree]]:
+    """The expressions that each of so many columns is made of which a generator makes; none if each may be made of all."""
+    if len(generators) != 1:
+        return []
+    (generator,) = generators
+    values = generator.below
+    if generator.name == "Stack":  # how many rows, then row by row
+        return [values[1 + i :: count] for i in range(count)]
+    if generator.name not in ("Explode", "PosExplode", "Inline") or len(values) != 1:
+        return []
+    place: list[Sequence[Tree]] = [()] if generator.name == "PosExplode" else []
+    (of,) = values
+    if of.name == "CreateMap" and len(place) + 2 == count:
+        return [*place, of.below[::2], of.below[1::2]]
+    if generator.name == "Inline" and of.name == "CreateArray" and all(each.name == "CreateNamedStruct" and len(each.below) == 2 * count for each in of.below):
+        return [[each.below[1 + 2 * i] for each in of.below] for i in range(count)]
+    return []
 
 
 def _expand(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
@@ -255,9 +275,11 @@ def _typed_filter(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapp
 
 
 def _over_rows(reading: _Reading, tree: Tree, below: list[_Rows], known: Mapping[int, Uses]) -> _Rows:
-    keys = [each for name in ("groupingAttributes", "leftGroupingAttributes") for each in tree.trees(name)]
+    keys = [each for name in ("groupingAttributes", "leftGroup", "rightGroup") for each in tree.trees(name)]
+    counts = [tree.fields.get(name) for name in ("leftGroup", "rightGroup")]  # of a cogroup: the first columns of either side
+    first = [made.uses for count, side in zip(counts, below) if isinstance(count, int) for made in side.columns[:count]]
     rows = reading.opaquely(tree, below, known)
-    return rows.decided(reading.used.every(keys, known), GROUP_BY) if keys else rows
+    return rows.decided(reading.used.every(keys, known).union(*first), GROUP_BY) if keys or first else rows
 
 
 _RULES: dict[str, _Rule] = {

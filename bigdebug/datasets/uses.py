@@ -116,6 +116,8 @@ class Reader:
             return Struct.of(below[1::2])
         if tree.name == "GetStructField" and isinstance(below[0], Struct):
             return below[0].parts[int(tree.fields["ordinal"])]
+        if tree.name == "ListAgg":  # what is listed, what stands between, and in which order
+            return done_to(union(below[:2]), AGGREGATION) | done_to(union(below[2:]), SORT)
         how = AGGREGATION if ".aggregate." in tree.fields["class"] else TRANSFORMATION
         conditions = _conditions(tree.name, len(below))
         values = union(uses for i, uses in enumerate(below) if i not in conditions)

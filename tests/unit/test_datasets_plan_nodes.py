@@ -95,3 +95,32 @@ def test_names_that_look_like_markup_or_go_from_right_to_left_stay_as_they_are()
     names = ["<script>alert(1)</script>", "\u202eabc", "a\x00b", "", "ä" * 1_000]
     plan = over("Relation", output=[column(i, name) for i, name in enumerate(names)])
     assert [made.name for made in columns_of(plan_of(json.dumps(plan))).columns] == names
+
+
+def test_each_column_that_a_generator_makes_is_made_of_what_goes_into_it() -> None:
+    one, two = over("Literal", value="1"), over("Literal", value="2")
+
+    def generated(generator: Node, *names: str) -> dict[str, set[str]]:
+        plan = over("Generate", SOURCE, generator=generator, outer=True, generatorOutput=[column(10 + i, name) for i, name in enumerate(names)])
+        return {name: uses for name, uses in told(plan)[0].items() if name in names}
+
+    apart = {"x": {"a TRANSFORMATION"}, "y": {"b TRANSFORMATION"}}
+    assert generated(over("Stack", two, column(1, "a"), column(2, "b"), one, column(2, "b")), "x", "y") == apart
+    assert generated(over("Explode", over("CreateMap", column(1, "a"), column(2, "b"), one, two)), "x", "y") == apart
+    assert generated(over("PosExplode", over("CreateMap", column(1, "a"), column(2, "b"))), "at", "x", "y") == {"at": set(), **apart}
+    struct = over("CreateNamedStruct", one, column(1, "a"), two, column(2, "b"))
+    assert generated(over("Inline", over("CreateArray", struct, struct)), "x", "y") == apart
+    both = {"a TRANSFORMATION", "b TRANSFORMATION"}
+    assert generated(over("Inline", over("Concat", over("CreateArray", struct))), "x", "y") == {"x": both, "y": both}
+
+
+def test_a_list_is_made_of_what_is_listed_in_an_order() -> None:
+    listed = over("ListAgg", column(1, "a"), over("Literal", value=","), over("SortOrder", column(2, "b")))
+    listed[0]["class"] = "x.aggregate.ListAgg"
+    assert told(over("Aggregate", SOURCE, groupingExpressions=[], aggregateExpressions=[alias(3, "l", listed)]))[0] == {"l": {"a AGGREGATION", "b SORT"}}
+
+
+def test_a_cogroup_is_grouped_by_the_first_columns_of_both() -> None:
+    other = over("Relation", output=[column(3, "c"), column(4, "d")])
+    plan = over("FlatMapCoGroupsInPandas", SOURCE, other, leftGroup=1, rightGroup=1, output=[column(5, "e")])
+    assert told(plan)[1] == {"a GROUP_BY", "c GROUP_BY"}
