@@ -41,6 +41,7 @@ def _limited(given: argparse.Namespace) -> dict[str, int]:
 def _sent(asked: Datasets, given: argparse.Namespace) -> Answer:
     """How it stands once all is taken. Raises DatasetsError if it is not within the seconds."""
     sender = asked.send(given.url, given.form, authorization=given.authorization, past=True)
+    sender.again()  # who asks for it does not mean later, whatever the collector said to others before
     status = sender.drained(given.seconds)
     if status.waiting or status.refused or status.left_out:
         raise DatasetsError(f"Not all was taken: {status}", remedy="What waits is on disk; ask again.")

@@ -83,6 +83,8 @@ class Sender:
         self._asked, self._answered, self._over = 0, -1, False
         self._taken = self._left_out = self._failures = 0
         self._rests_until = 0.0
+        self._claim: Claim | None = None
+        """What is being sent."""
         self._trouble = ""
         self._thread = threading.Thread(target=self._work, name="bigdebug-sending", daemon=True)
         self._thread.start()
@@ -140,6 +142,11 @@ class Sender:
             self._over = True
             self._turn.notify_all()
         self._thread.join(0.2)
+        if (claim := self._claim) is not None:  # the collector does not answer: the next session need not wait until the claim ends
+            try:
+                self._spool.release(claim, time.time(), failed=True)
+            except DatasetsError as trouble:
+                self._say(trouble.what)
 
     def _new(self, process: Process) -> list[Message]:
         """What has not been told of the process while it was running: that it began is told once, the rest when it is something else."""
@@ -195,7 +202,9 @@ class Sender:
             if claim is None:
                 soonest = self._spool.soonest(self.collector.queue)
                 return _LOOKS if soonest is None else min(_LOOKS, max(0.01, soonest - now))
+            self._claim = claim
             self._send(post, claim)
+            self._claim = None
         except DatasetsError as trouble:
             self._say(trouble.what)
             self._failures += 1

@@ -18,7 +18,7 @@ from bigdebug.datasets.model import Access, Cell, ColumnEdge, Dataset
 from bigdebug.datasets.questions import Datasets
 from bigdebug.datasets.store import DatasetStore
 from bigdebug.errors import DatasetsError
-from tests.collector import answer, collecting
+from tests.collector import answer, collecting, hang
 from tests.sent import wait
 from tests.unit.test_datasets_openlineage import SALE
 from tests.unit.test_datasets_secrets import PLACES
@@ -218,6 +218,20 @@ def test_the_command_line_sends_what_is_in_the_store(datasets: Datasets, capsys:
         assert main(["datasets", "send", down.url, *store, "--seconds", "0.2"]) == 1
         assert "2 waiting" in capsys.readouterr().err
     assert [event["eventType"] for event in collector.taken] == ["START", "COMPLETE"]
+
+
+def test_a_collector_that_was_mended_is_told_at_once(datasets: Datasets, capsys: pytest.CaptureFixture[str]) -> None:
+    datasets.record(SALE)
+    datasets.record(FAILED)
+    datasets.store.close()
+    for trouble in (answer(429, Retry_After="100000"), hang):
+        with collecting([trouble] * 1_000) as collector:
+            send = ["datasets", "send", collector.url, "--store", str(datasets.store.path), "--json", "--seconds"]
+            told = subprocess.run([sys.executable, "-m", "bigdebug.cli", *send, "0.5"], capture_output=True, text=True, check=False, env={**os.environ, "NO_PROXY": "127.0.0.1"})
+            assert (told.returncode, "4 waiting" in told.stderr) == (1, True), told.stderr
+            collector.conduct.clear()
+            assert main([*send, "10"]) == 0
+            assert [row["waiting"] for row in json.loads(capsys.readouterr().out)["rows"]] == [0]
 
 
 def test_the_environment_names_a_collector_as_others_clients_read_it(datasets: Datasets, monkeypatch: pytest.MonkeyPatch) -> None:
