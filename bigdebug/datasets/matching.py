@@ -14,6 +14,9 @@ from bigdebug.datasets.naming import last_part, of_path
 from bigdebug.datasets.secrets import without_secrets
 from bigdebug.errors import AmbiguousDatasetError, UnknownColumnError, UnknownDatasetError
 
+_PARTS = re.compile(r"(?:(?:`(?:[^`]|``)+`|[^`.]+)(?:\.|$))+")
+"""A name in parts, of which some are in backticks."""
+
 _SHOWN = 8
 """Candidates that an error names."""
 
@@ -109,7 +112,7 @@ def _best(known: Iterable[Known]) -> list[Known]:
 
 def _called(db: sqlite3.Connection, name: str) -> Iterator[Known]:
     """Those that a name may mean: by where they are, by its last parts, or by those without its ending; each in that case, else in any."""
-    text = name.strip().strip("`")
+    text = _unquoted(name.strip())
     wanted = text.rstrip("/") or text
     labels = {last_part(wanted).lower(), wanted.rpartition("/")[2].lower(), re.split(r"[./]", wanted)[-1].lower()}
     marks = ", ".join("?" * len(labels))
@@ -133,6 +136,12 @@ def _called(db: sqlite3.Connection, name: str) -> Iterator[Known]:
 
 _ENDING = 3
 """From which fit on it is called so but for its ending."""
+
+
+def _unquoted(name: str) -> str:
+    """A table's name without what SQL writes around it and says nothing: backticks, and the catalog that is meant where none is named."""
+    plain = "".join((found[1] or found[0]).replace("``", "`") for found in re.finditer(r"`((?:[^`]|``)+)`|[^`]+", name)) if _PARTS.fullmatch(name) else name
+    return plain.removeprefix("spark_catalog.")
 
 
 def _ends(whole: str, part: str) -> bool:

@@ -60,6 +60,8 @@ class DatasetStore:
     def of(cls, path: Path | None = None) -> DatasetStore:
         """A store that is there already, to be asked, also where it can only be read. Raises StoreError if there is none, or it is damaged."""
         store = cls(path)
+        if store.path.exists() and not store.path.is_file():
+            raise StoreError("The store of datasets is no file", value=str(store.path), remedy=f"Move it away, and a new one begins; or name the file, {store.path.name}, in it.")
         if not store.path.is_file():
             raise StoreError(
                 "There is no store of datasets", value=str(store.path),

@@ -224,7 +224,8 @@ def test_lists(asked: Datasets) -> None:
 @pytest.mark.parametrize(("typed", "name"), [
     ("shop.orders", "file:/w/shop.orders"), ("orders", "file:/w/shop.orders"), ("ORDERS", "file:/w/shop.orders"), ("file:/w/shop.db/orders", "file:/w/shop.orders"),
     ("/w/shop.db/orders/", "file:/w/shop.orders"), ("raw/orders.csv", "s3://lake/raw/orders.csv"), ("s3a://lake/raw/orders.csv", "s3://lake/raw/orders.csv"),
-    ("report", "file:/out/report"), ("out/report", "file:/out/report"), ("`sales`", "file:/w/shop.sales"), (" items ", "file:/data/items"),
+    ("report", "file:/out/report"), ("out/report", "file:/out/report"), ("`sales`", "file:/w/shop.sales"), ("`shop`.`sales`", "file:/w/shop.sales"),
+    ("spark_catalog.shop.sales", "file:/w/shop.sales"), ("`spark_catalog`.shop.`sales`", "file:/w/shop.sales"), (" items ", "file:/data/items"),
 ])
 def test_names_are_taken_as_people_type_them(asked: Datasets, typed: str, name: str) -> None:
     assert asked.history(typed).title == f"History of {name}"

@@ -473,6 +473,12 @@ def test_there_has_to_be_one_to_be_asked(tmp_path: Path) -> None:
         DatasetStore.of(tmp_path / "none.sqlite")
 
 
+def test_a_store_that_is_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "datasets.sqlite").mkdir()
+    with pytest.raises(StoreError, match="is no file"):
+        DatasetStore.of(tmp_path / "datasets.sqlite")
+
+
 def test_what_is_no_process_is_left_out_and_the_others_are_stored(store: DatasetStore, caplog: pytest.LogCaptureFixture) -> None:
     no_job: Any = None
     huge = replace(SALE.writes[0], rows=2**70)
