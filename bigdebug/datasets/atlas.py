@@ -68,7 +68,7 @@ class _Bundle:
         written = {access.dataset for access in writes}
         edges: dict[tuple[Dataset, str], list[ColumnEdge]] = {}
         for edge in process.columns:
-            if edge.column and edge.output in written:
+            if edge.column and edge.output in written and (edge.used or edge.input.kind != "model"):  # a model has no columns
                 edges.setdefault((edge.output, edge.column), []).append(edge)
         for (dataset, column), uses in edges.items():
             self._made_of(process, made, self._column(dataset, column), uses)

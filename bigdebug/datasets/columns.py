@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from bigdebug.datasets.plans import Tree
 from bigdebug.datasets.uses import (
@@ -19,6 +20,11 @@ from bigdebug.datasets.uses import (
     done_to,
     union,
 )
+
+MODEL = "Model"
+"""What the leaf is called that stands for a model."""
+
+_NO_MODELS: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,11 @@ class ColumnLineage:
     views: bool = False
 
 
-def columns_of(plan: Tree, to_views: bool = False) -> ColumnLineage:
-    """The lineage of a plan's columns. With ``to_views`` a view is a leaf, and not what it is made of. Costs some 10 us for each of its nodes and
-    expressions, whatever the data.
+def columns_of(plan: Tree, to_views: bool = False, models: Mapping[int, str] = _NO_MODELS) -> ColumnLineage:
+    """The lineage of a plan's columns. With ``to_views`` a view is a leaf, and not what it is made of. Columns whose numbers ``models`` has are made by the
+    model with that name, too: a leaf ``Model`` with one column without a name. Costs some 10 us for each of its nodes and expressions, whatever the data.
     """
-    reading = _Reading(to_views)
+    reading = _Reading(to_views, models)
     rows = reading.rows(plan, {})
     return ColumnLineage(rows.columns, rows.whole, tuple(reading.leaves), tuple(dict.fromkeys(reading.opaque)), reading.views)
 
@@ -69,9 +75,11 @@ class _Rows:
 @dataclass
 class _Reading:
     to_views: bool = False
+    models: Mapping[int, str] = field(default_factory=dict)
     views: bool = False
     leaves: list[Tree] = field(default_factory=list)
     opaque: list[str] = field(default_factory=list)
+    leaf_of_model: dict[str, int] = field(default_factory=dict)
     shared: dict[int, _Rows] = field(default_factory=dict)
     """Common table expressions, by number."""
 
@@ -115,7 +123,17 @@ class _Reading:
         return joined.made([Made(each.id or 0, each.fields["name"], everything) for each in made])
 
     def named(self, expressions: Sequence[Tree], known: Mapping[int, Uses]) -> list[Made]:
-        return [Made(each.id or 0, each.fields["name"], self.used(each, known)) for each in expressions]
+        return [Made(each.id or 0, each.fields["name"], self._by_model(each, self.used(each, known))) for each in expressions]
+
+    def _by_model(self, expression: Tree, uses: Uses) -> Uses:
+        """What is used, and the model that makes a column of it, where it is made."""
+        name = self.models.get(expression.id or 0)
+        if name is None or expression.name != "Alias":
+            return uses
+        if name not in self.leaf_of_model:
+            self.leaf_of_model[name] = len(self.leaves)
+            self.leaves.append(Tree(MODEL, {"name": name}, ()))
+        return uses | {Use(self.leaf_of_model[name], "", TRANSFORMATION)}
 
 
 def _side_by_side(below: Sequence[_Rows]) -> _Rows:

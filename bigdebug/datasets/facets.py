@@ -126,9 +126,9 @@ def of_output(accesses: Sequence[Access]) -> Facets:
 
 
 def of_columns(edges: Iterable[ColumnEdge]) -> Facets:
-    """Of which columns those of one dataset are made, and which decide over all of them (``dataset``)."""
+    """Of which columns those of one dataset are made, and which decide over all of them (``dataset``). A model has none, and is an input alone."""
     uses: dict[str, dict[tuple[Dataset, str], list[Facet]]] = {}
-    for edge in dict.fromkeys(edges):
+    for edge in dict.fromkeys(edge for edge in edges if edge.used or edge.input.kind != "model"):
         kind = "DIRECT" if edge.how in DIRECT else "INDIRECT"
         told = {"type": kind, "subtype": edge.how, "masking": edge.masking}
         uses.setdefault(edge.column, {}).setdefault((edge.input, edge.used), []).append(told)

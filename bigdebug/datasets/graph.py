@@ -109,14 +109,19 @@ def _without_covered(steps: Sequence[Step], so_far: str) -> Sequence[Step]:
 
 _NOTHING: frozenset[str] = frozenset()
 
+_GOES_ON = frozenset({*DIRECT, UNKNOWN})
+
 # ---- columns ----------------------------------------------------------------------------------------------------
 
 
 class ColumnsReached(NamedTuple):
-    """Columns that are reached (all of a dataset, if it has no name), nearest first: over how many steps at least, and how each is used, over all of them."""
+    """Columns that are reached (all of a dataset, if it has no name), nearest first: over how many steps at least, and how each is used, over all of them; and
+    those from which no value goes further, the first one among them perhaps.
+    """
 
     steps: dict[tuple[int, str], int]
     how: dict[tuple[int, str], frozenset[str]]
+    ends: dict[tuple[int, str], None]
 
 
 def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: bool) -> ColumnsReached:
@@ -124,7 +129,7 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
 
     How a column is used over several steps is what ``Use.then`` says: the most that is done to a value on the way, or how it first decides over others.
     """
-    found = ColumnsReached({}, {})
+    found = ColumnsReached({}, {}, {})
     seen = {(start, column, IDENTITY)}
     standing = [(start, column, IDENTITY)]
     asking = Steps(db, upstream)
@@ -134,7 +139,10 @@ def columns_reached(db: sqlite3.Connection, start: int, column: str, upstream: b
         near = asking((here, name) for here, name, _ in standing)
         reached_now: list[tuple[int, str, str]] = []
         for here, name, so_far in standing:
-            for far, other, how in near((here, name)) if upstream else _without_covered(near((here, name)), so_far):
+            further = near((here, name)) if upstream else _without_covered(near((here, name)), so_far)
+            if not any(step[2] in _GOES_ON for step in further):
+                found.ends[here, name] = None
+            for far, other, how in further:
                 whole = _over(how, so_far) if upstream else _over(so_far, how)
                 state = (far, other, whole)
                 if state in seen:

@@ -46,7 +46,7 @@ class Affected:
 
     flows: dict[int, tuple[str, tuple[str, ...], int]] = field(default_factory=dict)
     stale: dict[int, int] = field(default_factory=dict)
-    lost: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    lost: dict[int, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
 
 
 def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
@@ -68,7 +68,7 @@ def impact(db: sqlite3.Connection, dataset: int, column: str) -> Affected:
             for _, output, other, _, is_result in used:
                 if is_result:
                     continue  # nobody uses it
-                found.lost[output].append(other)
+                found.lost[output][other] = None
                 if (output, other) not in seen and not asking.ends(output):
                     seen.add((output, other))
                     rest.append((output, other, steps + 1))
@@ -127,23 +127,37 @@ def answer(db: sqlite3.Connection, of: Meant, column: str, limit: int) -> Answer
     found = impact(db, of.id, column)
     affected = sorted(found.flows.items(), key=lambda flow: (_ORDER.index(flow[1][0]), flow[1][2]))
     stale = [(number, steps) for number, steps in sorted(found.stale.items(), key=lambda each: each[1]) if number != of.id]
-    jobs = flows(db, [flow for flow, _ in affected[:limit]])
+    by_job = _by_job(db, [flow for flow, _ in affected])
+    shown = dict(list(by_job.items())[:limit])
+    jobs = flows(db, [flow for each in shown.values() for flow in each])
     written, names = _written_by(db, jobs), datasets_of(db, [number for number, _ in stale[:limit]])
-    rows: list[tuple[Any, ...]] = [
-        (effect, jobs[flow].job, written.get(flow, ()), hows(how), steps, moment(jobs[flow].last), jobs[flow].runs)
-        for flow, (effect, how, steps) in affected[:limit]
-    ]
+    rows: list[tuple[Any, ...]] = []
+    for job, same in shown.items():
+        hows_of = frozenset(use for flow in same for use in found.flows[flow][1])
+        rows.append((
+            found.flows[same[0]][0], job, tuple(dict.fromkeys(each for flow in same for each in written.get(flow, ()))), hows(hows_of),
+            min(found.flows[flow][2] for flow in same), moment(max(jobs[flow].last for flow in same)), sum(jobs[flow].runs for flow in same),
+        ))
     rows += [
         (STALE, "", (str(names[number]),), f"loses {', '.join(found.lost[number])}" if number in found.lost else "", steps, None, None)
         for number, steps in stale[:limit]
     ]
-    counts = Counter([effect for _, (effect, _, _) in affected] + [STALE] * len(stale))
+    counts = Counter([found.flows[same[0]][0] for same in by_job.values()] + [STALE] * len(stale))
     said = ", ".join(f"{counts[each]:,} {'are ' if each == STALE else ''}{each}" for each in _ORDER if counts[each])
     return Answer(f"If {of.dataset} loses {column}", ("effect", "job", "writes", "how", "steps", "last run", "runs"), tuple(rows)).noting(
-        of.note, more(len(affected) + len(stale), limit), f"{said}." if said else "",
+        of.note, more(len(by_job) + len(stale), limit), f"{said}." if said else "",
         "A job that only copies the column fails if it names it; one that takes all columns (*) goes on without it." if counts[LOSES] else "",
         "Of some jobs it is not known which columns they use." if counts[MAY_FAIL] else "",
     )
+
+
+def _by_job(db: sqlite3.Connection, which: Sequence[int]) -> dict[str, list[int]]:
+    """Flows by the names of their jobs, both as they come: the same job may do several things."""
+    names = dict(db.execute("SELECT flow.id, flow.job FROM json_each(?) JOIN flow ON flow.id = value", (json.dumps(list(which)),)).fetchall())
+    found: dict[str, list[int]] = {}
+    for flow in which:
+        found.setdefault(names[flow], []).append(flow)
+    return found
 
 
 def _written_by(db: sqlite3.Connection, which: Iterable[int]) -> dict[int, tuple[str, ...]]:

@@ -1,0 +1,85 @@
+"""What was recorded does not always tell all: answers say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field, Process
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
+
+AT = datetime(2026, 11, 1, tzinfo=timezone.utc)
+
+RAW, FILES, OUT = Dataset("file", "/raw"), Dataset("file", "/f_csv", format="csv"), Dataset("file", "/r_csv")
+PARQUET = Dataset("file", "/f_parquet", format="parquet")
+MODEL = Dataset("spark:app", "Model_1", "model")
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Datasets:
+    return Datasets(DatasetStore(tmp_path / "datasets.sqlite"))
+
+
+def done(number: int, output: Dataset, source: Dataset, *edges: tuple[str, str], reads: str = "", mode: str = "created", job: str = "") -> Process:
+    at = AT + timedelta(minutes=number)
+    seen = tuple(Field(name, "int") for name in reads.split() or [used for _, used in edges])
+    made = tuple(Field(name, "int") for name, _ in edges)
+    return Process(
+        str(number), job or f"job {number}", "write", "s", at, at, "succeeded", reads=(Access(source, schema=seen),), writes=(Access(output, mode, made),),
+        columns=tuple(ColumnEdge(output, column, source, used, "IDENTITY") for column, used in edges),
+    )
+
+
+def notes(answer: object) -> str:
+    return " ".join(answer.notes)  # type: ignore[attr-defined]
+
+
+def test_columns_that_are_read_otherwise_than_they_were_written_are_not_known_from_there_on(asked: Datasets) -> None:
+    asked.store.record(done(1, FILES, RAW, ("id", "id"), ("name", "name")), done(2, OUT, FILES, ("_c1", "_c1"), reads="_c0 _c1"))
+    said = "file:/f_csv was read with other columns than it was written with"
+    assert f"{said}: what its columns were made of is not known from there on." in notes(asked.upstream("r_csv", "_c1"))
+    assert f"{said}: what was made of its columns is not known from there on." in notes(asked.downstream("/raw", "name"))
+
+
+def test_columns_that_are_read_as_they_were_written_are_no_matter_of_doubt(asked: Datasets) -> None:
+    asked.store.record(done(1, PARQUET, RAW, ("id", "id"), ("name", "name")), done(2, OUT, PARQUET, ("x", "ID"), reads="ID"))
+    assert not asked.upstream("r_csv", "x").notes
+    assert not asked.downstream("/raw", "name").notes
+    constant = done(3, PARQUET, RAW, ("id", "id"))
+    asked.store.record(replace(constant, writes=(Access(PARQUET, "created", (Field("id", "int"), Field("one", "int"))),)), done(4, OUT, PARQUET, ("one", "one")))
+    assert not asked.upstream("r_csv", "one").notes
+
+
+def test_what_was_dropped_and_made_again_is_said_to_be_one(asked: Datasets) -> None:
+    table = Dataset("file:/wh", "default.tb", "table")
+    asked.store.record(done(1, table, RAW, ("a", "a")), done(2, OUT, table, ("a", "a")))
+    drop = replace(done(3, table, RAW, mode="dropped"), reads=())
+    asked.store.record(drop)
+    assert not asked.upstream("r_csv").notes
+    asked.store.record(done(4, table, Dataset("file", "/other"), ("a", "a")))
+    for answer in (asked.upstream("r_csv"), asked.upstream("r_csv", "a"), asked.downstream("/other")):
+        assert "file:/wh/default.tb was dropped and made again: this is told of all that it ever was." in notes(answer)
+
+
+def test_a_column_that_a_model_makes_is_made_of_what_the_model_was_fitted_on(asked: Datasets) -> None:
+    fit = replace(done(1, MODEL, RAW, ("label", "label")), columns=(ColumnEdge(MODEL, "", RAW, "label", "AGGREGATION"),), writes=(Access(MODEL, "created"),))
+    ask = done(2, OUT, RAW, ("prediction", "g"))
+    asked.store.record(fit, replace(ask, columns=(*ask.columns, ColumnEdge(OUT, "prediction", MODEL, "", "TRANSFORMATION"))))
+    assert set(asked.upstream("r_csv", "prediction").column("column")) == {"g", "label", "(all columns)"}
+    assert "file:/r_csv" in asked.downstream("/raw", "label").column("dataset")
+
+
+def test_a_job_that_does_several_things_is_named_once_and_a_column_is_lost_once(asked: Datasets) -> None:
+    others = [Dataset("file", f"/in/{i}") for i in range(3)]
+    for i, other in enumerate(others):
+        process = done(i, OUT, RAW, ("amt", "amt"), job="nightly")
+        asked.store.record(replace(process, reads=(*process.reads, Access(other))))
+    found = asked.impact("/raw", "amt")
+    assert [row[:3] for row in found.rows] == [("fails or loses it", "nightly", ("file:/r_csv",)), ("stale", "", ("file:/r_csv",))]
+    assert found.column("how")[1] == "loses amt"
+    assert found.column("runs")[0] == 3
+    assert found.notes[0] == "1 fails or loses it, 1 are stale."
