@@ -34,6 +34,9 @@ _FOLDERS = ("mapreduce.output.fileoutputformat.outputdir", "mapred.output.dir")
 _CLASS = re.compile(r"\w*RDD\d*")
 """What Spark calls an RDD that has no name."""
 
+_INFERRED = re.compile(r"(?:XMLFile|JsonFile|CSVFile): (.+)", re.DOTALL)
+"""What Spark calls an RDD of whole files in which it looks for a schema: it belongs to no operator, while one that a user calls so does."""
+
 _ELSEWHERE = frozenset({"ParallelCollectionRDD", "EmptyRDD", "FileScanRDD", "DataSourceRDD", "JDBCRDD"})
 """Those that read nothing, and the sources of queries, of which Spark tells by the query."""
 
@@ -81,7 +84,7 @@ def job_of(text: str) -> Job:
         int(event["Job ID"]), datetime.fromtimestamp(event["Submission Time"] / 1000, timezone.utc),
         frozenset(str(properties.get("spark.job.tags", "")).split(",")), str(properties.get("callSite.short") or last.get("Stage Name", "")),
         tuple(dict.fromkeys(paths)), tuple(dict.fromkeys(unknown)), tuple(event["Stage IDs"]), frozenset(rdds),
-        not any(_is_kept(rdd) or _scope(rdd)[1] == "objectFile" for rdd in rdds.values()),
+        not any(_is_kept(rdd) or _scope(rdd)[1] == "objectFile" or _inferred(rdd) for rdd in rdds.values()),
     )
 
 
@@ -96,13 +99,20 @@ def _read_by(rdds: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
         if rdd["Parent IDs"]:
             continue
         name, scope = str(rdd["Name"]), _scope(rdd)
-        called = named.get(scope, "") if _CLASS.fullmatch(name) else name
-        found = paths_of_rdd("HadoopRDD", called) if scope[1] in _READING else None
+        inferred = _inferred(rdd)
+        called = inferred or (named.get(scope, "") if _CLASS.fullmatch(name) else name)
+        found = paths_of_rdd("HadoopRDD", called) if inferred or scope[1] in _READING else None
         if found is not None:
             paths += found
         elif name not in _ELSEWHERE:
             unknown.append(name if _CLASS.fullmatch(name) else "RDD")
     return paths, unknown
+
+
+def _inferred(rdd: Mapping[str, Any]) -> str:
+    """The paths of files in which a schema is looked for; empty if it is another RDD."""
+    found = None if rdd.get("Scope") else _INFERRED.fullmatch(str(rdd["Name"]))
+    return found[1] if found is not None else ""
 
 
 def _is_kept(rdd: Mapping[str, Any]) -> bool:
