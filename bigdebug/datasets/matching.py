@@ -55,14 +55,14 @@ def meant(db: sqlite3.Connection, name: str | Dataset, session: str = "") -> Mea
     known = list(_called(db, name))
     lasting = _best(each for each in known if not _ends_with_session(each.dataset))
     passing = _best(each for each in known if _ends_with_session(each.dataset))
-    here = _best(each for each in known if each.dataset.namespace == f"spark:{session}" and each.dataset.kind != "cache")
+    here = _best(each for each in known if _is_of(each.dataset, session) and each.dataset.kind != "cache")
     if lasting and not (here and here[0].fit < _ENDING <= lasting[0].fit):
         return _lasting(name, lasting, here)
     if not passing:
         raise UnknownDatasetError("Nothing was recorded of such a dataset", value=without_secrets(name), remedy=_near(db, name))
     beside = f"{lasting[0].dataset} is called so, too, but for its ending." if lasting else ""
-    here = here or [each for each in passing if each.dataset.namespace == f"spark:{session}"]
-    if len({each.dataset.name for each in here or passing}) > 1:
+    here = here or [each for each in passing if _is_of(each.dataset, session)]
+    if len({each.dataset.name for each in here or passing}) > 1 or len(here) > 1:
         raise _ambiguous(name, here or passing)
     if here or len(passing) == 1:
         return Meant((here or passing)[0].id, (here or passing)[0].dataset, beside)
@@ -101,6 +101,11 @@ def column_meant(name: str, columns: Sequence[str], dataset: Dataset) -> str:
 def _ends_with_session(dataset: Dataset) -> bool:
     """Whether it is gone when its session is: a temporary view, a cache, what a program made."""
     return dataset.namespace.startswith("spark:")
+
+
+def _is_of(dataset: Dataset, session: str) -> bool:
+    """Whether it is of a session's application; one that this has more sessions of, names them by numbers: ``spark:app-1/2``."""
+    return dataset.namespace.partition("/")[0] == f"spark:{session}"
 
 
 def _best(known: Iterable[Known]) -> list[Known]:

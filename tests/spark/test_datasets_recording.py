@@ -28,12 +28,12 @@ def recorded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     spark.read.parquet(f"{made.folder}/in").createOrReplaceTempView("t_in")
     yield made
     made.recording.close()
-    for name in ("t_in", "t_view", "t_cached"):
+    for name in ("t_in", "t_view", "t_cached", "t_new", "t_kept"):
         spark.catalog.dropTempView(name)
     spark.catalog.dropGlobalTempView("t_global")
     for table in ("d_as", "d_made", "d_saved", "d_renamed", "d_parts", "d_other"):
         spark.sql(f"drop table if exists {table}")
-    for view in ("d_view", "d_there"):
+    for view in ("d_view", "d_viewed", "d_there"):
         spark.sql(f"drop view if exists {view}")
 
 
@@ -79,6 +79,14 @@ def _counted(kept: Any) -> None:
 def _slowly(parts: Iterator[Any]) -> Iterator[Any]:
     time.sleep(3)
     yield from parts
+
+
+def _kept(spark: Any, frame: Any) -> None:
+    frame.createOrReplaceTempView("t_kept")
+    spark.catalog.cacheTable("t_kept")
+    for _ in range(2):
+        spark.sql("select max(k) as m from t_kept").collect()
+    spark.catalog.uncacheTable("t_kept")
 
 
 def _cached(frame: Any) -> None:
@@ -132,6 +140,7 @@ KINDS: dict[str, tuple[Job, str]] = {
     "write xml": (_written("xml", rowTag="r"), COPIED.format(form="xml")),
     **{f"read {form}": (_read(form), COLLECTED.format(form=form)) for form in ("json", "csv")},
     "read xml": (_read("xml", rowTag="r"), COLLECTED.format(form="xml")),
+    "look for columns": (lambda spark, folder: spark.read.csv(f"{folder}/csv", header=True, inferSchema=True), ""),
     "write text": (lambda spark, folder: _in(spark, folder).selectExpr("concat(k, '-', v)").write.text(f"{folder}/text"), """
 write succeeded
 read files in 20 rows
@@ -373,6 +382,27 @@ read view default.d_view
 created memory result
 a < default.d_made.a IDENTITY
 """),
+    "rename of a view": (_sql("alter view d_view rename to d_viewed"), """
+command succeeded
+read table default.d_made
+read view default.d_view
+renamed view default.d_viewed
+a < default.d_made.a IDENTITY
+"""),
+    "rename of a view of the session": (lambda spark, folder: (_in(spark, folder).createOrReplaceTempView("t_old"), spark.sql("alter view t_old rename to t_new")), """
+command succeeded
+read files in
+defined view t_old
+k < in.k IDENTITY
+v < in.v IDENTITY
+
+command succeeded
+read files in
+read view t_old
+renamed view t_new
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
     "add column": (_sql("alter table d_made add columns (c int)"), "command succeeded\ndefined table default.d_made"),
     "truncate": (_sql("truncate table d_made"), "command succeeded\noverwritten table default.d_made 0 rows"),
     "rename": (_sql("alter table d_as rename to d_renamed"), """
@@ -383,22 +413,61 @@ k < default.d_as.k IDENTITY
 s < default.d_as.s IDENTITY
 """),
     "drop": (_sql("drop table d_renamed"), "command succeeded\ndropped table default.d_renamed"),
-    "drop view": (_sql("drop view d_view"), "command succeeded\ndropped view default.d_view"),
+    "drop view": (_sql("drop view d_viewed"), "command succeeded\ndropped view default.d_viewed"),
     "cache table": (_sql("cache table t_cached as select k from t_in"), """
 write succeeded
 read files in
 read view t_in
-created cache t_cached
+created cache cache of t_cached
+defined view t_cached
+k < in.k IDENTITY
 k < in.k IDENTITY
 """),
     "query of a cache": (_sql("select max(k) m from t_cached"), """
 query succeeded
 read files in
-read cache t_cached 20 rows
+read cache cache of t_cached 20 rows
 read view t_in
 read view t_cached
 created memory result
 m < in.k AGGREGATION
+"""),
+    "cache of a view": (lambda spark, folder: _kept(spark, _in(spark, folder)), """
+command succeeded
+read files in
+defined view t_kept
+k < in.k IDENTITY
+v < in.v IDENTITY
+
+query succeeded
+read files in
+read view t_kept
+created memory result
+created cache cache of t_kept 20 rows
+m < in.k AGGREGATION
+
+query succeeded
+read files in
+read cache cache of t_kept 20 rows
+read view t_kept
+created memory result
+m < in.k AGGREGATION
+"""),
+    "sort": (lambda spark, folder: _in(spark, folder).orderBy("v").write.parquet(f"{folder}/sorted"), """
+write succeeded
+read files in
+created files sorted 20 rows
+* < in.v SORT
+k < in.k IDENTITY
+v < in.v IDENTITY
+"""),
+    "sort of groups": (lambda spark, folder: _in(spark, folder).groupBy("k").count().orderBy("k").write.parquet(f"{folder}/sorted_groups"), """
+write succeeded
+read files in 20 rows
+created files sorted_groups 5 rows
+* < in.k GROUP_BY
+* < in.k SORT
+k < in.k IDENTITY
 """),
     "cache": (lambda spark, folder: _cached(_in(spark, folder).selectExpr("k + v as c").cache()), """
 query succeeded
@@ -598,6 +667,35 @@ def test_of_plans_that_are_too_large_it_is_recorded_what_they_read_and_write(rec
     assert len(process.writes[0].schema) == 300
     assert re.fullmatch(r"a plan of \d{3} expressions", process.opaque[0])
     assert recorded.text(process).split("\n")[1:] == ["read files in 20 rows", "created files large 20 rows"]
+
+
+def test_columns_may_be_null_where_the_table_says_so(recorded: Recorded) -> None:
+    """As they all may in files, whatever the query or the table's definition said of them."""
+    def job(spark: Any, folder: str) -> None:
+        spark.sql("create table d_null (a string, b int not null) using parquet")
+        spark.sql("insert into d_null select 'z', 1")
+        spark.sql("drop table d_null")
+        spark.sql("select 'z' as a, 1 as b").write.parquet(f"{folder}/null")
+
+    _, inserted, _, written = recorded.of(job)
+    assert [(field.name, field.nullable) for field in inserted.writes[0].schema] == [("a", True), ("b", True)]
+    assert [(field.name, field.nullable) for field in written.writes[0].schema] == [("a", True), ("b", True)]
+
+
+def test_views_of_two_sessions_are_two(recorded: Recorded) -> None:
+    def job(spark: Any, folder: str) -> None:
+        other = spark.newSession()
+        for number, session in enumerate((spark, other)):
+            session.range(3 + number).createOrReplaceTempView("t_both")
+        for session in (spark, other):
+            session.sql("select id from t_both").collect()
+        spark.sql("drop view t_both")
+
+    one, two, first, second, dropped = recorded.of(job)
+    views = [process.writes[0].dataset for process in (one, two)]
+    assert [each.namespace.partition("/")[2] for each in views] == ["", "2"]
+    assert [[each.dataset for each in process.reads if each.dataset.kind == "view"] for process in (first, second)] == [[each] for each in views]
+    assert (dropped.writes[0].dataset, dropped.writes[0].mode) == (views[0], "dropped")
 
 
 def test_several_inserts_of_one_query_write_each(recorded: Recorded) -> None:

@@ -146,6 +146,10 @@ def test_models_are_made_asked_saved_and_loaded(recorded: Recorded) -> None:
 fit succeeded
 read files in
 created model PipelineModel
+created model LinearRegression
+* < in.k AGGREGATION
+* < in.k FILTER
+* < in.v AGGREGATION
 * < in.k AGGREGATION
 * < in.k FILTER
 * < in.v AGGREGATION
@@ -156,6 +160,7 @@ read files in 20 rows
 read model PipelineModel
 created files predicted 20 rows
 prediction < in.k TRANSFORMATION
+prediction < PipelineModel. TRANSFORMATION
 """.strip()
     assert recorded.said(lambda spark, folder: kept[0].save(f"{folder}/model")) == "write succeeded\nread model PipelineModel\ncreated model model"
     assert recorded.said(lambda spark, folder: kept[0].write().overwrite().save(f"{folder}/model")) == "write succeeded\nread model PipelineModel\noverwritten model model"
@@ -182,6 +187,38 @@ def test_models_that_a_fit_makes_on_its_way_are_no_inputs_of_it(recorded: Record
         (process,) = recorded.of(lambda spark, folder: estimator.fit(spark.read.parquet(f"{folder}/in")))  # noqa: B023
         assert {access.dataset.kind for access in process.reads} - {"cache"} == {"files"}  # a search caches its folds
         assert {edge.used for edge in process.columns} == {"k", "v"}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the pool that a search leaves behind
+def test_a_part_of_a_model_is_made_of_what_the_model_is_made_of(recorded: Recorded) -> None:
+    from pyspark.ml.evaluation import RegressionEvaluator
+    from pyspark.ml.tuning import ParamGridBuilder, TrainValidationSplit
+
+    search = TrainValidationSplit(estimator=_pipeline(), estimatorParamMaps=ParamGridBuilder().build(), evaluator=RegressionEvaluator(labelCol="v"))
+    kept: list[Any] = []
+    made: set[str] = set()
+    for estimator in (_pipeline(), search):
+        (fit,) = recorded.of(lambda spark, folder: kept.append(estimator.fit(spark.read.parquet(f"{folder}/in"))))  # noqa: B023
+        made |= {access.dataset.name for access in fit.writes if {edge.used for edge in fit.columns if edge.output == access.dataset} == {"k", "v"}}
+    pipeline, found = kept
+    parts = {"stage": pipeline.stages[1], "best": found.bestModel, "stage of the best": found.bestModel.stages[1]}
+    for name, part in parts.items():
+        (process,) = recorded.of(lambda spark, folder: part.save(f"{folder}/{name}"))  # noqa: B023
+        (read,) = process.reads
+        assert read.dataset.name == part.uid in made
+
+
+def test_a_batch_without_data_reads_what_the_stream_does(recorded: Recorded) -> None:
+    """After the last rows of a stream with a watermark comes a batch of none, to forget old groups."""
+    def job(spark: Any, folder: str) -> None:
+        for _ in range(2):
+            spark.range(5).selectExpr("id as k", "timestamp_seconds(id * 100) as t").coalesce(1).write.mode("append").parquet(f"{folder}/timed")
+        stream = spark.readStream.schema("k long, t timestamp").option("maxFilesPerTrigger", 1).parquet(f"{folder}/timed")
+        marked = stream.withWatermark("t", "1 second").dropDuplicatesWithinWatermark(["k"])
+        _started(marked, folder, "d_marked").format("parquet").start(f"{folder}/marked").awaitTermination(60)
+
+    *_, process = recorded.of(job)
+    assert [access.dataset.name for access in process.reads] == [f"{recorded.folder}/timed"]
 
 
 def test_the_sources_of_a_plan_that_spark_cannot_write_are_known(recorded: Recorded) -> None:

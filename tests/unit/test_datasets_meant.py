@@ -73,6 +73,13 @@ def test_of_two_that_outlive_their_sessions_none_is_preferred(store: DatasetStor
         Datasets(store).impact("orders", "amt")
 
 
+def test_of_views_that_two_sessions_of_an_application_have_none_is_preferred(store: DatasetStore) -> None:
+    store.record(wrote(view("new", "v"), mode="defined"), wrote(view("new/2", "v"), TABLE, mode="defined"))
+    with pytest.raises(AmbiguousDatasetError, match="spark:new/2/v, spark:new/v"):
+        Datasets(store, "new").upstream("v")
+    assert Datasets(store, "new").upstream("spark:new/v").column("dataset") == ["file:/raw"]
+
+
 def test_a_column_that_is_no_text_is_refused(store: DatasetStore) -> None:
     with pytest.raises(TypeError, match="a column is named by text"):
         Datasets(store).upstream("orders", 3)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.types import _parse_datatype_json_value
 
-from bigdebug.datasets.columns import ColumnLineage
+from bigdebug.datasets.columns import MODEL, ColumnLineage
 from bigdebug.datasets.model import Access, ColumnEdge, Dataset, Field
 from bigdebug.datasets.plans import Tree
 from bigdebug.datasets.uses import NOTHING
@@ -21,7 +21,8 @@ from bigdebug.spark.datasets.relations import Relations
 _EDGES = 5_000
 """Edges between columns above which those that all columns have are one."""
 
-_RDDS = ("LogicalRDD", "ExternalRDD")
+_MADE = ("LogicalRDD", "ExternalRDD", "Transpose")
+"""Leaves whose columns are not those of what they were made of."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,12 @@ def leaves_of(relations: Relations, plan: Any, lineage: ColumnLineage | None) ->
 
 
 def _leaf(relations: Relations, tree: Tree, known: dict[tuple[str, frozenset[int]], Any]) -> Leaf:
+    if tree.name == MODEL:
+        return Leaf(frozenset(), (relations.of_temporary(str(tree.fields["name"]), "model"),))
     ids = frozenset(each.id for each in tree.output if each.id is not None)
     leaf = known.get((tree.name, ids))
     datasets = (relations.unknown(tree.name),) if leaf is None else relations.of_leaf(leaf, ids)
-    if tree.name in _RDDS and any(dataset.kind != "memory" for dataset in datasets):
+    if tree.name in _MADE and any(dataset.kind != "memory" for dataset in datasets):
         return Leaf(ids, datasets, made=tree.name)
     return Leaf(ids, datasets, tuple(map(_field, tree.output)))
 
@@ -68,7 +71,7 @@ def _view(relations: Relations, tree: Tree) -> Leaf:
     name = ".".join(filter(None, (described["identifier"].get("database"), described["identifier"]["table"])))
     if is_given(name):
         return Leaf(frozenset(), ())
-    dataset = relations.of_temporary(name, "view") if tree.fields.get("isTempView") else relations.of_name(name, "view")
+    dataset = relations.of_session_view(name) if tree.fields.get("isTempView") else relations.of_name(name, "view")
     return Leaf(frozenset(), (dataset,), _fields(described["schema"]))
 
 

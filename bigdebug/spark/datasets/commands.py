@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,9 +11,11 @@ from urllib.parse import unquote
 
 from bigdebug.datasets.model import Dataset, Field
 from bigdebug.datasets.naming import of_path, of_source
-from bigdebug.datasets.plans import Tree
+from bigdebug.datasets.plans import Tree, plan_of
+from bigdebug.errors import DatasetsError
 from bigdebug.spark.datasets.accesses import schema_of
 from bigdebug.spark.datasets.counts import leaves_in
+from bigdebug.spark.datasets.names import UNTOLD
 from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.gateway import items
 
@@ -55,7 +58,9 @@ class Target:
     reads: tuple[Dataset, ...] = ()
     emptied: bool = False
     schema: tuple[Field, ...] = ()
-    """Where there is no source that has it."""
+    """As the table has it, which may be otherwise than its source; of the source, if there is none."""
+    besides: tuple[Dataset, ...] = ()
+    """Views that it defines with the same rows."""
     spares: bool = False
     """Whether it does nothing where the dataset is there already (IF NOT EXISTS, mode "ignore"): of one without a source, whether it did nothing."""
 
@@ -81,11 +86,17 @@ def _spares(node: Node) -> bool:
     return str(node.mode().toString()) == "Ignore"
 
 
+def _schema(table: Any) -> tuple[Field, ...]:
+    """As the catalog has it."""
+    return schema_of(str(table.schema().json()))
+
+
 def _files(r: Relations, tree: Tree, node: Node) -> Target:
     table = node.catalogTable()
     spares = _spares(node) or bool(node.ifPartitionNotExists())
+    r.learn_options(node.options())
     if table.isDefined():
-        return Target(r.of_catalog(table.get()), _mode(node), _source(tree, node), spares=spares)
+        return Target(r.of_catalog(table.get()), _mode(node), _source(tree, node), schema=_schema(table.get()), spares=spares)
     return Target(of_path(str(node.outputPath().toString()), r.format_of(node.fileFormat())), _mode(node), _source(tree, node), spares=spares)
 
 
@@ -98,11 +109,13 @@ def _folder(r: Relations, tree: Tree, node: Node) -> Target:
 def _table_as(table: str, r: Relations, tree: Tree, node: Node) -> Target:
     identifier = getattr(node, table)().identifier()
     found = r.there(identifier)  # where its files are is known only now
-    return Target(r.of_identifier(identifier) if found is None else r.of_catalog(found), _mode(node), _source(tree, node), spares=_spares(node))
+    if found is None:
+        return Target(r.of_identifier(identifier), _mode(node), _source(tree, node), spares=_spares(node))
+    return Target(r.of_catalog(found), _mode(node), _source(tree, node), schema=_schema(found), spares=_spares(node))
 
 
 def _into_hive(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_catalog(node.table()), "overwritten" if node.overwrite() else "appended", _source(tree, node))
+    return Target(r.of_catalog(node.table()), "overwritten" if node.overwrite() else "appended", _source(tree, node), schema=_schema(node.table()))
 
 
 def _into_source(r: Relations, tree: Tree, node: Node) -> Target:
@@ -122,7 +135,7 @@ def _created(r: Relations, tree: Tree, node: Node) -> Target:
     described = r.there(node.table().identifier()) or node.table()
     made, asked = int(described.createTime()), int(node.table().createTime())
     return Target(
-        r.of_catalog(described), "created", schema=schema_of(str(described.schema().json())),
+        r.of_catalog(described), "created", schema=_schema(described),
         spares=bool(node.ignoreIfExists()) and made not in (asked, asked // 1000 * 1000),  # a metastore counts in seconds
     )
 
@@ -145,11 +158,12 @@ def _view_again(r: Relations, tree: Tree, node: Node) -> Target:
 
 def _cached(r: Relations, tree: Tree, node: Node) -> Target:
     name = ".".join(str(part) for part in items(node.multipartIdentifier()))
-    return Target(r.of_temporary(name, "cache"), "created", _source(tree, node, "table"))
+    return Target(r.of_cached(name), "created", _source(tree, node, "table"))
 
 
 def _cached_as(r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_temporary(str(node.tempViewName()), "cache"), "created", _source(tree, node, "plan"))
+    name = str(node.tempViewName())
+    return Target(r.of_cached(name), "created", _source(tree, node, "plan"), besides=(r.of_session_view(name, defines=True),))
 
 
 def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node: Node) -> Target:
@@ -157,12 +171,17 @@ def _named(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, node:
     identifier = getattr(node, field)()
     found = r.there(identifier) if mode == "defined" else None
     if found is not None:
-        return Target(r.of_catalog(found), mode, schema=schema_of(str(found.schema().json())))
+        return Target(r.of_catalog(found), mode, schema=_schema(found))
     return Target(r.of_identifier(identifier, "view" if tree.fields.get("isView") else "table"), mode, emptied=emptied)
 
 
 def _dropped(r: Relations, tree: Tree, node: Node) -> Target:
     return _if_it_was_there(r, _named("tableName", "dropped", False, r, tree, node), node)
+
+
+def _dropped_view(r: Relations, tree: Tree, node: Node) -> Target:
+    named = node.ident()
+    return Target(r.of_session_view(".".join([*(str(part) for part in named.namespace()), str(named.name())])), "dropped")
 
 
 def _dropped_v2(r: Relations, tree: Tree, node: Node) -> Target:
@@ -184,18 +203,29 @@ def _resolved(field: str, mode: str, emptied: bool, r: Relations, tree: Tree, no
 def _renamed(r: Relations, tree: Tree, node: Node) -> Target:
     kind = "view" if node.isView() else "table"
     old, new = node.oldName(), node.newName()
-    database = old.database()
-    name = str(new.unquotedString()) if new.database().isDefined() or not database.isDefined() else f"{database.get()}.{new.table()}"
-    there = r.there(r.identifier(str(new.table()), new.database() if new.database().isDefined() else database))
-    made = (r.of_name(name, kind), ()) if there is None else (r.of_catalog(there), schema_of(str(there.schema().json())))
-    return Target(made[0], "renamed", reads=(r.of_identifier(old, kind),), schema=made[1])
+    named = r.identifier(str(new.table()), new.database() if new.database().isDefined() else old.database())
+    if kind == "view" and r.passes(named):
+        made, before = r.of_session_view(str(new.table()), defines=True), r.of_session_view(str(old.table()))
+        there = None
+    else:
+        there = r.there(named)
+        made, before = r.of_identifier(named, kind) if there is None else r.of_catalog(there), r.of_identifier(old, kind)
+    known = r.defined(named) if kind == "view" else None
+    if known is not None:  # nothing is followed through a view: it says itself what it is made of
+        with suppress(*UNTOLD, DatasetsError):
+            return Target(made, "renamed", Source(plan_of(str(known.toJSON())), known), reads=(before,))
+    return Target(made, "renamed", reads=(before,), schema=() if there is None else _schema(there))
 
 
 def _renamed_v2(r: Relations, tree: Tree, node: Node) -> Target:
     child = node.child()
-    old = r.of_catalog_v2(child.catalog(), child.identifier())
-    name = ".".join(str(part) for part in items(node.newName()))
-    return Target(Dataset(old.namespace, name, "table"), "renamed", reads=(old,))
+    catalog, identifier = child.catalog(), child.identifier()
+    new = [str(part) for part in items(node.newName())]
+    if len(new) > 1 and new[0] == str(catalog.name()):
+        del new[0]
+    elif len(new) == 1:
+        new = [*(str(part) for part in identifier.namespace()), *new]
+    return Target(r.of_catalog_name(catalog, new), "renamed", reads=(r.of_catalog_v2(catalog, identifier),))
 
 
 def _loaded(r: Relations, tree: Tree, node: Node) -> Target:
@@ -208,7 +238,7 @@ def _as_select(r: Relations, tree: Tree, node: Node) -> Target:
 
 
 def _into_v2(mode: str, r: Relations, tree: Tree, node: Node) -> Target:
-    return Target(r.of_leaf(node.table())[0], mode, _source(tree, node))
+    return Target(r.of_leaf(node.table())[0], mode, _source(tree, node), schema=schema_of(str(node.table().schema().json())))
 
 
 def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> Target:
@@ -221,6 +251,7 @@ def _changed(table: str, source: str, r: Relations, tree: Tree, node: Node) -> T
 def _batch(r: Relations, tree: Tree, node: Node) -> Target:
     """A batch of a stream, to a sink of the first kind."""
     table, source = node.catalogTable(), _source(tree, node)
+    r.learn_options(node.writeOptions())
     if table.isDefined():
         return Target(r.of_catalog(table.get()), "appended", source)
     said = str(node.sink().toString())
@@ -257,7 +288,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
     "CreateViewCommand": _view, "AlterViewAsCommand": _view_again,
     "CacheTable": _cached, "CacheTableAsSelect": _cached_as,
     "TruncateTableCommand": partial(_named, "tableName", "overwritten", True), "TruncateTable": partial(_resolved, "table", "overwritten", True),
-    "DropTableCommand": _dropped, "DropTempViewCommand": partial(_named, "ident", "dropped", False),
+    "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
     **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
     "AlterTableRenameCommand": _renamed, "RenameTable": _renamed_v2,
     **dict.fromkeys(("AlterTableAddColumnsCommand",), partial(_named, "table", "defined", False)),

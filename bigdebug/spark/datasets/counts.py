@@ -24,6 +24,9 @@ _SCANS = frozenset({
 })
 
 
+_BY_RANGE, _ADAPTIVE = "rangepartitioning(", "AdaptiveSparkPlan"
+
+
 class Scan(NamedTuple):
     """A scan of a source: the columns by their numbers in the plan, rows and bytes where Spark counted them, and itself."""
 
@@ -42,10 +45,13 @@ def ids_of(node: Any) -> frozenset[int]:
 
 def scans_of(query: Any) -> list[Scan]:
     """The scans that a query executed, those of its subqueries included; none if it never came to that. What was computed once and read several
-    times is one scan. Costs some ten calls of the JVM for each.
+    times is one scan. Where rows are sampled before they are sorted, it is not known how many were read: these are counted more than once. Costs some ten calls
+    of the JVM for each.
     """
     try:
-        return list(_scans(query.executedPlan()))
+        plan = query.executedPlan()
+        said = str(plan.toString())
+        return list(_scans(plan, _BY_RANGE in said and _ADAPTIVE not in said))
     except (PySparkException, Py4JError):  # it failed while it was planned
         return []
 
@@ -68,16 +74,22 @@ def committed(query: Any) -> bool:
         return False
 
 
-def _scans(plan: Physical) -> Iterator[Scan]:
+def _scans(plan: Physical, sampled: bool = False) -> Iterator[Scan]:
     for leaf in leaves_in(plan):
         kind = str(leaf.getClass().getSimpleName())
         if kind == "AdaptiveSparkPlanExec":
             yield from _scans(leaf.executedPlan())
         elif kind.endswith("QueryStageExec"):
-            yield from _scans(leaf.plan())
+            below = leaf.plan()
+            yield from _scans(below, sampled if kind.startswith("TableCache") else _is_sampled(below))
         elif kind in _SCANS:
             counts = _counted(leaf.metrics())
-            yield Scan(kind, ids_of(leaf), counts.get("numOutputRows"), counts.get("filesSize"), leaf)
+            yield Scan(kind, ids_of(leaf), None if sampled else counts.get("numOutputRows"), counts.get("filesSize"), leaf)
+
+
+def _is_sampled(plan: Physical) -> bool:
+    """Whether samples are taken of what a plan gives before it is sorted, for which it runs once more, and counts what it reads again."""
+    return str(plan.getClass().getSimpleName()).startswith("ShuffleExchange") and str(plan.outputPartitioning().toString()).startswith(_BY_RANGE)
 
 
 def leaves_in(plan: Any) -> Iterator[Any]:

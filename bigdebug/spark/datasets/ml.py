@@ -69,7 +69,12 @@ class Models:
 
     def _fit(self, method: Any, estimator: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
         with self._doings.doing("fit", f"{self._name}.fit.{type(estimator).__name__}", text=f"{type(estimator).__name__}.fit") as doing:
-            model = method(estimator, dataset, *args, **kwargs)
+            try:
+                model = method(estimator, dataset, *args, **kwargs)
+            except Exception:
+                if doing is not None:
+                    self._safely(lambda: self._tried(doing, dataset))
+                raise
             if doing is not None:
                 self._safely(lambda: self._fitted(doing, estimator, dataset, model))
             else:
@@ -83,11 +88,18 @@ class Models:
 
     def _fitted(self, doing: Doing, estimator: Any, dataset: Any, model: Any) -> None:
         made = self._models(model)
-        reading = self._read(dataset)
         doing.of(writes=[Access(each, "created") for each in made])
+        reading = self._tried(doing, dataset)
+        if reading is not None:
+            doing.of(columns=_learned(made, reading, set(_columns(estimator))))
+
+    def _tried(self, doing: Doing, dataset: Any) -> Reading | None:
+        """What a fit read, whether it came to anything or not."""
+        reading = self._read(dataset)
         if reading is not None:
             doing.opaque.update(dict.fromkeys(reading.opaque))
-            doing.of(reads=(access.dataset for access in reading.reads), columns=_learned(made, reading, set(_columns(estimator))))
+            doing.of(reads=(access.dataset for access in reading.reads))
+        return reading
 
     def _transform(self, method: Any, transformer: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
         made = method(transformer, dataset, *args, **kwargs)
@@ -132,10 +144,10 @@ class Models:
         return of_session(self._session, str(model.uid), "model")
 
     def _models(self, fitted: Any) -> list[Dataset]:
-        """What a fit gave: a model, or one for each of several settings."""
-        return [self._model(each) for each in (fitted if isinstance(fitted, list) else [fitted])]
+        """What a fit gave: a model, or one for each of several settings; and the models that these are made of, which may be saved and asked alone."""
+        return list(dict.fromkeys(self._model(part) for each in (fitted if isinstance(fitted, list) else [fitted]) for part in _with_parts(each)))
 
-    def _safely(self, note: Callable[[], None]) -> None:
+    def _safely(self, note: Callable[[], object]) -> None:
         try:
             note()
         except Exception as trouble:  # the user's model comes first
@@ -146,6 +158,18 @@ def _below(kind: Any) -> Iterator[Any]:
     yield kind
     for each in kind.__subclasses__():
         yield from _below(each)
+
+
+def _with_parts(model: Any) -> Iterator[Any]:
+    """A model, and the fitted ones within it: the stages of a pipeline, the best of a search and those that it kept, one for each class."""
+    yield model
+    inner = [getattr(model, name, None) for name in ("stages", "bestModel", "subModels", "models")]
+    while inner:
+        each = inner.pop(0)
+        if isinstance(each, (list, tuple)):
+            inner = [*each, *inner]
+        elif type(each).__name__.endswith("Model"):
+            yield from _with_parts(each)
 
 
 def _columns(estimator: Any) -> Iterator[str]:

@@ -56,7 +56,9 @@ class Names:
     def of_catalog(self, table: Any) -> Dataset:
         """A table or a view, by what the catalog of the session says of it."""
         is_view = str(table.tableType().name()) == "VIEW"
-        location = table.storage().locationUri()
+        storage = table.storage()
+        location = storage.locationUri()
+        self.learn_options(storage.properties())
         provider = table.provider()
         return of_table(
             str(table.identifier().unquotedString()), self.store, unquote(str(location.get().toString())) if location.isDefined() else "",
@@ -84,19 +86,34 @@ class Names:
         except UNTOLD:
             return None
 
+    def passes(self, identifier: Any) -> bool:
+        """Whether a view is temporary, as the session has it now."""
+        try:
+            return bool(self._jsession.sessionState().catalog().isTempView(identifier))
+        except UNTOLD:
+            return False
+
+    def defined(self, identifier: Any) -> Any | None:
+        """What a view is made of now, as a plan; None if it is there no more."""
+        try:
+            plan = self._jsession.table(str(identifier.quotedString())).queryExecution().analyzed()
+            while str(plan.getClass().getSimpleName()) == "SubqueryAlias":
+                plan = plan.child()
+            return plan.child() if str(plan.getClass().getSimpleName()) == "View" else None
+        except UNTOLD:
+            return None
+
     def of_temporary(self, name: str, kind: str) -> Dataset:
         """What ends with the session."""
         return of_session(self._session, name, kind)
 
+    def of_cached(self, name: str) -> Dataset:
+        """The cache of a table or a view, which is another dataset than what it keeps."""
+        return self.of_temporary(f"cache of {name}", "cache")
+
     def is_command(self, node: Any) -> bool:
         """Whether a node of a plan does something, rather than gives rows."""
         return bool(self._jvm.java.lang.Class.forName(_COMMAND).isInstance(node))
-
-    def of_view(self, identifier: Any, kind: str) -> Dataset:
-        """A view by a TableIdentifier and what Spark calls its kind: temporary ones are their session's."""
-        if kind == "PersistedView":
-            return self.of_identifier(identifier, "view")
-        return self.of_temporary(f"{'global_temp.' * (kind == 'GlobalTempView')}{identifier.table()}", "view")
 
     def of_table(self, table: Any, catalog: Any, identifier: Any, options: Any) -> Iterator[Dataset]:
         """A table of the second kind of sources; ``catalog`` and ``identifier`` are options of Scala's."""
@@ -108,9 +125,14 @@ class Names:
         elif catalog.isDefined() and identifier.isDefined():
             yield self.of_catalog_v2(catalog.get(), identifier.get())
         elif any(str(each.getName()).endswith(".FileTable") for each in _above(table.getClass())):
+            self.learn(dict(options.asCaseSensitiveMap()))
             yield from self.of_paths(table.fileIndex().rootPaths(), str(table.formatName()).lower())
         else:
             yield self.of_options(kind, str(table.name()), dict(options.asCaseSensitiveMap()))
+
+    def learn_options(self, options: Any) -> None:
+        """Options of a relation, of a table or of a write, in a map of Scala's, in which something may be secret. One call of the JVM."""
+        self.learn(dict(pair.partition(" -> ")[::2] for pair in str(options.mkString("\0")).split("\0") if pair))
 
     def of_options(self, kind: str, name: str, options: Mapping[str, str]) -> Dataset:
         """A source or a sink by the class and the name of its table, and its options."""
@@ -121,8 +143,11 @@ class Names:
 
     def of_catalog_v2(self, catalog: Any, identifier: Any) -> Dataset:
         """A table by a catalog and what that calls it."""
-        name = str(catalog.name())
-        place = ".".join([*(str(part) for part in identifier.namespace()), str(identifier.name())])
+        return self.of_catalog_name(catalog, [*(str(part) for part in identifier.namespace()), str(identifier.name())])
+
+    def of_catalog_name(self, catalog: Any, parts: Sequence[str]) -> Dataset:
+        """The same by the parts of its name."""
+        name, place = str(catalog.name()), ".".join(parts)
         if name == "spark_catalog":
             return self.of_name(place)
         conf = self._jsession.conf()

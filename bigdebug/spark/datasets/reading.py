@@ -79,10 +79,19 @@ def read(relations: Relations, query: Any, action: str) -> Reading | None:
     if is_idle(name) or (name == "CreateViewCommand" and is_given(str(analyzed.name().table()))):
         return None
     try:
-        return _read(relations, query, analyzed, name, action)
+        reading = _read(relations, query, analyzed, name, action)
+        return None if _infers(reading, name, action) else reading
     except _UNTOLD as trouble:
         log.info("bigdebug cannot read the plan of %s: %s: %s", name, type(trouble).__name__, trouble)
         return Reading(name, opaque=(name,), shape=name, text=_text(query))
+
+
+def _infers(reading: Reading, name: str, action: str) -> bool:
+    """Whether Spark itself looks at the lines of files for the columns that they have: these are no columns of theirs, and what is read of them is told by the
+    query that does.
+    """
+    looks = action == "head" or (action == "rdd" and name == "DeserializeToObject")
+    return looks and bool(reading.reads) and all(each.dataset.format == "text" and [field.name for field in each.schema] == ["value"] for each in reading.reads)
 
 
 def _learn_set(relations: Relations, command: Any) -> None:
@@ -102,7 +111,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
         columns = tuple(ColumnEdge(target.dataset, each.name, before, each.name, IDENTITY) for before in same for each in target.schema)
         return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, shape=name, text=text, is_quick=True, is_spared=target.spares)
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
-    lineage = columns_of(source.tree) if written else None
+    lineage = columns_of(source.tree, models=relations.seen.made_by) if written else None
     leaves = leaves_of(relations, source.plan, lineage)
     reads = accesses_of(relations, leaves, () if action in _LATER and not relations.stream else scans_of(query))
     opaque = tuple(dict.fromkeys([*(lineage.opaque if lineage else [unwritten]), *unknown(leaves)]))
@@ -120,7 +129,8 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
         views = views_of(relations, shallow)
         reads += accesses_of(relations, views, ())
         edges |= edges_of(output.dataset, names, shallow, views)
-    reads += tuple(Access(model) for model in relations.seen.models(written))
+    known = {access.dataset for access in reads}
+    reads += tuple(Access(model) for model in relations.seen.models(written) if model not in known)
     if target is not None:
         reads += tuple(Access(each) for each in target.reads)
         edges |= {replace(edge, output=each) for each in target.besides for edge in edges}
@@ -132,7 +142,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
     besides = [] if target is None else [Access(each, "defined", schema) for each in target.besides]
     writes = (Access(output.dataset, output.mode, schema, rows, size_written), *besides, *made)
     spared = output.spares and not committed(query)
-    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode == "defined", spared)
+    return Reading(name if target is not None else "", reads, writes, tuple(sorted(edges)), opaque, shape, text, output.mode in ("defined", "renamed"), spared)
 
 
 def _stored(target: Target, schema: tuple[Field, ...]) -> tuple[Field, ...]:

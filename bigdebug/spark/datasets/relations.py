@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from bigdebug.datasets.model import Dataset
-from bigdebug.datasets.naming import of_path
+from bigdebug.datasets.naming import of_path, of_session
 from bigdebug.spark.ancestry import ancestors
 from bigdebug.spark.datasets.names import UNTOLD, Names, folded
 from bigdebug.spark.datasets.places import qualified
@@ -38,6 +38,19 @@ class Relations(Names):
         self.seen = seen
         self.stream = stream
 
+    # ---- views ------------------------------------------------------------------------------------------------
+
+    def of_view(self, identifier: Any, kind: str) -> Dataset:
+        """A view that is defined by a TableIdentifier and what Spark calls its kind: temporary ones are their session's."""
+        if kind == "PersistedView":
+            return self.of_identifier(identifier, "view")
+        return self.of_session_view(f"{'global_temp.' * (kind == 'GlobalTempView')}{identifier.table()}", defines=True)
+
+    def of_session_view(self, name: str, defines: bool = False) -> Dataset:
+        """A temporary view, which is this session's if it is defined here. Another session of the application may have one that is called so, too."""
+        number = 0 if name.startswith("global_temp.") else self.seen.number_of(name, str(self._jsession.sessionUUID()), defines)
+        return of_session(f"{self.seen.session}{f'/{number + 1}' * bool(number)}", name, "view")
+
     # ---- what is read -----------------------------------------------------------------------------------------
 
     def of_leaf(self, leaf: Leaf, ids: frozenset[int] = frozenset()) -> tuple[Dataset, ...]:
@@ -47,6 +60,8 @@ class Relations(Names):
             return ()
         if kind == "LogicalRDD" and (kept := self.seen.checkpoint(leaf.rdd(), ids)) is not None:
             return (kept,)
+        if kind == "Transpose" and (sources := self.seen.turned(ids)):
+            return sources
         try:
             return tuple(dict.fromkeys(self._READERS.get(kind, Relations._unknown)(self, leaf)))
         except UNTOLD:  # of another version of Spark, perhaps
@@ -63,6 +78,7 @@ class Relations(Names):
             yield of_path(found[1], self.format_of(relation.fileFormat()))
             return
         if kind == "HadoopFsRelation":
+            self.learn_options(relation.options())
             yield from self.of_paths(relation.location().rootPaths(), self.format_of(relation.fileFormat()))
         elif kind == "JDBCRelation":
             yield self.of_jdbc_options(relation.jdbcOptions())
@@ -96,12 +112,22 @@ class Relations(Names):
         return kind == "SQLExecutionRDD"
 
     def _made(self, leaf: Leaf) -> Iterator[Dataset]:
+        if leaf.isStreaming():  # no rows, in the place of a source that had none for this batch
+            return
         columns = str(self._jvm.org.apache.hadoop.util.StringUtils.join("\0", leaf.schema().fieldNames())).split("\0")
         yield self.of_temporary(f"rows({', '.join(columns[:_NAMED])}{', ...' * (len(columns) > _NAMED)})", "memory")
 
     def _streamed(self, leaf: Leaf) -> Iterator[Dataset]:
         relation = leaf.relation() if str(leaf.getClass().getSimpleName()).endswith("ScanRelation") else leaf
         yield from self.of_table(relation.table(), relation.catalog(), relation.identifier(), relation.options())
+
+    def _to_stream(self, leaf: Leaf) -> Iterator[Dataset]:
+        """A source of a stream that has not started."""
+        found = _BETWEEN.search(str(leaf.sourceName()))
+        yield of_path(found[1]) if found is not None else self.unknown(str(leaf.sourceName()))
+
+    def _to_stream_v2(self, leaf: Leaf) -> Iterator[Dataset]:
+        yield from self.of_table(leaf.table(), leaf.catalog(), leaf.identifier(), leaf.extraOptions())
 
     def _range(self, leaf: Leaf) -> Iterator[Dataset]:
         yield self.of_temporary(f"range({leaf.start()}, {leaf.end()}, {leaf.step()})", "memory")
@@ -115,6 +141,7 @@ class Relations(Names):
     _READERS: ClassVar[dict[str, Callable[[Relations, Leaf], Iterator[Dataset]]]] = {
         "LogicalRelation": _logical, "HiveTableRelation": _hive, "DataSourceV2Relation": _v2, "DataSourceV2ScanRelation": _scanned_v2,
         "LogicalRDD": _rdd, "ExternalRDD": _rdd, "LocalRelation": _made, "StreamingDataSourceV2ScanRelation": _streamed, "StreamingDataSourceV2Relation": _streamed,
+        "StreamingRelation": _to_stream, "StreamingRelationV2": _to_stream_v2,
         "Range": _range, "CommandResult": _result,
     }
 
@@ -153,7 +180,9 @@ class Relations(Names):
         """The cache that a scan reads: by the name of the table or view, or by a number."""
         builder = scan.relation().cacheBuilder()
         name = builder.tableName()
-        return self.of_temporary(str(name.get()) if name.isDefined() else f"cache {self._jvm.java.lang.System.identityHashCode(builder)}", "cache")
+        if name.isDefined():
+            return self.of_cached(str(name.get()).replace("`", ""))
+        return self.of_temporary(f"cache {self._jvm.java.lang.System.identityHashCode(builder)}", "cache")
 
 
 def _stream_of(leaf: Leaf) -> str:

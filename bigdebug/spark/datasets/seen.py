@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,10 @@ class Seen:
     _caches: set[Dataset] = field(default_factory=set)
     _models: dict[int, Dataset] = field(default_factory=dict)
     """By the columns that they make."""
+    _turned: dict[frozenset[int], tuple[Dataset, ...]] = field(default_factory=dict)
+    """What frames were made of that were transposed, by their columns: Spark forgets it."""
+    _views: dict[str, list[str]] = field(default_factory=dict)
+    """The sessions that defined a temporary view, by its name."""
     _dropped: set[str] = field(default_factory=set)
     """Tables and views that commands have just dropped which have not ended."""
 
@@ -39,6 +44,21 @@ class Seen:
         if known is not None:
             self._rdds[number] = known
         return known
+
+    def turns(self, ids: frozenset[int], sources: tuple[Dataset, ...]) -> None:
+        """A frame whose columns have these numbers is another one transposed, which was made of these."""
+        self._turned[ids] = sources
+
+    def turned(self, ids: frozenset[int]) -> tuple[Dataset, ...]:
+        """What a transposed frame was made of; nothing if that was not seen."""
+        return self._turned.get(ids, ())
+
+    def number_of(self, view: str, session: str, defines: bool) -> int:
+        """Which of the sessions that defined a temporary view this one is, from 0 on. One that did not has it of the first, of which it is a copy."""
+        sessions = self._views.setdefault(view, [])
+        if defines and session not in sessions:
+            sessions.append(session)
+        return sessions.index(session) if session in sessions else 0
 
     def drops(self, name: str) -> None:
         """A table or a view is dropped that was there."""
@@ -59,6 +79,11 @@ class Seen:
     def uses(self, ids: frozenset[int], model: Dataset) -> None:
         """Columns with these numbers are made by a model."""
         self._models.update(dict.fromkeys(ids, model))
+
+    @property
+    def made_by(self) -> Mapping[int, str]:
+        """The names of models, by the numbers of the columns that they make."""
+        return {number: model.name for number, model in self._models.items()}
 
     def models(self, plan: str) -> list[Dataset]:
         """The models that a plan asks, as Spark wrote it: it has columns that they make."""
