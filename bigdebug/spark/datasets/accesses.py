@@ -21,7 +21,10 @@ from bigdebug.spark.datasets.relations import Relations
 _EDGES = 5_000
 """Edges between columns above which those that all columns have are one."""
 
-_MADE = ("LogicalRDD", "ExternalRDD", "Transpose")
+_TURNED = "Transpose"
+"""The leaf that has the rows of a frame that was transposed: how many were read is over by then."""
+
+_MADE = ("LogicalRDD", "ExternalRDD", _TURNED)
 """Leaves whose columns are not those of what they were made of."""
 
 
@@ -84,7 +87,7 @@ def accesses_of(relations: Relations, leaves: Sequence[Leaf], scans: Iterable[Sc
             datasets: tuple[Dataset, ...] = (relations.of_cache(scan.node),)
             found.setdefault(datasets[0], Access(datasets[0]))
         else:
-            datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids), ()) or relations.of_scan(scan.node, scan.kind)
+            datasets = next((leaf.datasets for leaf in leaves if scan.ids and scan.ids <= leaf.ids and leaf.made != _TURNED), ()) or relations.of_scan(scan.node, scan.kind)
         if len(datasets) == 1 and datasets[0] in found:
             known = found[datasets[0]]
             found[known.dataset] = summed(known, Access(known.dataset, rows=scan.rows, size=scan.size))

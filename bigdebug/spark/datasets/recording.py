@@ -27,7 +27,9 @@ from bigdebug.spark.datasets.relations import Relations
 from bigdebug.spark.datasets.runs import Runs
 from bigdebug.spark.datasets.seen import Seen
 from bigdebug.spark.datasets.settings import Settings
+from bigdebug.spark.datasets.starts import watch_starts
 from bigdebug.spark.datasets.streaming import Streaming
+from bigdebug.spark.datasets.turns import watch_turns
 from bigdebug.spark.jobs import gone, is_ours
 
 log = logging.getLogger("bigdebug")
@@ -86,6 +88,8 @@ class Recording:
         self._hearing.open()
         self._models.open()
         self._saves = watch_saves(self._sc, self._processes.name, self._doings)
+        self._saves += watch_starts(self._sc, self._processes, self._queries.read_frame, self._tell)
+        self._saves += watch_turns(self._seen, self._queries.read_frame)
         self._thread = threading.Thread(target=self._run, name="bigdebug datasets", daemon=True)
         self._thread.start()
         atexit.register(self.close)
