@@ -30,7 +30,7 @@ def columns(db: sqlite3.Connection, of: Meant) -> Answer:
         known = types.get(name) or types.get(name.lower())
         sources = tuple(f"{named[source]} {used or '(all columns)'} ({hows(how)})" for (source, used), how in made.get(name, {}).items())
         rows.append((name, "" if known is None else known.type, "" if known is None or known.nullable else "not null", sources))
-    return Answer(f"Columns of {of.dataset}", ("column", "type", "", "made of"), tuple(rows)).noting(of.note)
+    return Answer(f"Columns of {of.dataset}", ("column", "type", "nulls", "made of"), tuple(rows)).noting(of.note)
 
 
 def names_of_columns(db: sqlite3.Connection, dataset: int) -> list[str]:

@@ -49,6 +49,7 @@ def test_each_question_gives_a_table_and_json(run: Run, words: tuple[str, ...], 
     told = json.loads(out)
     assert set(told) == {"title", "rows", "notes"}
     assert told["rows"] or told["notes"]
+    assert all(name for row in told["rows"] for name in row)
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
