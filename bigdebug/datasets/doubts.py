@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from itertools import islice
 
 from bigdebug.datasets.rows import datasets_of
 
 _SHOWN = 3
 """Datasets that a note names."""
+
+_NEAREST = 100
+"""Datasets, and columns, that are looked at: the nearest ones."""
 
 _ASKED = "WITH asked (id, name) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?))"
 
@@ -38,22 +42,47 @@ WHERE EXISTS (
 )
 """
 
+_OUT_OF_TIME = """
+WITH reached (id) AS MATERIALIZED (SELECT value FROM json_each(?1)),
+near (id) AS MATERIALIZED (SELECT DISTINCT touch.other FROM reached CROSS JOIN touch ON touch.dataset = reached.id),
+written (flow) AS MATERIALIZED (SELECT DISTINCT w.flow FROM near CROSS JOIN passage w ON w.dataset = near.id AND w.written = 1),
+one (flow) AS MATERIALIZED (
+    SELECT DISTINCT r.flow FROM written CROSS JOIN passage r ON r.flow = written.flow AND r.written = 0 CROSS JOIN near ON near.id = r.dataset
+),
+times (flow, began, over) AS MATERIALIZED (
+    SELECT one.flow, MIN(process.started), MAX(COALESCE(process.ended, 9223372036854775807)) FROM one CROSS JOIN process ON process.flow = one.flow GROUP BY one.flow
+)
+SELECT DISTINCT here FROM (
+    SELECT touch.other AS here, {grouped} FROM times reader CROSS JOIN passage r ON r.flow = reader.flow AND r.written = 0 CROSS JOIN touch ON touch.dataset = r.dataset
+    CROSS JOIN passage w ON w.dataset = touch.other AND w.written = 1 AND w.mode <> 'dropped' CROSS JOIN times writer ON writer.flow = w.flow
+    GROUP BY touch.other, {grouped} HAVING MIN(writer.began) > MAX(reader.over)
+)
+"""
+
 
 def of_columns(db: sqlite3.Connection, ends: Iterable[tuple[int, str]], upstream: bool) -> str:
     """What is to be said of columns at which a walk ended: it ends where who read a dataset has other columns than who wrote it, as those of CSV are, which have
-    none by themselves. Costs 20 us for each.
+    none by themselves. Costs 20 us for each of the nearest, at which it looks.
     """
-    found = [number for (number,) in db.execute(_WRITTEN_OTHERWISE if upstream else _READ_OTHERWISE, (json.dumps([each for each in ends if each[1]]),))]
+    asked = json.dumps([each for each in islice(ends, _NEAREST) if each[1]])
+    found = [number for (number,) in db.execute(_WRITTEN_OTHERWISE if upstream else _READ_OTHERWISE, (asked,))]
     if not found:
         return ""
     side = "what its columns were made of" if upstream else "what was made of its columns"
     return f"{_named(db, found)} was read with other columns than it was written with: {side} is not known from there on."
 
 
-def of_datasets(db: sqlite3.Connection, reached: Iterable[int]) -> str:
-    """What is to be said of datasets that were dropped and made again. Costs 5 us for each."""
-    found = [number for (number,) in db.execute(_MADE_AGAIN, (json.dumps(list(reached)),))]
-    return f"{_named(db, found)} was dropped and made again: this is told of all that it ever was." if found else ""
+def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool) -> str:
+    """What is to be said of datasets on the way that were dropped and made again, or read by a job on the way for the last time before another one wrote into them
+    for the first time: what they held before and after is not told apart. Costs 20 us for each.
+    """
+    every = json.dumps(list(islice(reached, _NEAREST)))
+    again = [number for (number,) in db.execute(_MADE_AGAIN, (every,))]
+    later = [number for (number,) in db.execute(_OUT_OF_TIME.format(grouped="writer.flow" if upstream else "reader.flow"), (every,)) if number not in again]
+    return " ".join(filter(None, (
+        f"{_named(db, again)} was dropped and made again: this is told of all that it ever was." if again else "",
+        f"{_named(db, later)} was written again after it was read: this is told of all that it ever held." if later else "",
+    )))
 
 
 def _named(db: sqlite3.Connection, which: list[int]) -> str:

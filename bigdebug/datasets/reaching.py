@@ -36,7 +36,7 @@ def datasets(db: sqlite3.Connection, of: Meant, upstream: bool, limit: int) -> A
     queries = 0 if upstream else queries_of(db, of.id, found.steps)
     columns = ("steps", "dataset", "kind", "by", "last run", "status")
     return Answer(f"{_side(upstream)} of {of.dataset}", columns, tuple(rows)).noting(
-        of.note, more(len(found.steps), limit), _queries(queries), doubts.of_datasets(db, [of.id, *shown]),
+        of.note, more(len(found.steps), limit), _queries(queries), doubts.of_datasets(db, [of.id, *shown], upstream),
     )
 
 
@@ -52,8 +52,8 @@ def columns(db: sqlite3.Connection, of: Meant, name: str, upstream: bool, limit:
     queries = 0 if upstream else queries_of_columns(db, (of.id, name), found.steps)
     unknown = "Of some steps it is not known which columns go into which." if any(UNKNOWN in how for how in set(found.how.values())) else ""
     return Answer(f"{_side(upstream)} of {name} of {of.dataset}", ("steps", "dataset", "column", "influence", "how"), tuple(rows)).noting(
-        of.note, more(len(found.steps), limit), _queries(queries), unknown, doubts.of_columns(db, islice(found.ends, limit), upstream),
-        doubts.of_datasets(db, dict.fromkeys([of.id, *(number for number, _ in shown)])),
+        of.note, more(len(found.steps), limit), _queries(queries), unknown, doubts.of_columns(db, found.ends, upstream),
+        doubts.of_datasets(db, dict.fromkeys([of.id, *(number for number, _ in shown)]), upstream),
     )
 
 

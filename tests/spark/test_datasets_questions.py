@@ -54,6 +54,18 @@ def test_history_and_records_of_a_write(dbg: Any, shop: Path) -> None:
     assert dbg.datasets.trace(f"{shop}/report").goBackAll().count() == 7
 
 
+def test_a_column_is_followed_that_is_read_under_another_case(spark: Any, dbg: Any, shop: Path) -> None:
+    spark.read.schema("ITEM int, TOTAL double").parquet(f"{shop}/sales").selectExpr("TOTAL + 1 as x").write.parquet(f"{shop}/upper")
+    columns = {(row["dataset"].rpartition("/")[2], row["column"]): row["influence"] for row in dbg.datasets.upstream(f"{shop}/upper", "x")}
+    assert columns["raw_orders", "price"] == "value"
+    assert any(row["effect"] == "fails" and f"file:{shop}/upper" in row["writes"] for row in dbg.datasets.impact(f"{shop}/sales", "total"))
+
+
+def test_where_columns_of_csv_are_not_known_is_said(spark: Any, dbg: Any, shop: Path) -> None:
+    spark.read.csv(f"{shop}/raw_orders").write.parquet(f"{shop}/by_place")
+    assert any(f"file:{shop}/raw_orders was read with other columns" in note for note in dbg.datasets.upstream(f"{shop}/by_place", "_c2").notes)
+
+
 def test_a_view_of_the_session_is_drawn(dbg: Any, shop: Path) -> None:
     view = bigdebug.view(dbg.datasets)
     assert isinstance(view, DatasetsView)

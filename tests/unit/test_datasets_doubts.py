@@ -65,6 +65,19 @@ def test_what_was_dropped_and_made_again_is_said_to_be_one(asked: Datasets) -> N
         assert "file:/wh/default.tb was dropped and made again: this is told of all that it ever was." in notes(answer)
 
 
+def test_what_was_written_after_it_was_read_is_said(asked: Datasets) -> None:
+    middle, late = Dataset("file", "/middle"), Dataset("file", "/late")
+    asked.store.record(done(1, middle, RAW, ("a", "a")), done(2, OUT, middle, ("a", "a")))
+    for answer in (asked.upstream("r_csv"), asked.upstream("r_csv", "a"), asked.downstream("/raw"), asked.downstream("/raw", "a")):
+        assert not answer.notes
+    asked.store.record(done(3, middle, late, ("a", "a"), mode="overwritten"))
+    said = "file:/middle was written again after it was read: this is told of all that it ever held."
+    assert all(said in notes(answer) for answer in (asked.upstream("r_csv"), asked.upstream("r_csv", "a"), asked.downstream("/late"), asked.downstream("/late", "a")))
+    assert not asked.downstream("/raw").notes
+    asked.store.record(done(4, OUT, middle, ("a", "a"), job="job 2"))
+    assert not asked.upstream("r_csv").notes
+
+
 def test_a_column_that_a_model_makes_is_made_of_what_the_model_was_fitted_on(asked: Datasets) -> None:
     fit = replace(done(1, MODEL, RAW, ("label", "label")), columns=(ColumnEdge(MODEL, "", RAW, "label", "AGGREGATION"),), writes=(Access(MODEL, "created"),))
     ask = done(2, OUT, RAW, ("prediction", "g"))
