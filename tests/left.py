@@ -20,6 +20,10 @@ _POOLED = re.compile(r"bigdebug( frames)?_\d+")
 """Threads that wait for the next action, each with a connection to Spark: at most four for each of the two kinds of actions."""
 
 
+_OF_SESSIONS = "ExecutionListenerBus"
+"""A listener that Spark has for each session that it clones, for a query with other settings, until that is collected."""
+
+
 class Held(NamedTuple):
     """What a session holds. Of counts less is as good as the same."""
 
@@ -54,7 +58,7 @@ def held(dbg: Any) -> Held:
         pooled=sum(bool(_POOLED.fullmatch(thread.name)) for thread in threading.enumerate()),
         sockets=_sockets(),
         cached=frozenset(sc._jsc.getPersistentRDDs().keySet()),
-        listeners=java.listenerBus().listeners().size(),
+        listeners=sum(_OF_SESSIONS not in str(each) for each in java.listenerBus().listeners().toArray()),
         accumulators=len(_accumulatorRegistry),
         tags=frozenset(sc.getJobTags()),
         properties=tuple(map(sc.getLocalProperty, _PROPERTIES)),
