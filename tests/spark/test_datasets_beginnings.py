@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from bigdebug.datasets.questions import Datasets
+from bigdebug.datasets.store import DatasetStore
 from tests.spark.recorded import Recorded
 
 
@@ -106,3 +108,20 @@ def test_a_table_of_a_database_is_one_by_its_catalog_and_by_its_url(recorded: Re
     names = {access.dataset.name.removeprefix(f"{recorded.folder}/") for process in processes for access in (*process.reads, *process.writes) if access.dataset.kind == "jdbc"}
     assert names == {"shop.APP.T1", "shop.APP.T2", "shop.APP.T3"}
     assert {access.dataset.kind for process in processes for access in process.writes} == {"jdbc", "memory"}
+
+
+def test_a_database_that_is_dropped_drops_the_tables_in_its_folder(recorded: Recorded, tmp_path: Path) -> None:
+    def make(spark: Any, folder: str) -> None:
+        spark.sql("create database d_gone")
+        spark.sql("create table d_gone.t using parquet as select 1 as a")
+
+    def drop(spark: Any, folder: str) -> None:
+        spark.sql("drop database d_gone cascade")
+        spark.sql("drop database if exists d_gone cascade")
+
+    store = DatasetStore(tmp_path / "s.sqlite")
+    store.record(*recorded.of(make), *recorded.of(drop))
+    history = Datasets(store).history("d_gone.t")
+    assert history.column("what") == ["dropped", "created"]
+    assert [process.opaque for process in store.processes() if any(access.mode == "dropped" for access in process.writes)] == [("tables of d_gone in other folders",)]
+    store.close()

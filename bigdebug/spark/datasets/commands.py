@@ -61,6 +61,8 @@ class Target:
     """As the table has it, which may be otherwise than its source; of the source, if there is none."""
     besides: tuple[Dataset, ...] = ()
     """Views that it defines with the same rows."""
+    opaque: tuple[str, ...] = ()
+    """What it does besides of which Spark does not tell; of one without a source."""
     spares: bool = False
     """Whether it does nothing where the dataset is there already (IF NOT EXISTS, mode "ignore"): of one without a source, whether it did nothing."""
 
@@ -189,6 +191,17 @@ def _dropped_v2(r: Relations, tree: Tree, node: Node) -> Target:
     return _if_it_was_there(r, target, node) if str(node.child().catalog().name()) == "spark_catalog" else target  # others tell nobody
 
 
+def _database(r: Relations, tree: Tree, node: Node) -> Target | None:
+    """DROP DATABASE, with its tables if it cascades: those in its folder meet it. None in another catalog than Spark's."""
+    space = node.namespace()
+    if str(space.catalog().name()) != "spark_catalog":
+        return None
+    name = ".".join(str(part) for part in items(space.namespace()))
+    elsewhere = (f"tables of {name} in other folders",) if node.cascade() else ()
+    was_there = r.seen.dropped(name)
+    return Target(r.of_database(name), "dropped", opaque=elsewhere, spares=bool(node.ifExists()) and not was_there)
+
+
 def _if_it_was_there(r: Relations, target: Target, node: Node) -> Target:
     was_there = r.seen.dropped(target.dataset.name)
     return replace(target, spares=bool(node.ifExists()) and not was_there)
@@ -277,7 +290,7 @@ def _batch_v2(r: Relations, tree: Tree, node: Node) -> Target:
     return Target(dataset, "overwritten" if whole else "appended", _source(tree, node))
 
 
-COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
+COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target | None]] = {
     "InsertIntoHadoopFsRelationCommand": _files,
     "InsertIntoDataSourceDirCommand": _folder, "InsertIntoHiveDirCommand": _folder,
     "CreateDataSourceTableAsSelectCommand": partial(_table_as, "table"),
@@ -290,6 +303,7 @@ COMMANDS: dict[str, Callable[[Relations, Tree, Node], Target]] = {
     "TruncateTableCommand": partial(_named, "tableName", "overwritten", True), "TruncateTable": partial(_resolved, "table", "overwritten", True),
     "DropTableCommand": _dropped, "DropTempViewCommand": _dropped_view,
     **dict.fromkeys(("DropTable", "DropView"), _dropped_v2),
+    "DropNamespace": _database,
     "AlterTableRenameCommand": _renamed, "RenameTable": _renamed_v2,
     **dict.fromkeys(("AlterTableAddColumnsCommand",), partial(_named, "table", "defined", False)),
     **dict.fromkeys(

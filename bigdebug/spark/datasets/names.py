@@ -165,6 +165,10 @@ class Names:
         """Files at some paths, in a Scala sequence."""
         yield from folded(str(paths.mkString("\0")).split("\0") if paths.nonEmpty() else [], form)
 
+    def of_database(self, name: str) -> Dataset:
+        """The folder of a database's tables, where Spark makes it if nothing else is said."""
+        return of_path(f"{unquote(self._warehouse)}/{name.lower()}.db")
+
     def of_place(self, path: str, form: str = "") -> Dataset:
         """Files at a path as the user writes it."""
         return of_path(qualified(self._sc, path), form)
@@ -185,7 +189,11 @@ class Names:
     def store(self) -> str:
         """Where the session's catalog is: its metastore, or the folder of its tables."""
         metastore = self._jsession.sparkContext().hadoopConfiguration().get("hive.metastore.uris")
-        return str(metastore or self._jsession.sharedState().conf().get("spark.sql.warehouse.dir"))
+        return str(metastore or self._warehouse)
+
+    @property
+    def _warehouse(self) -> str:
+        return str(self._jsession.sharedState().conf().get("spark.sql.warehouse.dir"))
 
 
 def is_given(view: str) -> bool:

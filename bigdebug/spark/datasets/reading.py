@@ -109,7 +109,7 @@ def _read(relations: Relations, query: Any, analyzed: Any, name: str, action: st
         write = Access(target.dataset, target.mode, target.schema, 0 if target.emptied else None)
         same = target.reads[:1] if target.mode == "renamed" else ()
         columns = tuple(ColumnEdge(target.dataset, each.name, before, each.name, IDENTITY) for before in same for each in target.schema)
-        return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, shape=name, text=text, is_quick=True, is_spared=target.spares)
+        return Reading(name, tuple(Access(each) for each in target.reads), (write,), columns, target.opaque, shape=name, text=text, is_quick=True, is_spared=target.spares)
     source = Source(tree, analyzed) if target is None or target.source is None else target.source
     lineage = columns_of(source.tree, models=relations.seen.made_by) if written else None
     leaves = leaves_of(relations, source.plan, lineage)

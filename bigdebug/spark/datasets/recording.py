@@ -213,6 +213,7 @@ class Recording:
         "SparkListenerSQLExecutionStart": lambda self, event: self._queries.start(event), "SparkListenerSQLExecutionEnd": lambda self, event: self._queries.end(event),
         "QueryStartedEvent": _stream_start, "QueryTerminatedEvent": _stream_end,
         "DropTableEvent": lambda self, event: self._seen.drops(f"{event.database()}.{event.name()}"),
+        "DropDatabaseEvent": lambda self, event: self._seen.drops(str(event.database())),
         "SparkListenerJobStart": _job_start, "SparkListenerJobEnd": _job_end,
     }
 
