@@ -44,18 +44,18 @@ WHERE EXISTS (
 
 _OUT_OF_TIME = """
 WITH reached (id) AS MATERIALIZED (SELECT value FROM json_each(?1)),
-near (id) AS MATERIALIZED (SELECT DISTINCT touch.other FROM reached CROSS JOIN touch ON touch.dataset = reached.id),
-written (flow) AS MATERIALIZED (SELECT DISTINCT w.flow FROM near CROSS JOIN passage w ON w.dataset = near.id AND w.written = 1),
+reached_too (id) AS MATERIALIZED (SELECT DISTINCT touch.other FROM reached CROSS JOIN touch ON touch.dataset = reached.id),
+some_writing (flow) AS MATERIALIZED (SELECT DISTINCT w.flow FROM reached_too CROSS JOIN passage w ON w.dataset = reached_too.id AND w.written = 1),
 one (flow) AS MATERIALIZED (
-    SELECT DISTINCT r.flow FROM written CROSS JOIN passage r ON r.flow = written.flow AND r.written = 0 CROSS JOIN near ON near.id = r.dataset
+    SELECT DISTINCT r.flow FROM some_writing CROSS JOIN passage r ON r.flow = some_writing.flow AND r.written = 0 CROSS JOIN reached_too ON reached_too.id = r.dataset
 ),
 times (flow, began, over) AS MATERIALIZED (
     SELECT one.flow, MIN(process.started), MAX(COALESCE(process.ended, 9223372036854775807)) FROM one CROSS JOIN process ON process.flow = one.flow GROUP BY one.flow
 )
 SELECT DISTINCT here FROM (
-    SELECT touch.other AS here, {grouped} FROM times reader CROSS JOIN passage r ON r.flow = reader.flow AND r.written = 0 CROSS JOIN touch ON touch.dataset = r.dataset
+    SELECT touch.other AS here, {grouped} FROM times one_reader CROSS JOIN passage r ON r.flow = one_reader.flow AND r.written = 0 CROSS JOIN touch ON touch.dataset = r.dataset
     CROSS JOIN passage w ON w.dataset = touch.other AND w.written = 1 AND w.mode <> 'dropped' CROSS JOIN times writer ON writer.flow = w.flow
-    GROUP BY touch.other, {grouped} HAVING MIN(writer.began) > MAX(reader.over)
+    GROUP BY touch.other, {grouped} HAVING MIN(writer.began) > MAX(one_reader.over)
 )
 """
 
@@ -74,11 +74,12 @@ def of_columns(db: sqlite3.Connection, ends: Iterable[tuple[int, str]], upstream
 
 def of_datasets(db: sqlite3.Connection, reached: Iterable[int], upstream: bool) -> str:
     """What is to be said of datasets on the way that were dropped and made again, or read by a job on the way for the last time before another one wrote into them
-    for the first time: what they held before and after is not told apart. Costs 20 us for each.
+    for the first time: what they held before and after is not told apart.
+    Looks at the nearest, which takes some milliseconds.
     """
     every = json.dumps(list(islice(reached, _NEAREST)))
     again = [number for (number,) in db.execute(_MADE_AGAIN, (every,))]
-    later = [number for (number,) in db.execute(_OUT_OF_TIME.format(grouped="writer.flow" if upstream else "reader.flow"), (every,)) if number not in again]
+    later = [number for (number,) in db.execute(_OUT_OF_TIME.format(grouped="writer.flow" if upstream else "one_reader.flow"), (every,)) if number not in again]
     return " ".join(filter(None, (
         f"{_named(db, again)} was dropped and made again: this is told of all that it ever was." if again else "",
         f"{_named(db, later)} was written again after it was read: this is told of all that it ever held." if later else "",
