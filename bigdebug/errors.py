@@ -75,6 +75,10 @@ class StoreError(BigdebugError):
     """The lineage store cannot be read or written."""
 
 
+class BlockLostError(StoreError):
+    """A file of the lineage store that is not there; what was in it can be derived."""
+
+
 class StoreVersionError(StoreError):
     """A block or a saved session of a format that this version does not read."""
 

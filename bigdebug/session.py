@@ -366,6 +366,8 @@ class DebugSession(Inquiry):
         every = [*self._recorder.runs, *self._frames.runs]
         for run in every if runs is None else each_run(runs):
             self._frames.forget(run) if isinstance(run, FrameRun) else self._recorder.forget(run)
+        if runs is None:
+            self._recorder.runs.sweep()
 
     @staticmethod
     def traceable(what: Any) -> bool:

@@ -8,12 +8,12 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
+from bigdebug.errors import BlockLostError, CorruptBlockError, NondeterminismError, NotCapturedError, StoreError
 from bigdebug.store.blocks import Block, block_name, decode
 from bigdebug.store.filesystems import Address
 from bigdebug.store.memory import most_bytes
@@ -30,7 +30,9 @@ class LineageStore:
 
     Thread-safe. Reading keeps blocks, with what is made of them, up to ``most`` bytes: as BIGDEBUG_MEMORY says, else 512 MB. One block more may be in use. Blocks of two attempts at one partition must agree. Of a run whose tasks
     are ``counted``, the attempts that Spark did not take count for nothing: a task that is killed sees the end of its input, and
-    writes a block of what it had read.
+    writes a block of what it had read. Runs that were removed are refused with a NotCapturedError, whether their blocks are gone or not yet.
+
+    No question waits for what another one reads: that is done outside the lock, and remembered if the run was not forgotten meanwhile.
     """
 
     def __init__(self, root: str | os.PathLike[str], read: Callable[[Path], bytes] = Path.read_bytes, most: int | None = None) -> None:
@@ -47,6 +49,11 @@ class LineageStore:
         """The block that was asked for last: what is made of it meanwhile is counted when another one is."""
         self._listings: dict[tuple[str, str], dict[int, list[int]]] = {}
         self._counted: dict[str, set[tuple[str, int, int]]] = {}
+        self._removed: set[str] = set()
+        self._left: set[str] = set()
+        """Those of them of which blocks may be there."""
+        self._forgotten: Counter[str] = Counter()
+        """How often each run was forgotten: what was begun to be read before is not kept."""
         self._alone = threading.RLock()
 
     @classmethod
@@ -75,47 +82,49 @@ class LineageStore:
 
     def partitions(self, runs: Iterable[str], stage: str) -> list[int]:
         """Partitions of ``stage`` with a block in any of ``runs``."""
-        with self._alone:
-            return sorted({p for run in runs for p in self._listing(run, stage)})
+        return sorted({p for run in runs for p in self._listing(run, stage)})
 
     def block(self, runs: Sequence[str], stage: str, partition: int) -> Block | None:
         """The block of a stage's partition, from the first of ``runs`` that computed it; None if none did."""
-        with self._alone:
-            for run in runs:
-                key = (run, stage, partition)
+        for run in runs:
+            key = (run, stage, partition)
+            with self._alone:
+                self._check(run)
+                as_of = self._forgotten[run]
                 if key in self._cache:
-                    self._cache.move_to_end(key)
-                    found = self._cache[key]
-                elif (read := self._agreed(run, stage, partition)) is not None:
-                    found = self._remember(key, read)
-                else:
-                    continue
-                self._ask(key)
-                return found
-            return None
+                    return self._asked(key)
+            read = self._agreed(run, stage, partition)
+            with self._alone:
+                self._check(run)
+                if read is not None:
+                    return self._remembered(key, read) if self._forgotten[run] == as_of else read
+        return None
 
     def facts(self, runs: Sequence[str], stage: str, partition: int) -> Block | None:
         """As ``block``, without its tables. Each block is read once for it, and a few hundred bytes are kept."""
-        with self._alone:
-            for run in runs:
-                key = (run, stage, partition)
-                if key in self._facts or self.block([run], stage, partition) is not None:
-                    return self._facts[key]
-            return None
+        for run in runs:
+            known = self._facts.get((run, stage, partition))
+            if known is None and (block := self.block([run], stage, partition)) is not None:
+                known = replace(block, columns={})
+            if known is not None:
+                return known
+        return None
 
     def keep(self, run: str, stage: str, partition: int, attempt: int, block: bytes) -> None:
-        """Write a block that a task has encoded."""
+        """Write a block that a task has encoded. Raises NotCapturedError for a run that was removed."""
+        self._check(run)
         self.place.write(f"{run}/{stage}/{block_name(partition, attempt)}", block)
 
     def count(self, run: str, attempts: Iterable[tuple[str, int, int]]) -> None:
         """From here on only these attempts of ``run`` count, each a stage, a partition and a number; and those that were counted before."""
         with self._alone:
-            self._counted.setdefault(run, set()).update(attempts)
+            if run not in self._removed:
+                self._counted.setdefault(run, set()).update(attempts)
 
     def counts(self, run: str, stage: str, partition: int, attempt: int) -> bool:
         """Whether what an attempt wrote is a part of the lineage of its run."""
         counted = self._counted.get(run)
-        return counted is None or (stage, partition, attempt) in counted
+        return run not in self._removed and (counted is None or (stage, partition, attempt) in counted)
 
     def names(self, run: str) -> list[str]:
         """The names, at the place, of the blocks of a run that count."""
@@ -136,21 +145,42 @@ class LineageStore:
         """Where tasks write: the path of a directory, if they see it, or what takes their blocks."""
         return self.place if isinstance(self.place, Remote) else str(self.root)
 
-    def remove(self, run: str) -> None:
-        """Let go of all blocks of a run."""
-        self.forget(run)
-        self._counted.pop(run, None)
-        shutil.rmtree(self.root / run, ignore_errors=True)
-        self.place.remove(run)
+    def remove(self, *runs: str) -> None:
+        """Let go of all blocks of runs. From the first moment on they are refused, also if a StoreError says that blocks could not be removed: the next call tries again."""
+        with self._alone:
+            self._removed.update(runs)
+            self._left.update(runs)
+            for run in runs:
+                self.forget(run)
+                self._counted.pop(run, None)
+            left = sorted(self._left)
+        for run in left:
+            self._clear(run)
+
+    def sweep(self) -> None:
+        """Remove what is there of runs that were removed: what could not be then, and what was written since."""
+        if self._removed:
+            for run in sorted(self._removed.intersection(self.place.names(""))):
+                self._clear(run)
+
+    def is_removed(self, run: str) -> bool:
+        return run in self._removed
 
     def discard(self, run: str, stage: str) -> None:
         """Let go of the blocks of one stage of a run."""
-        self.forget(run)
-        self.place.remove(f"{run}/{stage}")
+        with self._alone:
+            if run in self._counted:
+                self._counted[run] = {attempt for attempt in self._counted[run] if attempt[0] != stage}
+            self.forget(run)
+        try:
+            self.place.remove(f"{run}/{stage}")
+        finally:
+            self.forget(run)  # what somebody listed meanwhile
 
     def forget(self, run: str) -> None:
         """Look again for what there is of ``run``: it has written since."""
         with self._alone:
+            self._forgotten[run] += 1
             for key in [k for k in self._listings if k[0] == run]:
                 del self._listings[key]
             for cached in [k for k in self._cache if k[0] == run]:
@@ -158,15 +188,31 @@ class LineageStore:
             for known in [k for k in self._facts if k[0] == run]:
                 del self._facts[known]
 
+    def _check(self, run: str) -> None:
+        if run in self._removed:
+            raise NotCapturedError("This run has been forgotten", value=run, remedy="Run the job again under capture.")
+
+    def _clear(self, run: str) -> None:
+        shutil.rmtree(self.root / run, ignore_errors=True)
+        self.place.remove(run)
+        self._left.discard(run)
+
     def _listing(self, run: str, stage: str) -> dict[int, list[int]]:
-        if (run, stage) not in self._listings:
-            found: dict[int, list[int]] = {}
-            for name in self.place.names(f"{run}/{stage}"):
-                match = _NAME.fullmatch(name)
-                if match and self.counts(run, stage, int(match[1]), int(match[2])):
-                    found.setdefault(int(match[1]), []).append(int(match[2]))
-            self._listings[run, stage] = found
-        return self._listings[run, stage]
+        with self._alone:
+            self._check(run)
+            known, as_of = self._listings.get((run, stage)), self._forgotten[run]
+        if known is not None:
+            return known
+        found: dict[int, list[int]] = {}
+        for name in self.place.names(f"{run}/{stage}"):
+            match = _NAME.fullmatch(name)
+            if match and self.counts(run, stage, int(match[1]), int(match[2])):
+                found.setdefault(int(match[1]), []).append(int(match[2]))
+        with self._alone:
+            self._check(run)
+            if self._forgotten[run] == as_of:
+                self._listings[run, stage] = found
+        return found
 
     def _agreed(self, run: str, stage: str, partition: int) -> Block | None:
         """What the attempts at a partition wrote; None where nothing is there, also if it was lost since it was listed."""
@@ -176,10 +222,9 @@ class LineageStore:
             where = self.place.where(name)
             try:
                 block = decode(self.place.read(name), where)
-            except StoreError as problem:
-                if not isinstance(problem.__cause__, FileNotFoundError):
-                    raise
-                self._listings.pop((run, stage), None)
+            except BlockLostError:
+                with self._alone:
+                    self._listings.pop((run, stage), None)
                 continue
             if (block.stage, block.partition) != (stage, partition):
                 raise CorruptBlockError(
@@ -195,20 +240,24 @@ class LineageStore:
             )
         return next((block for block in blocks if not block.stub), blocks[-1] if blocks else None)
 
-    def _remember(self, key: _Key, block: Block) -> Block:
-        self._cache[key] = block
-        self._facts[key] = replace(block, columns={})
-        self._count(key)
-        return block
+    def _remembered(self, key: _Key, read: Block) -> Block:
+        """A block that was read, or the one that another question has read meanwhile."""
+        if key not in self._cache:
+            self._cache[key] = read
+            self._facts[key] = replace(read, columns={})
+            self._count(key)
+        return self._asked(key)
 
-    def _ask(self, key: _Key) -> None:
-        """Make room for a block that is in use from here on."""
+    def _asked(self, key: _Key) -> Block:
+        """A block that is in use from here on, and room for it."""
+        self._cache.move_to_end(key)
         if key != self._latest:
             if self._latest is not None and self._latest in self._cache:
                 self._count(self._latest)
             self._latest = key
         while self._cached_bytes > self._most and len(self._cache) > 1:
             self._drop(next(iter(self._cache)))
+        return self._cache[key]
 
     def _count(self, key: _Key) -> None:
         size = self._cache[key].bytes

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from bigdebug.errors import StoreError
+from bigdebug.errors import BlockLostError, StoreError
 from bigdebug.store.blocks import write_whole
+
+_TRIES = 3
+"""To remove a folder: tasks that end late write into it meanwhile."""
 
 
 class Place(Protocol):
     """Files by their names, relative, with / between the parts. What cannot be done is a StoreError."""
 
-    def read(self, name: str) -> bytes: ...
+    def read(self, name: str) -> bytes:
+        """All of a file. Raises BlockLostError where there is none."""
 
     def write(self, name: str, data: bytes) -> None:
         """So that readers see all of it or nothing."""
@@ -44,6 +48,8 @@ class Directory:
     def read(self, name: str) -> bytes:
         try:
             return self.bytes_of(self.root / name)
+        except FileNotFoundError as problem:
+            raise BlockLostError(f"A lineage block cannot be read: {problem}", value=self.where(name), remedy="Restore the file.") from problem
         except OSError as problem:
             raise StoreError(f"A lineage block cannot be read: {problem}", value=self.where(name), remedy="Check the permissions.") from problem
 
@@ -67,10 +73,26 @@ class Directory:
             ) from problem
 
     def remove(self, folder: str) -> None:
-        shutil.rmtree(self.root / folder, ignore_errors=True)
+        path, tries = self.root / folder, _TRIES
+        while path.exists():
+            try:
+                shutil.rmtree(path)
+            except OSError as problem:  # noqa: PERF203 (it is tried again)
+                tries -= 1
+                if not tries:
+                    raise StoreError(
+                        f"What is to go from the lineage store cannot be removed: {problem}", value=str(path), remedy="Check the permissions of the directory."
+                    ) from problem
 
     def copy(self, name: str, into: Path) -> None:
-        shutil.copyfile(self.root / name, into)
+        try:
+            shutil.copyfile(self.root / name, into)
+        except OSError as problem:
+            raise uncopied(self.where(name), into, problem) from problem
 
     def where(self, name: str = "") -> str:
         return str(self.root / name)
+
+
+def uncopied(where: str, into: Path, problem: OSError) -> StoreError:
+    return StoreError(f"A lineage block cannot be copied to {into}: {problem}", value=where, remedy="See that it is there, and that there is room where it goes.")

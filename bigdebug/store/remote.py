@@ -18,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bigdebug.errors import StoreError
+from bigdebug.errors import BlockLostError, StoreError
 from bigdebug.store.filesystems import Address
+from bigdebug.store.place import uncopied
 
 T = TypeVar("T")
 
@@ -133,9 +134,7 @@ class Remote:
     def read(self, name: str) -> bytes:
         what = "A lineage block cannot be read"
         file, size = self._asked(what, name, lambda at: at.file(name))
-        with file:
-            found: bytes = self._asked(what, name, lambda at: file.read(), size)
-            return found
+        return self._asked(what, name, lambda at: _all_of(file), size)
 
     def write(self, name: str, data: bytes) -> None:
         self._asked("A lineage block cannot be written", name, lambda at: at.write(name, data), len(data))
@@ -160,20 +159,32 @@ class Remote:
         self._asked("What is to go from the lineage store cannot be removed", folder, lambda at: at.remove(folder))
 
     def copy(self, name: str, into: Path) -> None:
-        into.write_bytes(self.read(name))
+        data = self.read(name)
+        try:
+            into.write_bytes(data)
+        except OSError as problem:
+            raise uncopied(self.where(name), into, problem) from problem
 
     def where(self, name: str = "") -> str:
         return f"{self.address.shown}/{name}".rstrip("/")
 
     def _asked(self, what: str, name: str, call: Callable[[_Opened], T], size: int = 0) -> T:
-        """What a call gives; else a StoreError that has no secrets, nor the exception that has some."""
+        """What a call gives; else a StoreError, a BlockLostError for what is not there, that has no secrets, nor the exception that has some."""
         try:
             return _within(PATIENCE + size / SLOWEST, lambda: call(_opened(self)))
         except Exception as problem:
-            said = str(problem) if isinstance(problem, OSError) else f"{type(problem).__name__}: {problem}"
-        why = " ".join(self.address.hidden(said).split()).rstrip(".")
+            lost = isinstance(problem, FileNotFoundError)
+            # No local of the frame that raises may hold more: tracebacks show these, too.
+            why = self.address.hidden(str(problem) if isinstance(problem, OSError) else f"{type(problem).__name__}: {problem}")
+        why = " ".join(why.split()).rstrip(".")
         remedy = next((remedy for pattern, remedy in _REMEDIES.items() if re.search(pattern, why)), "See that it is there, and can be written from here.")
-        raise StoreError(f"{what}: {why}", value=self.where(name), remedy=remedy)
+        raise (BlockLostError if lost else StoreError)(f"{what}: {why}", value=self.where(name), remedy=remedy)
+
+
+def _all_of(file: Any) -> bytes:
+    """What is in an open file. Closing may wait as long as reading does."""
+    with file:
+        return bytes(file.read())
 
 
 def _travels(options: Mapping[str, Any]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from operator import add
 from typing import Any
 
@@ -51,6 +53,28 @@ def test_lineage_that_another_run_needs_stays_until_that_one_goes(dbg: Any) -> N
     assert sums.getLineage().where(lambda kv: kv[0] == 2).goBackAll().collect() == list(range(2, 20, 3))
     dbg.forget()
     assert not any(dbg.store.iterdir())
+
+
+def test_what_a_question_derives_meanwhile_goes_as_well(dbg: Any) -> None:
+    def slowly(x: int) -> tuple[int, int]:
+        time.sleep(0.03)
+        return x % 3, x
+
+    sums = dbg.context.parallelize(range(20), 2).map(slowly).reduceByKey(add, 2)
+    with dbg.capture("lazy", strategy="lazy") as run:
+        sums.collect()
+    tracker = dbg.context.statusTracker()
+    with ThreadPoolExecutor(1) as other:
+        asked = other.submit(lambda: sums.getLineage().goBackAll().rids())
+        while not tracker.getActiveJobsIds() and not asked.done():
+            time.sleep(0.01)
+        dbg.forget(run)
+        with pytest.raises(NotCapturedError):
+            asked.result(60)
+    assert not (dbg.store / run.id).exists()
+    (dbg.store / run.id / "s1").mkdir(parents=True)  # by a task that was late
+    dbg.forget()
+    assert not (dbg.store / run.id).exists()
 
 
 def test_spark_may_clean_up_behind_programs_that_are_forgotten(dbg: Any) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigdebug.errors import CorruptBlockError, NondeterminismError, StoreError
+from bigdebug.errors import CorruptBlockError, NondeterminismError, NotCapturedError, StoreError
 from bigdebug.store.blocks import Block, block_name, encode, write_block
 from bigdebug.store.directory import LineageStore
+from bigdebug.store.place import Directory
 
 places = st.tuples(st.sampled_from(["r1", "r2"]), st.sampled_from(["s0", "s0.fine", "s1"]), st.integers(0, 30))
 
@@ -79,7 +84,7 @@ def test_of_a_run_without_a_task_that_ended_nothing_counts_until_something_is_co
     store.count("r1", [("s0", 1, 7)])
     assert store.partitions(["r1"], "s0") == [1]
     store.remove("r1")
-    assert store.partitions(["r1"], "s0") == []
+    assert not (tmp_path / "r1").exists()
 
 
 @pytest.mark.parametrize("misplaced", [Block("s1", 0, 0, (1,), 0, {}), Block("s0", 1, 0, (1,), 0, {})])
@@ -184,3 +189,119 @@ def test_a_block_that_is_lost_after_it_was_listed_is_not_there(tmp_path: Path) -
         (tmp_path / "r1" / "s0" / block_name(partition, number)).unlink()
     assert [None if block is None else block.attempt for block in (store.block(["r1"], "s0", p) for p in range(3))] == [3, None, 0]
     assert store.partitions(["r1"], "s0") == [0, 2]
+
+
+# ---- while others ask, or runs go ---------------------------------------------------------------------------------
+
+
+class Slow(Directory):
+    """A directory in which something happens while it is read, or a folder of it is removed."""
+
+    def __init__(self, root: Path, removing: Callable[[], object] = lambda: None, reading: Callable[[], object] = lambda: None) -> None:
+        super().__init__(root)
+        object.__setattr__(self, "happens", (removing, reading))
+
+    def remove(self, folder: str) -> None:
+        self.happens[0]()  # type: ignore[attr-defined]
+        super().remove(folder)
+
+    def read(self, name: str) -> bytes:
+        self.happens[1]()  # type: ignore[attr-defined]
+        return super().read(name)
+
+
+def killed(root: Path) -> LineageStore:
+    """A store with the block of an attempt that was killed, and does not count, and of one that does."""
+    store = stored(root, attempt(3), Block("s0", 1, 4, (5,), 5, {}))
+    store.count("r1", [("s0", 0, 2), ("s0", 1, 4)])
+    assert store.partitions(["r1"], "s0") == [1]
+    return store
+
+
+def fail() -> None:
+    raise StoreError("no answer")
+
+
+def refused(store: LineageStore) -> list[str]:
+    found = []
+    questions: list[Callable[[], object]] = [
+        *(lambda p=p: store.block(["r1"], "s0", p) for p in (0, 1)), lambda: store.facts(["r1"], "s0", 1), lambda: store.partitions(["r1"], "s0"),
+        lambda: store.keep("r1", "s0", 2, 9, encode(attempt(9))),
+    ]
+    for ask in questions:
+        with pytest.raises(NotCapturedError, match="forgotten") as problem:
+            ask()
+        found.append(str(problem.value))
+    return found
+
+
+def test_a_run_that_is_being_removed_answers_nothing(tmp_path: Path) -> None:
+    store, seen = killed(tmp_path), []
+    assert store.block(["r1"], "s0", 1) is not None
+
+    def meanwhile() -> None:
+        with ThreadPoolExecutor(1) as other:
+            seen.extend(other.submit(refused, store).result(10))
+
+    store.place = Slow(tmp_path, removing=meanwhile)
+    store.remove("r1")
+    assert len(seen) == 5
+    refused(store)
+    assert store.names("r1") == []
+
+
+def test_a_run_that_could_not_be_removed_answers_nothing_and_goes_later(tmp_path: Path) -> None:
+    store = killed(tmp_path)
+    store.place = Slow(tmp_path, removing=fail)
+    with pytest.raises(StoreError, match="no answer"):
+        store.remove("r1", "r2")
+    refused(store)
+    store.place = Directory(tmp_path)
+    store.remove("r4")
+    assert not (tmp_path / "r1").exists()
+    write_block(str(tmp_path), "r2", attempt(0))  # as a task does that ends late
+    write_block(str(tmp_path), "r3", attempt(0))
+    store.count("r1", [("s0", 0, 3)])
+    store.sweep()
+    assert [path.name for path in tmp_path.iterdir()] == ["r3"]
+    refused(store)
+
+
+def test_a_folder_that_cannot_be_removed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "r1").write_text("no folder")
+    with pytest.raises(StoreError, match="cannot be removed"):
+        LineageStore(tmp_path).remove("r1")
+
+
+def test_what_is_listed_while_a_stage_is_discarded_is_not_kept(tmp_path: Path) -> None:
+    store = killed(tmp_path)
+    store.place = Slow(tmp_path, removing=lambda: store.partitions(["r1"], "s0"))
+    store.discard("r1", "s0")
+    assert store.partitions(["r1"], "s0") == []
+    store.place = Slow(tmp_path, removing=fail)
+    write_block(str(tmp_path), "r1", attempt(3))
+    with suppress(StoreError):
+        store.discard("r1", "s0")
+    assert store.block(["r1"], "s0", 0) is None
+
+
+def test_no_question_waits_for_what_another_one_reads(tmp_path: Path) -> None:
+    store = stored(tmp_path, attempt(0), Block("s0", 1, 0, (1,), 0, {}))
+    here = store.block(["r1"], "s0", 0)
+    began, go_on = threading.Event(), threading.Event()
+
+    def read() -> None:
+        began.set()
+        assert go_on.wait(10)
+
+    store.place = Slow(tmp_path, reading=read)
+    with ThreadPoolExecutor(2) as other:
+        slow = other.submit(store.block, ["r1"], "s0", 1)
+        assert began.wait(10)
+        assert other.submit(store.block, ["r1"], "s0", 0).result(5) is here
+        store.forget("r1")  # so what is read by now is no longer known to be what is there
+        go_on.set()
+        old = slow.result(10)
+    assert old is not None
+    store.place = Directory(tmp_path)
+    assert store.block(["r1"], "s0", 1) is not old

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from pyspark.core.rdd import PipelinedRDD
 
 from bigdebug.agents.recompute import Digested, Drained, Facts, Known, Recompute, Verified, Without, agrees
 from bigdebug.agents.stage import TOO_LARGE
-from bigdebug.errors import IncompleteLineageError, NondeterminismError
+from bigdebug.errors import IncompleteLineageError, NondeterminismError, StoreError
 from bigdebug.graph import FINE, Stage
 from bigdebug.spark.asking import answers, asking
 from bigdebug.spark.jobs import running
@@ -91,8 +92,14 @@ class Rerun:
 
     def derive(self, stage: Stage, partitions: Collection[int]) -> None:
         """Write the blocks of ``stage`` into this run's folder, where they agree with what the run tells."""
+        store = self._run.lineage.store
         with self._deriving:
-            self._derive(stage, partitions)
+            try:
+                self._derive(stage, partitions)
+            finally:
+                if store.is_removed(self._run.id):  # meanwhile
+                    with suppress(StoreError):  # then the next sweep does
+                        store.sweep()
 
     def _derive(self, stage: Stage, partitions: Collection[int]) -> None:
         origin = next(known for known in self._run.graph.stages if known.id == stage.id.removesuffix(FINE))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bigdebug.agents.guards.diagnose import Diagnosed
 from bigdebug.agents.stage import ADDING, Report, ReportList
-from bigdebug.errors import StoreError
+from bigdebug.errors import NotCapturedError, StoreError
 from bigdebug.graph import Operator, OperatorGraph
 from bigdebug.spark.captures import OpenCapture
 from bigdebug.spark.interruption import handled
@@ -142,9 +142,13 @@ class Runs:
             # What its tasks gave, shuffled or cached, is read again: then a new run asks what they had read.
             read = {task.run for known in self._tasks.values() for task in known.values()}
             self._sources = {known: sources for known, sources in self._sources.items() if known in self._kept or known in read}
-            for gone in self._stored - needed:  # what could not be removed is tried again when the next run is forgotten
-                self._store.remove(gone)
-                self._stored.discard(gone)
+            gone = self._stored - needed
+            self._stored -= gone
+        self._store.remove(*gone)  # which may wait for a server that does not answer; jobs that end meanwhile do not
+
+    def sweep(self) -> None:
+        """Remove what is still there of runs that were let go of: what could not be removed then, and what questions derived that were not done yet."""
+        self._store.sweep()
 
     def reports_of(self, run: str) -> list[Report]:
         """Take what the tasks of ``run`` have reported: of each partition the first attempt that has no error."""
@@ -173,7 +177,7 @@ class Runs:
         """Write a block into the store; why that could not be done."""
         try:
             self._store.keep(*block)
-        except StoreError as problem:
+        except (StoreError, NotCapturedError) as problem:
             return f"{type(problem).__name__}: {problem}"
         return None
 
