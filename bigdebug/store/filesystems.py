@@ -5,23 +5,34 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from importlib import import_module
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
-CONNECTING, WAITING = 3.0, 5.0
-"""Seconds for a connection, and for a sign of life of a request, before it is tried again; three times in all."""
+CONNECTING, WAITING = 3.0, 3.0
+"""Seconds for a connection, and for a sign of life of a request, before it is tried again; three times in all: less than a call may take
+(``remote.PATIENCE``), for a process does not end before a request that it left behind.
+"""
 
-_URI = re.compile(r"([A-Za-z][\w+.-]+)://(?:([^/@?]*)@)?([^/?]*)(/[^?]*)?(?:\?(.*))?", re.DOTALL)
+_URI = re.compile(r"([A-Za-z][\w+.-]+)://(?:([^/@?]*)@)?([^/@?]*)(/[^?]*)?(?:\?(.*))?", re.DOTALL)
 _SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
 """Spark's names, and Hadoop's, for what pyarrow calls otherwise."""
 _OPEN = {"region", "scheme", "endpoint_override", "endpoint_url"}
 """Options whose values are no secrets."""
-_SHORTEST = 3
-"""Characters of a secret that is looked for in texts."""
+_SHORTEST, _SHORTEST_NUMBER, _SHORTEST_PART = 3, 6, 8
+"""Characters of a secret that is looked for in texts; digits of a number, for shorter ones are ports and seconds; characters of the b of an a=b in a secret,
+as in connection strings, for shorter ones are versions and protocols.
+"""
+_PORTLESS = {"s3", "gs", "abfss"}
+"""Filesystems whose hosts have no port: behind a colon there stands a key."""
+_WRITTEN = (
+    "a / or @ in the keys of a URI is written %2F or %40, and an @ at the beginning of its path, too; or give keys by store_options={...}, "
+    "and so the port of a server that keeps buckets"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,9 +47,11 @@ class Address:
 
     def __post_init__(self) -> None:
         if _URI.fullmatch(self.uri) is None:
-            raise ValueError("a URI has a scheme and a path: s3://bucket/path")
-        if re.search(r":(?!\d*$)", self._host):
-            raise ValueError("a / or @ in the keys of a URI is written %2F or %40; or give them by store_options={...}")
+            raise ValueError(_WRITTEN if "@" in self.uri else "a URI has a scheme and a path: s3://bucket/path")
+        # What stands before an @ may be a key of which a / or @ was not written so: then the host, or the path, is a part of it.
+        unfit = ":" if self.scheme in _PORTLESS else r":(?!\d+$)"
+        if re.search(unfit, self._host) or re.match("[^/]*/?[^/]*@", f"{self._path}?{self._parts[4]}"):
+            raise ValueError(_WRITTEN)
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
@@ -65,10 +78,11 @@ class Address:
         return self.shown.rpartition("/")[0] == parent.shown and (given[1] == ("", "", {}) or given[0] == given[1])
 
     def hidden(self, text: str) -> str:
-        """The text with *** in the place of keys, and of what options say."""
-        given = {**dict(parse_qsl(self._parts[4])), **self.options, "": [unquote(key) for key in self._keys] if self.scheme != "abfss" else self._keys[1]}
-        secrets = {secret for name, value in given.items() if name not in _OPEN for secret in _texts(value) if len(secret) >= _SHORTEST}
-        for secret in sorted(secrets, key=len, reverse=True):
+        """The text with *** in the place of keys, and of what options say, however they are spelled there."""
+        given = [*parse_qsl(self._parts[4]), *self.options.items(), ("", self._keys if self.scheme != "abfss" else self._keys[1])]
+        secrets = {text for name, value in given if name not in _OPEN for text in _texts(value)}
+        forms = {form for secret in secrets | {part for text in secrets for part in _parts_of(text)} for form in _spelled(secret)}
+        for secret in sorted((form for form in forms if len(form) >= _SHORTEST), key=len, reverse=True):
             text = text.replace(secret, "***")
         return re.sub(r"//[^/@\s]+:[^/@\s]*@", "//***@", text)
 
@@ -107,15 +121,32 @@ class Address:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+    """All texts in a value, and numbers that are no ports or seconds."""
+    match value:
+        case str():
+            yield value
+        case bytes() | bytearray():
+            yield bytes(value).decode(errors="replace")
+            yield repr(bytes(value))[2:-1]
+        case int() | float():
+            yield from (text for text in [str(value)] if len(text) >= _SHORTEST_NUMBER)
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
+        case list() | tuple() | AbstractSet():
+            for each in value:
+                yield from _texts(each)
+
+
+def _parts_of(secret: str) -> Iterator[str]:
+    """What a connection string says, or a token that is a query: errors show the parts in another order."""
+    parts = (part.partition("=")[2] for part in re.split("[;&?]", secret))
+    return (part for part in parts if len(part) >= _SHORTEST_PART)
+
+
+def _spelled(secret: str) -> set[str]:
+    """A secret as it is, as a URI spells it, as it is if that was from one, and as Python writes it."""
+    return {secret, quote(secret, safe=""), quote(secret), unquote(secret), repr(secret)[1:-1]}
 
 
 def _s3(address: Address) -> tuple[Any, str]:

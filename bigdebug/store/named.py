@@ -14,6 +14,9 @@ from bigdebug.store.filesystems import Address
 
 _REMEDY = "name a directory that you may write, or a URI as s3://bucket/path, or leave it out for a temporary directory"
 
+_URI_LIKE = re.compile(r"^\s|\s$|^(?![A-Za-z][\w+.-]+://).*://|^[A-Za-z][\w+.-]*//.*@", re.DOTALL)
+"""A text that is neither a path nor a URI, by a slip: as a path it would be shown, with the keys that may be in it."""
+
 
 def named(store: Any, options: Any = None) -> Path | Address | None:
     """Where a store is to be; None for a temporary one. Raises TypeError or ValueError for what names no place, without what may be secret in it."""
@@ -21,6 +24,8 @@ def named(store: Any, options: Any = None) -> Path | Address | None:
         raise TypeError(f"the store of bigdebug.attach is a directory of this machine or a URI, not {store!r}; {_REMEDY}")
     if not isinstance(options, Mapping | None) or not all(isinstance(name, str) for name in options or ()):
         raise TypeError(f"store_options are a dictionary of what the filesystem of the store takes, by name, not a {type(options).__name__}")
+    if isinstance(store, str) and _URI_LIKE.search(store) and not store.lower().startswith("file:"):
+        raise ValueError(f"the store of bigdebug.attach has blanks around it, or is no URI though it looks like one; {_REMEDY}")
     drive = "*" if isinstance(store, str) else "+"  # which a path may begin with
     if store is None or not re.match(rf"[A-Za-z][\w+.-]{drive}:/", os.fspath(store)):
         if options:

@@ -20,6 +20,7 @@ from bigdebug.store.named import named
 @pytest.mark.parametrize(("store", "found"), [
     (None, None), ("lineage", Path("lineage")), (Path("/a/b"), Path("/a/b")), (Path("c:/a"), Path("c:/a")), ("a:b/c", Path("a:b/c")),
     ("file:///a/b%20c", Path("/a/b c")), ("file:/a", Path("/a")), ("FILE://localhost/a", Path("/a")), ("/a/file:x", Path("/a/file:x")),
+    ("a//b", Path("a/b")), ("/a//b@c", Path("/a/b@c")), ("me@here/a b", Path("me@here/a b")),
 ])
 def test_a_directory_is_a_path(store: Any, found: Path | None) -> None:
     assert named(store) == found
@@ -36,6 +37,8 @@ def test_a_uri_is_an_address() -> None:
     ("s3:/bucket", None, ValueError), (Path("s3://bucket/a"), None, ValueError), ("c:/lineage", None, ValueError), ("file://other/a", None, ValueError), ("file:///", None, ValueError), ("file:///a?b", None, ValueError),
     ("file:///a", {"x": "SECRET"}, ValueError), ("a", {"x": "SECRET"}, ValueError), (None, {"x": "SECRET"}, ValueError),
     ("s3://a/b", "SECRET", TypeError), ("s3://a/b", {1: "SECRET"}, TypeError), ("s3://KEY:SECR/SECRET@a/b", None, ValueError),
+    (" s3://KEY:SECRET@a/b", None, ValueError), ("s3://a/b\n", None, ValueError), (" lineage", None, ValueError), ("s3//KEY:SECRET@a/b", None, ValueError),
+    ("'s3://KEY:SECRET@a/b'", None, ValueError), ("s3 ://KEY:SECRET@a/b", None, ValueError), ("1s3://KEY:SECRET@a/b", None, ValueError), ("x\n://SECRET", None, ValueError),
 ])
 def test_what_names_no_place_is_refused_without_what_may_be_secret(store: Any, options: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match=r"store|URI") as refused:

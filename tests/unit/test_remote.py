@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import socket
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bigdebug.errors import StoreError
-from bigdebug.store import remote
+from bigdebug.errors import BlockLostError, StoreError
+from bigdebug.store import filesystems, remote
 from bigdebug.store.filesystems import Address
 from bigdebug.store.place import Directory, Place
 from bigdebug.store.remote import Remote
@@ -61,8 +63,10 @@ def test_places_are_alike(place: Place, tmp_path: Path) -> None:
     place.remove("r1")
     assert place.names("r1") == []
     assert place.read("r2/s1/a") == b"y"
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(BlockLostError, match="cannot be read"):
         place.read("r1/s1/a")
+    with pytest.raises(StoreError):
+        place.copy("r2/s1/a", tmp_path / "no" / "copy")
     assert place.where("r1/s1") == f"{place.where()}/r1/s1"
 
 
@@ -180,6 +184,9 @@ def test_half_a_file_is_never_there(monkeypatch: pytest.MonkeyPatch) -> None:
     ("abfss://:SECRET@account/a", "abfss://account/a"),
     ("hdfs://name:8020/a", "hdfs://name:8020/a"),
     ("hdfs:///a", "hdfs:///a"),
+    ("s3://KEY:SEC%40RET@bucket/a/me@here", "s3://bucket/a/me@here"),
+    ("s3://bucket/a%40b", "s3://bucket/a%40b"),
+    ("ftp://me:SECRET@host:21/a", "ftp://host:21/a"),
     ("memory://a/é ø", "memory://a/é ø"),
 ])
 def test_an_address_is_shown_without_what_is_secret(uri: str, shown: str) -> None:
@@ -190,7 +197,12 @@ def test_an_address_is_shown_without_what_is_secret(uri: str, shown: str) -> Non
     assert address.below("x").shown == f"{shown}/x"
 
 
-@pytest.mark.parametrize("uri", ["", "s3:/bucket", "no uri", "://x", "s3://KEY:SEC/RET@bucket/x", "c:/x", "c://x"])
+@pytest.mark.parametrize("uri", ["", "s3:/bucket", "no uri", "://x", "s3://KEY:SEC/RET@bucket/x", "c:/x", "c://x", *(
+    f"{scheme}://{rest}" for scheme in ("s3", "S3A", "gs", "abfss") for rest in (
+        "KEY:/SECRET@bucket/x", "KEY:12/SECRET@bucket/x", "KEY:SEC@RET@bucket/x", "KEY@SECRET@bucket/x", "tok/SECRET@bucket/x", "KEY:12?SECRET@bucket/x",
+        "KEY?SECRET@bucket/x", "KEY:SE/CRET/SECRET@bucket/x", "KEY:12/SECRET", "KEY@bucket:9000/x", "KEY?SEC/RET@bucket",
+    )
+), "ftp://me:/SECRET@host/x", "ftp://me:12/SECRET@host/x", "ftp://me:SEC@RET@host/x", "ftp://me@SECRET:12@host/x", "hdfs://SECRET:/x"])
 def test_what_is_no_address_is_refused_and_not_shown(uri: str) -> None:
     with pytest.raises(ValueError, match=r"has a scheme and a path|is written %2F") as refused:
         Address(uri)
@@ -212,3 +224,65 @@ def test_keys_in_a_uri_are_hidden_as_well() -> None:
     address = Address("s3://KEYKEY:SEC%2FRET@bucket/a?session_token=TOKEN&region=eu")
     told = address.hidden("KEYKEY SEC/RET TOKEN eu http://user:pass@proxy/ x")
     assert told == "*** *** *** eu http://***@proxy/ x"
+
+
+@pytest.mark.parametrize(("uri", "options", "said"), [
+    ("ftp://me:SEC%2FRET@host/x", {}, "cannot open ftp://me:SEC%2FRET@host/x, SEC%2FRET"),
+    ("s3://bucket/x?session_token=SEC%2FRET%2B", {}, "?session_token=SEC%2FRET%2B SEC/RET+ SEC/RET%2B"),
+    ("s3://bucket/x", {"a": b"SECRET", "b": {"SECRET2"}, "c": frozenset({b"SECRET\xff"}), "d": 12345678, "e": [{"x": "SEC\\RET"}]},
+     r"b'SECRET' SECRET SECRET2 b'SECRET\xff' 12345678 'SEC\\RET' SEC%5CRET"),
+    ("abfss://c@a/x", {"sas_token": "?sv=1&sig=SEC%2FRET99%3D"}, "GET https://a/c?comp=list&sig=SEC%2FRET99%3D&sv=1 SEC/RET99="),
+    ("abfss://c@a/x", {"connection_string": "DefaultEndpointsProtocol=https;AccountKey=SECRETKEY==;x=y"}, "key SECRETKEY=="),
+])
+def test_secrets_are_hidden_however_they_are_spelled(uri: str, options: dict[str, Any], said: str) -> None:
+    told = Address(uri, options).hidden(said)
+    assert "SEC" not in told
+    assert "RET" not in told
+    assert "12345678" not in told
+
+
+def test_ports_and_seconds_are_no_secrets() -> None:
+    assert Address("s3://bucket/x", {"port": 9000, "timeout": 2.5, "anon": False}).hidden("h:9000 2.5 s False") == "h:9000 2.5 s False"
+
+
+def test_no_secret_is_among_what_a_traceback_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(address: Address) -> Any:
+        raise OSError(f"denied for {address.options['k']}")
+
+    monkeypatch.setitem(filesystems._OPENERS, "denying", opened)
+    with pytest.raises(StoreError, match=r"denied for \*\*\*") as refused:
+        Remote(Address("denying://h/x", {"k": SECRET})).read("a")
+    assert SECRET not in "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
+
+
+def test_closing_is_not_waited_for_longer_than_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """fsspec's files may be closed only when they have been read."""
+    class File(io.BytesIO):
+        def size(self) -> int:
+            return 1
+
+        def read(self, size: int | None = -1) -> bytes:
+            assert go_on.wait(10)
+            return b"x"
+
+        def close(self) -> None:
+            assert go_on.wait(10)
+
+    go_on = threading.Event()
+    monkeypatch.setattr(remote, "PATIENCE", 0.2)
+    monkeypatch.setattr(remote._Opened, "file", lambda *_: (file := File(), file.size()))
+    monkeypatch.setitem(filesystems._OPENERS, "slow", lambda _: (None, ""))
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="no answer"):
+        Remote(Address("slow://h/x")).read("a")
+    assert time.monotonic() - began < 5
+    go_on.set()
+
+
+def test_a_file_that_cannot_be_copied_is_told(tmp_path: Path) -> None:
+    place = Directory(tmp_path)
+    with pytest.raises(StoreError, match="cannot be copied"):
+        place.copy("lost", tmp_path / "copy")
+    place.write("there", b"x")
+    with pytest.raises(StoreError, match="cannot be copied"):
+        place.copy("there", tmp_path / "no" / "copy")
