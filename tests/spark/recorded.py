@@ -54,7 +54,7 @@ class Recorded:
         return f"{access.mode} {access.dataset.kind} {self._name(access.dataset)}{counted}"
 
     def _name(self, dataset: Dataset) -> str:
-        name = re.sub(r"^result \w+$", "result", dataset.name.removeprefix(f"{self.folder}/"))
+        name = re.sub(r"^result \w+$|^/.*/(?=\w+\.db$)", lambda found: "result" if found[0].startswith("result") else "", dataset.name.removeprefix(f"{self.folder}/"))
         return re.sub(r"_[0-9a-f]{12}$", "", re.sub(r"^cache \d+$", "cache", name))
 
     def _settle(self) -> None:

@@ -53,6 +53,13 @@ def _read(form: str, **options: str) -> Job:
     return lambda spark, folder: spark.read.options(**options).schema("k string, v string").format(form).load(f"{folder}/{form}").collect()
 
 
+def _catalog(spark: Any, folder: str) -> None:
+    """A catalog over JDBC, ``d_catalog``."""
+    said = {"": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog", ".url": f"jdbc:derby:{folder}/catalog;create=true", ".driver": _DERBY["driver"]}
+    for name, value in said.items():
+        spark.conf.set(f"spark.sql.catalog.d_catalog{name}", value)
+
+
 _DERBY = {"driver": "org.apache.derby.jdbc.EmbeddedDriver"}
 
 
@@ -513,7 +520,8 @@ v < in.v IDENTITY
 """),
     "query that is not understood": (_sql("select nothing from t_in"), "query failed"),
     "delete": (_sql("delete from d_saved where k = 1"), "command failed\nwritten table default.d_saved"),
-    "unknown command": (lambda spark, folder: (spark.sql("create database d_base"), spark.sql("drop database d_base")), "command succeeded opaque DropNamespace"),
+    "unknown command": (lambda spark, folder: (_catalog(spark, folder), spark.sql("drop database d_catalog.nowhere")), "command failed opaque DropNamespace"),
+    "drop database": (lambda spark, folder: (spark.sql("create database d_base"), spark.sql("drop database d_base")), "command succeeded\ndropped files d_base.db"),
     "field of a struct": (lambda spark, folder: _in(spark, folder).selectExpr("struct(k, v) s").selectExpr("s.v").collect(), """
 query succeeded
 read files in 20 rows
