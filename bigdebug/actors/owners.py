@@ -10,22 +10,14 @@ import numpy as np
 
 from bigdebug.actors.columns import Column
 from bigdebug.actors.keys import Keys
-from bigdebug.actors.promises import Broken
+from bigdebug.actors.odd import Odd
+from bigdebug.actors.promises import CLOSE, Broken
+from bigdebug.actors.scattered import SomeGroups, more_rows, rows_alone, rows_together
 from bigdebug.store.arrays import narrowest
 from bigdebug.trace.positions import Positions, members
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_FEW = (16, 256, 4_096)
-"""Rows that a function is tried on: more, if nothing came of few."""
-
-
-_ALL, _ALONE = 24, 6
-"""Each row is tried alone, of so few; else so many."""
-
-_MANY, _ALONE_OF_MANY = 100_000, 2
-"""Of so many rows, so many rows or groups are tried alone: a function of a few rows takes pandas as long as one of a hundred thousand."""
 
 _DENSE = 4
 """Entries of a table of labels, for each label."""
@@ -34,8 +26,11 @@ _DENSE = 4
 class RowOwners:
     """Each row has the label of the one that it was made of: filters, explode, sort, new columns and merges by ``map`` keep it, and ``reset_index`` does not."""
 
+    close = CLOSE
+
     def __init__(self, frame: pd.DataFrame | pd.Series) -> None:
         """Raises Broken where labels name several rows."""
+        self._frame = frame
         self._index = frame.index
         _ = self._index.is_monotonic_increasing  # of one that is, pandas knows then whether it is unique, and makes no table of it
         if not self._index.is_unique:
@@ -83,18 +78,18 @@ class RowOwners:
     def one(self) -> bool:
         return len(self._index) < 2
 
+    @cached_property
+    def _odd(self) -> Odd:
+        return Odd.of(self._frame)
+
     def alone(self) -> Positions:
-        count = len(self._index)
-        return _few_of(count, count) if count > 1 else np.zeros(0, np.int64)
+        return rows_alone(self._odd, len(self._index))
 
     def together(self) -> Iterator[Positions]:
-        """Rows at the end, of which a function that numbers its rows anew makes others; and some of all places."""
-        count = len(self._index)
-        if count < 2:
-            return
-        yield np.arange(max(1, count - _FEW[0]), count)
-        for few in _FEW:
-            yield np.unique(np.random.default_rng(few).integers(1, count, min(few, count)))
+        return rows_together(self._odd, len(self._index))
+
+    def more(self) -> Iterator[Positions]:
+        return more_rows(len(self._index))
 
     def rows(self, owners: Positions) -> Positions:
         return owners
@@ -103,12 +98,16 @@ class RowOwners:
 class GroupOwners:
     """Each row was made of the rows that have the same values in the columns ``by``; a result has these as columns or as levels of its index."""
 
+    close = 1e-13
+    """Sums of the same numbers may round differently among others."""
+
     def __init__(self, frame: pd.DataFrame, by: Sequence[str]) -> None:
         """Raises Broken where the frame has no such columns."""
         missing = [name for name in by if name not in frame.columns and name not in frame.index.names]
         if missing:
             raise Broken(f"its input has no column {missing[0]!r}")
         _check_once(frame, by)
+        self._frame = frame
         self._by = list(by)
         self._keys = Keys()
         self.codes = narrowest(self._keys.learnt(_columns(frame, self._by)))
@@ -124,45 +123,41 @@ class GroupOwners:
             raise Broken(f"it gave rows with other values of {', '.join(map(str, self._by))} than any input row has")
         return Column.of(found)
 
-    @property
-    def one(self) -> bool:
-        return not len(self.codes) or bool((self.codes == self.codes[0]).all())
-
-    def alone(self) -> Positions:
-        smallest = self._smallest(max(_FEW[-1], len(self.codes) // 32))
-        if len(smallest) < 2:  # one may be as it is among others by chance
-            smallest = self._smallest(len(self.codes) // 8)[:2]
-        return smallest[_few_of(len(smallest), len(self.codes))] if len(smallest) else smallest
-
-    def together(self) -> Iterator[Positions]:
-        """The smallest groups, but not all, and no more rows than a few thousand."""
-        smallest = self._smallest(_FEW[-1])
-        for few in _FEW[:-1]:
-            chosen = smallest[: min(few, len(smallest) - 1)]
-            if len(chosen):
-                yield np.sort(chosen)
-
-    def _smallest(self, most: int) -> Positions:
-        """The groups, smallest first, which have so many rows together at most; none, if that is all of them and they are one."""
-        smallest, sizes = self._by_size
-        return smallest[np.cumsum(sizes) <= most] if len(smallest) > 1 else smallest[:0]
+    @cached_property
+    def _sizes(self) -> Positions:
+        """How many rows each group has."""
+        return np.bincount(self.codes).astype(np.int64)
 
     @cached_property
-    def _by_size(self) -> tuple[Positions, Positions]:
-        """The groups, smallest first, and how many rows each has."""
-        sizes = np.bincount(self.codes)
-        smallest = np.argsort(sizes, kind="stable").astype(np.int64)
-        smallest = smallest[sizes[smallest] > 0]
-        return smallest, sizes[smallest].astype(np.int64)
+    def _some(self) -> SomeGroups:
+        odd = Odd.of(self._frame)
+        places = np.concatenate((odd.first, odd.nulls, odd.extremes))
+        return SomeGroups(self._sizes, self.codes[places].astype(np.int64), np.unique(self.codes[odd.first]).astype(np.int64))
+
+    @property
+    def one(self) -> bool:
+        return int(np.count_nonzero(self._sizes)) < 2
+
+    def alone(self) -> Positions:
+        return self._some.alone()
+
+    def together(self) -> Iterator[Positions]:
+        return self._some.together()
+
+    def more(self) -> Iterator[Positions]:
+        return self._some.more()
+
+    @cached_property
+    def _near(self) -> tuple[Positions, Positions]:
+        """The groups that are tried in any case, and their rows: one pass for all of them."""
+        groups = np.unique(np.concatenate((self.alone(), *self.together())))
+        return groups, np.flatnonzero(members(self.codes, groups, len(self._sizes)))
 
     def rows(self, owners: Positions) -> Positions:
-        return np.flatnonzero(members(self.codes, owners, int(self.codes.max(initial=0)) + 1))
-
-
-def _few_of(count: int, rows: int) -> Positions:
-    """A few of so many owners, from the first to the last; all of few."""
-    few = _ALONE_OF_MANY if rows >= _MANY else count if count <= _ALL else _ALONE
-    return np.unique(np.linspace(0, count - 1, min(few, count)).astype(np.int64))
+        groups, near = self._near
+        if not bool(np.isin(owners, groups).all()):
+            return np.flatnonzero(members(self.codes, owners, len(self._sizes)))
+        return near[members(self.codes[near], owners, len(self._sizes))]
 
 
 def _whole(index: Any) -> bool:
